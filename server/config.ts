@@ -1,0 +1,171 @@
+import { resolve } from "node:path";
+import { z } from "zod";
+
+const seconds = (defaultSeconds: number) => z.coerce.number().positive().max(31_536_000).default(defaultSeconds);
+const onOff = (value: "on" | "off") => z.enum(["on", "off"]).default(value);
+const secret = (what: string) => z.string().min(1, `${what} is empty`);
+
+const Environment = z.object({
+  NODE_ENV: z.string().optional(),
+  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
+  HOST: z.string().min(1).optional(),
+  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  DATA_DIR: z.string().min(1).default(".data"),
+  DATABASE_URL: z.string().min(1).optional(),
+  ROLE: z.enum(["all", "api", "worker"]).default("all"),
+  SESSION_SECRET: z.string().min(32, "SESSION_SECRET needs at least 32 characters").optional(),
+  TRUST_PROXY: z.string().default(""),
+  STRIPE_SECRET_KEY: secret("STRIPE_SECRET_KEY").optional(),
+  STRIPE_WEBHOOK_SECRET: secret("STRIPE_WEBHOOK_SECRET").optional(),
+  STRIPE_API_BASE: z.url().optional(),
+  S3_ENDPOINT: z.url().optional(),
+  S3_BUCKET: z.string().min(1).optional(),
+  S3_REGION: z.string().min(1).default("us-east-1"),
+  S3_ACCESS_KEY_ID: z.string().min(1).optional(),
+  S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
+  ACCEPTANCE_WINDOW_SECONDS: seconds(172_800),
+  DELIVERY_GRACE_SECONDS: seconds(604_800),
+  WEBHOOK_RETRY_SECONDS: z
+    .string()
+    .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, "WEBHOOK_RETRY_SECONDS is a list of seconds, as in 30,120,600")
+    .default("30,120,600,3600,21600"),
+  WEBHOOK_TIMEOUT_SECONDS: seconds(10),
+  PROCESSOR_POLL_SECONDS: seconds(300),
+  WEBHOOK_ALLOW_INSECURE: z.enum(["", "0", "1", "true", "false", "on", "off"]).default(""),
+  RATE_LIMITS: onOff("on"),
+  SPAM_GUARD: onOff("on"),
+  LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+});
+
+/** Addresses and keys of an S3-compatible object store. `endpoint` null means Amazon's own. */
+export interface StorageConfig {
+  readonly endpoint: string | null;
+  readonly bucket: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+/** Address and keys of the payment processor. `apiBase` null means Stripe's own. */
+export interface ProcessorConfig {
+  readonly secretKey: string;
+  readonly webhookSecrets: readonly string[];
+  readonly apiBase: string | null;
+}
+
+/** Every setting, parsed and frozen. What is null was not set: the embedded part takes its place outside production. */
+export interface Config {
+  readonly production: boolean;
+  readonly role: "all" | "api" | "worker";
+  /** 0 lets the system choose a free port. */
+  readonly port: number;
+  /** Null listens on all interfaces in production and on loopback otherwise. */
+  readonly host: string | null;
+  /** The service's own address as clients see it, without a trailing slash; null means http://localhost:<port>. */
+  readonly publicUrl: string | null;
+  readonly dataDirectory: string;
+  readonly databaseUrl: string | null;
+  readonly sessionSecret: string | null;
+  /** What Express calls `trust proxy`: a number of hops, a list of subnets, or false. */
+  readonly trustProxy: boolean | number | string;
+  readonly processor: ProcessorConfig | null;
+  readonly storage: StorageConfig | null;
+  readonly acceptanceWindowSeconds: number;
+  readonly deliveryGraceSeconds: number;
+  readonly webhookRetrySeconds: readonly number[];
+  readonly webhookTimeoutSeconds: number;
+  readonly webhookAllowInsecure: boolean;
+  readonly processorPollSeconds: number;
+  readonly rateLimits: boolean;
+  readonly spamGuard: boolean;
+  readonly logLevel: string;
+}
+
+/** A setting that is missing or wrong; its message is for the person who starts the service. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+function parseTrustProxy(text: string): boolean | number | string {
+  if (text === "" || text === "0" || text === "false") return false;
+  if (text === "true") return true;
+  return /^\d+$/.test(text) ? Number(text) : text;
+}
+
+function readStorage(env: z.infer<typeof Environment>): StorageConfig | null {
+  const { S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = env;
+  if (!env.S3_ENDPOINT && !S3_BUCKET && !S3_ACCESS_KEY_ID && !S3_SECRET_ACCESS_KEY) return null;
+  if (!S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY) {
+    throw new ConfigError(
+      "The object store needs S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY together (and S3_ENDPOINT unless it is Amazon's).",
+    );
+  }
+  return {
+    endpoint: env.S3_ENDPOINT ?? null,
+    bucket: S3_BUCKET,
+    region: env.S3_REGION,
+    accessKeyId: S3_ACCESS_KEY_ID,
+    secretAccessKey: S3_SECRET_ACCESS_KEY,
+  };
+}
+
+function readProcessor(env: z.infer<typeof Environment>): ProcessorConfig | null {
+  if (!env.STRIPE_SECRET_KEY) return null;
+  const webhookSecrets = (env.STRIPE_WEBHOOK_SECRET ?? "").split(",").filter((part) => part !== "");
+  if (webhookSecrets.length === 0) {
+    throw new ConfigError("STRIPE_SECRET_KEY is set, but STRIPE_WEBHOOK_SECRET is not: events could not be verified.");
+  }
+  return { secretKey: env.STRIPE_SECRET_KEY, webhookSecrets, apiBase: env.STRIPE_API_BASE ?? null };
+}
+
+/** Parses the environment. Throws ConfigError with one line per wrong setting. */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  // A variable that is set to nothing counts as not set, as in `PORT= npm start`.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
+  const parsed = Environment.safeParse(given);
+  if (!parsed.success) {
+    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("\n"));
+  }
+  const env = parsed.data;
+  const production = env.NODE_ENV === "production";
+  const config: Config = {
+    production,
+    role: env.ROLE,
+    port: env.PORT,
+    host: env.HOST ?? null,
+    publicUrl: env.PUBLIC_URL?.replace(/\/+$/, "") ?? null,
+    dataDirectory: resolve(env.DATA_DIR),
+    databaseUrl: env.DATABASE_URL ?? null,
+    sessionSecret: env.SESSION_SECRET ?? null,
+    trustProxy: parseTrustProxy(env.TRUST_PROXY),
+    processor: readProcessor(env),
+    storage: readStorage(env),
+    acceptanceWindowSeconds: env.ACCEPTANCE_WINDOW_SECONDS,
+    deliveryGraceSeconds: env.DELIVERY_GRACE_SECONDS,
+    webhookRetrySeconds: env.WEBHOOK_RETRY_SECONDS.split(",").map(Number),
+    webhookTimeoutSeconds: env.WEBHOOK_TIMEOUT_SECONDS,
+    webhookAllowInsecure: ["1", "true", "on"].includes(env.WEBHOOK_ALLOW_INSECURE),
+    processorPollSeconds: env.PROCESSOR_POLL_SECONDS,
+    rateLimits: env.RATE_LIMITS === "on",
+    spamGuard: env.SPAM_GUARD === "on",
+    logLevel: env.LOG_LEVEL,
+  };
+  if (production) requireProductionSettings(config);
+  return Object.freeze(config);
+}
+
+function requireProductionSettings(config: Config): void {
+  const missing = [
+    config.databaseUrl ? null : "DATABASE_URL",
+    config.sessionSecret ? null : "SESSION_SECRET",
+    config.processor ? null : "STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET",
+    config.storage ? null : "S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY",
+    config.publicUrl ? null : "PUBLIC_URL",
+  ].filter((name) => name !== null);
+  if (missing.length > 0) {
+    throw new ConfigError(`With NODE_ENV=production nothing embedded starts. Still to be set: ${missing.join("; ")}.`);
+  }
+  if (config.webhookAllowInsecure) {
+    throw new ConfigError("WEBHOOK_ALLOW_INSECURE opens private addresses to webhooks and is refused in production.");
+  }
+}

@@ -1,0 +1,67 @@
+import { PrismaPg } from "@prisma/adapter-pg";
+import pg from "pg";
+import { Prisma, PrismaClient } from "../../prisma/generated/client.ts";
+
+export const { sql, join, empty } = Prisma;
+export type Sql = Prisma.Sql;
+
+/** Runs one statement. Timestamps arrive as ISO 8601 text with six fractional digits, 64-bit integers as numbers. */
+export interface Connection {
+  query<Row extends object>(statement: Sql): Promise<Row[]>;
+}
+
+const TIMESTAMPTZ = 1184;
+const INT8 = 20;
+
+/** Postgres prints `2026-11-20 16:16:32.12+00` (sessions are in UTC); the API prints `2026-11-20T16:16:32.120000Z`. */
+export function isoTimestamp(text: string): string {
+  const [seconds = "", fraction = ""] = text.replace(" ", "T").replace(/\+00$/, "").split(".");
+  return `${seconds}.${fraction.padEnd(6, "0")}Z`;
+}
+
+function safeInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} does not fit a JavaScript integer`);
+  return value;
+}
+
+// A JavaScript Date would cut microseconds, and a cursor made of it would lose rows: so timestamps stay text.
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid, format) => {
+    if (oid === TIMESTAMPTZ) return isoTimestamp;
+    if (oid === INT8) return safeInteger;
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+/** Opens the pool that both our SQL and Prisma run on. `size` is the number of connections at most. */
+export function openPool(databaseUrl: string, size: number): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: databaseUrl,
+    max: size,
+    types,
+    // A session in another time zone would store and print other times.
+    options: "-c TimeZone=UTC",
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+  });
+  // An idle connection that the server closes is replaced at its next use; without a listener it would end the process.
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  return pool;
+}
+
+export function openPrisma(pool: pg.Pool): PrismaClient {
+  return new PrismaClient({ adapter: new PrismaPg(pool) });
+}
+
+/** `client` is the pool itself, or one connection of it inside a transaction. */
+export function connectionOver(client: pg.Pool | pg.PoolClient): Connection {
+  return {
+    async query<Row extends object>(statement: Sql) {
+      const result = await client.query<Row>({ text: statement.text, values: statement.values });
+      return result.rows;
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import pg from "pg";
+
+const SERIALIZATION_FAILURE = "40001";
+const DEADLOCK_DETECTED = "40P01";
+const UNIQUE_VIOLATION = "23505";
+const CHECK_VIOLATION = "23514";
+
+/** Unique constraints that keep a feed's timestamps apart: a tie is chance, and the next attempt gets another time. */
+const feedConstraints = new Set(["tasks_created_at_key", "bids_created_at_key"]);
+
+/** True when the transaction failed by bad luck, changed nothing, and is worth running again. */
+export function isRetryable(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError)) return false;
+  if (error.code === SERIALIZATION_FAILURE || error.code === DEADLOCK_DETECTED) return true;
+  return error.code === UNIQUE_VIOLATION && feedConstraints.has(error.constraint ?? "");
+}
+
+/** The name of the unique constraint that refused a row of our own SQL, or null. */
+export function violatedUniqueConstraint(error: unknown): string | null {
+  return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION ? (error.constraint ?? null) : null;
+}
+
+/** True when the ledger refused because a bucket would have become negative; no other error means that. */
+export function isOverdraft(error: unknown): boolean {
+  return (
+    error instanceof pg.DatabaseError &&
+    error.code === CHECK_VIOLATION &&
+    (error.constraint === "wallets_available_not_negative" || error.constraint === "wallets_held_not_negative")
+  );
+}
+
+const connectionCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND"]);
+
+/** True when the database is away (connection lost or refused, starting, shutting down, out of connections). */
+export function isDatabaseAway(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseAway);
+  if (!(error instanceof Error)) return false;
+  if (error instanceof pg.DatabaseError) return /^(57P0|53300|08)/.test(error.code ?? "");
+  const { code } = error as NodeJS.ErrnoException;
+  return connectionCodes.has(code ?? "") || /^(Connection terminated|timeout exceeded when trying to connect)/.test(error.message);
+}

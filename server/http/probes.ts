@@ -1,0 +1,18 @@
+import { Router } from "express";
+import { sql } from "../db/connection.ts";
+import type { Services } from "../services.ts";
+
+/** For operators: `/livez` says that the process runs, `/readyz` that it can serve. */
+export function probes({ database }: Services): Router {
+  return Router()
+    .get("/livez", (_request, response) => {
+      response.json({ status: "ok" });
+    })
+    .get("/readyz", async (_request, response) => {
+      const ready = await database.query(sql`SELECT 1`).then(
+        () => true,
+        () => false,
+      );
+      response.status(ready ? 200 : 503).json({ status: ready ? "ok" : "the database is away" });
+    });
+}

@@ -1,0 +1,39 @@
+import express, { type RequestHandler, Router } from "express";
+import { sql } from "../db/connection.ts";
+import { ApiError } from "../errors.ts";
+import { InvalidEventSignature } from "../gateways/processor.ts";
+import type { Services } from "../services.ts";
+import { answerError } from "./answer.ts";
+
+const readRaw = express.raw({ type: () => true, limit: "1mb" });
+
+/**
+ * Where the payment processor posts its events. A forged or stale one is 400 and leaves no trace; a true one is kept and
+ * its job added in one transaction, then answered. The same event again changes nothing. What it means is the job's work.
+ */
+export function processorEvents({ processor, clock, database }: Services): Router {
+  const receive: RequestHandler = async (request, response) => {
+    const signature = request.headers["stripe-signature"];
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const event = (() => {
+      try {
+        return processor.verifyEvent(body, typeof signature === "string" ? signature : undefined, clock.now());
+      } catch (error) {
+        if (error instanceof InvalidEventSignature) return null;
+        throw error;
+      }
+    })();
+    if (event === null) {
+      return answerError(response, new ApiError("invalid_input", { message: "The signature is not valid." }));
+    }
+    await database.transaction(async (tx) => {
+      const [added] = await tx.query(sql`
+        INSERT INTO processor_events (id, type, payload)
+        VALUES (${event.id}, ${event.type}, ${JSON.stringify(event)}::jsonb)
+        ON CONFLICT (id) DO NOTHING RETURNING id`);
+      if (added) await tx.jobs.add("applyProcessorEvent", { eventId: event.id });
+    });
+    response.json({ received: true });
+  };
+  return Router().post("/processor/events", readRaw, receive);
+}

@@ -1,0 +1,24 @@
+import { sql } from "../db/connection.ts";
+import { lockTask } from "../procedures/tasks/records.ts";
+import { isPastAcceptance } from "../procedures/tasks/rules.ts";
+import { settleDelivery } from "../procedures/tasks/settle.ts";
+import type { Services } from "../services.ts";
+import type { JobPayload } from "./payloads.ts";
+
+/** Accepts a delivery whose window has passed. Run twice, or too early, or after a dispute, it changes nothing. */
+export async function acceptDelivery({ database, clock }: Services, { taskId }: JobPayload<"acceptDelivery">): Promise<void> {
+  await database.transaction(async (tx) => {
+    const task = await lockTask(tx, taskId);
+    if (task.status !== "delivered" || !isPastAcceptance(task, clock.now())) return;
+    // Late or not, the delivery counts as accepted at its deadline.
+    await settleDelivery(tx, task, new Date(task.acceptanceDeadlineAt ?? clock.now()));
+  });
+}
+
+/** The tasks whose window has passed, whether or not a job for them is left. */
+export function findDueDeliveries({ database, clock }: Services, limit: number): Promise<{ taskId: string }[]> {
+  return database.query<{ taskId: string }>(sql`
+    SELECT id AS "taskId" FROM tasks
+    WHERE status = 'delivered' AND acceptance_deadline_at <= ${clock.now().toISOString()}::timestamptz
+    ORDER BY acceptance_deadline_at LIMIT ${limit}`);
+}

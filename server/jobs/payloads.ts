@@ -1,0 +1,12 @@
+import { z } from "zod";
+
+/** Every background job: its name and the payload that it takes. A job may run twice and must then change nothing. */
+export const jobPayloads = {
+  /** Accepts a delivery whose acceptance window has passed. */
+  acceptDelivery: z.strictObject({ taskId: z.uuid() }),
+  /** Does what a stored event of the payment processor says. */
+  applyProcessorEvent: z.strictObject({ eventId: z.string() }),
+} as const;
+
+export type JobName = keyof typeof jobPayloads;
+export type JobPayload<Name extends JobName> = z.infer<(typeof jobPayloads)[Name]>;

@@ -1,0 +1,59 @@
+import { Logger as GraphileLogger, run, runMigrations, type TaskList } from "graphile-worker";
+import type { z } from "zod";
+import type { Services } from "../services.ts";
+import { acceptDelivery } from "./acceptDelivery.ts";
+import { applyProcessorEvent } from "./applyProcessorEvent.ts";
+import { type JobName, jobPayloads } from "./payloads.ts";
+import { startSweeps } from "./sweeps.ts";
+
+/** A job's handler behind its payload's schema: what is in the queue was written by some version of this code. */
+function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Services, payload: Payload) => Promise<void>) {
+  return (services: Services, payload: unknown) => handle(services, schema.parse(payload));
+}
+
+const handlers: Record<JobName, ReturnType<typeof handler>> = {
+  acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
+  applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
+};
+
+// A future job is found by polling: this is how late a deadline can be at most, when nothing else is going on.
+const POLL_INTERVAL_MS = 500;
+
+function taskListOf(services: Services): TaskList {
+  return Object.fromEntries(
+    Object.entries(handlers).map(([name, handle]) => [name, (payload: unknown) => handle(services, payload)]),
+  );
+}
+
+/** graphile-worker's log goes where ours goes. */
+function loggerOver(services: Services): GraphileLogger {
+  return new GraphileLogger(() => (level, message, meta) => {
+    if (level === "error") services.log.error({ error: meta?.error }, message);
+    else if (level === "warning") services.log.warn(message);
+    else services.log.debug(message);
+  });
+}
+
+/** Makes or updates graphile-worker's own tables; safe when several processes start at once. */
+export async function migrateJobs(services: Pick<Services, "database">): Promise<void> {
+  await runMigrations({ pgPool: services.database.pool });
+}
+
+/** Runs jobs and sweeps until `stop`, which lets running jobs finish. */
+export async function startWorker(services: Services, options: { concurrency: number }): Promise<{ stop(): Promise<void> }> {
+  const runner = await run({
+    pgPool: services.database.pool,
+    taskList: taskListOf(services),
+    concurrency: options.concurrency,
+    pollInterval: POLL_INTERVAL_MS,
+    noHandleSignals: true,
+    logger: loggerOver(services),
+  });
+  const sweeps = startSweeps(services);
+  return {
+    async stop() {
+      await sweeps.stop();
+      await runner.stop();
+    },
+  };
+}

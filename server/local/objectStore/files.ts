@@ -1,0 +1,181 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { ReadStream } from "node:fs";
+import { type FileHandle, link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { S3Error } from "./errors.ts";
+
+/** What is known of an object beside its bytes. */
+export interface ObjectInfo {
+  mimeType: string;
+  bytes: number;
+  /** Both in hexadecimal. */
+  md5: string;
+  sha256: string;
+  /** ISO 8601, UTC. */
+  modifiedAt: string;
+}
+
+/** An object open for reading. It stays whole while it is read, even when it is replaced or deleted meanwhile. */
+export interface OpenObject {
+  info: ObjectInfo;
+  /** Bytes `start` to `end`, both included; closes the object at its end. */
+  read(start: number, end: number): ReadStream;
+  close(): Promise<void>;
+}
+
+export interface ObjectFiles {
+  write(key: string, body: AsyncIterable<Buffer>, options: WriteOptions): Promise<ObjectInfo>;
+  /** @returns null when there is no such object */
+  open(key: string): Promise<OpenObject | null>;
+  /** @throws S3Error NoSuchKey, PreconditionFailed */
+  copy(fromKey: string, toKey: string, options: { onlyIfAbsent: boolean }): Promise<void>;
+  delete(key: string): Promise<void>;
+}
+
+export interface WriteOptions {
+  mimeType: string;
+  /** The announced length; another one is refused. */
+  bytes: number;
+  onlyIfAbsent: boolean;
+  modifiedAt: string;
+  /** Looks at the digests before the object becomes visible; throws to refuse it. */
+  check(info: ObjectInfo): void;
+}
+
+/**
+ * Objects as files. One object is one file: its bytes, then its description as JSON, then that JSON's length in four bytes.
+ * So a single rename makes both appear together, and there is no moment at which a crash leaves half an object.
+ * A file's name is the key's SHA-256: no key, however crafted, can name a place outside the directory.
+ */
+export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
+  const objects = join(directory, "objects");
+  const incoming = join(directory, "incoming");
+  await mkdir(objects, { recursive: true, mode: 0o700 });
+  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  // What stands here was being written when the last process ended; nobody was told that it is stored.
+  for (const name of await readdir(incoming)) await rm(join(incoming, name), { force: true });
+
+  const pathOf = (key: string) => join(objects, createHash("sha256").update(key).digest("hex"));
+
+  /** Makes a finished file visible under its key, durably. */
+  async function publish(finished: string, key: string, onlyIfAbsent: boolean): Promise<void> {
+    if (onlyIfAbsent) {
+      // A link fails when the name is taken, in one step: of two that race, one gets it.
+      await link(finished, pathOf(key)).catch((error: unknown) => {
+        throw hasCode(error, "EEXIST") ? new S3Error("PreconditionFailed") : error;
+      });
+    } else {
+      await rename(finished, pathOf(key));
+    }
+    await syncDirectory(objects);
+  }
+
+  return {
+    async write(key, body, options) {
+      const path = join(incoming, randomUUID());
+      try {
+        const info = await writeFile(path, body, options);
+        await publish(path, key, options.onlyIfAbsent);
+        return info;
+      } finally {
+        await rm(path, { force: true });
+      }
+    },
+
+    async open(key) {
+      const file = await openIfExists(pathOf(key));
+      if (file === null) return null;
+      try {
+        const info = await readInfo(file);
+        return {
+          info,
+          read: (start, end) => file.createReadStream({ start, end }),
+          close: () => file.close(),
+        };
+      } catch (error) {
+        await file.close();
+        throw error;
+      }
+    },
+
+    async copy(fromKey, toKey, { onlyIfAbsent }) {
+      // Files never change once visible, so a copy is a second name for the same one: no bytes move.
+      const path = join(incoming, randomUUID());
+      try {
+        await link(pathOf(fromKey), path).catch((error: unknown) => {
+          throw hasCode(error, "ENOENT") ? new S3Error("NoSuchKey") : error;
+        });
+        await publish(path, toKey, onlyIfAbsent);
+      } finally {
+        await rm(path, { force: true });
+      }
+    },
+
+    async delete(key) {
+      await rm(pathOf(key), { force: true });
+      await syncDirectory(objects);
+    },
+  };
+}
+
+async function writeFile(path: string, body: AsyncIterable<Buffer>, options: WriteOptions): Promise<ObjectInfo> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    const md5 = createHash("md5");
+    const sha256 = createHash("sha256");
+    let bytes = 0;
+    // One chunk at a time: the sender waits for the disk, and memory stays flat at any size.
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      md5.update(chunk);
+      sha256.update(chunk);
+      await file.writeFile(chunk);
+    }
+    if (bytes !== options.bytes) throw new S3Error("IncompleteBody");
+    const { mimeType, modifiedAt } = options;
+    const info = { mimeType, bytes, md5: md5.digest("hex"), sha256: sha256.digest("hex"), modifiedAt };
+    options.check(info);
+    const description = Buffer.from(JSON.stringify(info));
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(description.length);
+    await file.writeFile(Buffer.concat([description, length]));
+    await file.sync();
+    return info;
+  } finally {
+    await file.close();
+  }
+}
+
+async function readInfo(file: FileHandle): Promise<ObjectInfo> {
+  const { size } = await file.stat();
+  const length = Buffer.alloc(4);
+  await file.read(length, 0, 4, size - 4);
+  const description = Buffer.alloc(length.readUInt32BE());
+  await file.read(description, 0, description.length, size - 4 - description.length);
+  const info: ObjectInfo = JSON.parse(description.toString());
+  if (info.bytes + description.length + 4 !== size) throw new Error("an object's file does not have its own length");
+  return info;
+}
+
+async function openIfExists(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (hasCode(error, "ENOENT")) return null;
+    throw error;
+  }
+}
+
+/** A rename is on the disk only when its directory is. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
+}

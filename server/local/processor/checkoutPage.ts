@@ -1,0 +1,70 @@
+import type Stripe from "stripe";
+import { type CheckoutOutcome, checkoutOutcomes } from "./choices.ts";
+import { html, money, page } from "./html.ts";
+
+const brand = html`<p class="brand"><span aria-hidden="true">R</span>Rebid</p>`;
+
+/** The hosted checkout page of a session; `notice` tells what went wrong before. */
+export function checkoutPage(session: Stripe.Checkout.Session, notice: string | null = null): string {
+  if (session.status === "complete") {
+    return closedPage(session, "This payment is complete", "It was paid before. You can close this page.");
+  }
+  if (session.status !== "open") {
+    return closedPage(session, "This payment link has expired", "Go back to Rebid and start a new top-up.");
+  }
+  const amount = money(session.amount_total, session.currency);
+  const choices = checkoutOutcomes.map(
+    ({ name, card, description }, index) => html`
+<label class="choice"><input type="radio" name="outcome" value="${name}"${index === 0 ? html` checked` : ""}>
+<span><b>${name.replaceAll("_", " ")}</b><small>${description} Card ${card}</small></span></label>`,
+  );
+  return page(
+    `Pay ${amount} to Rebid`,
+    html`
+${brand}
+<h1>Rebid wallet top-up</h1>
+<p class="amount">${amount}</p>
+${notice === null ? "" : html`<p class="notice bad" role="alert">${notice}</p>`}
+<form method="post" action="/checkout/${session.id}/pay">
+<label class="field" for="card">Card number</label>
+<input type="text" id="card" name="card" value="${defaultCard}" inputmode="numeric" autocomplete="off" required>
+<div class="row">
+<div><label class="field" for="expiry">Expiry</label><input type="text" id="expiry" value="12 / 34" autocomplete="off"></div>
+<div><label class="field" for="code">Security code</label><input type="text" id="code" value="123" autocomplete="off"></div>
+</div>
+<button type="submit">Pay ${amount}</button>
+<details><summary>Choose what should happen</summary>
+<fieldset><legend class="soft">This is a test page: the payment ends as you say.</legend>${choices}</fieldset>
+</details>
+</form>
+${session.cancel_url === null ? "" : html`<a class="cancel" href="${session.cancel_url}">Cancel and return to Rebid</a>`}`,
+  );
+}
+
+function closedPage(session: Stripe.Checkout.Session, title: string, text: string): string {
+  const back = session.status === "complete" ? session.success_url : session.cancel_url;
+  const address = back?.replaceAll("{CHECKOUT_SESSION_ID}", session.id);
+  return page(
+    title,
+    html`
+${brand}
+<h1 class="large">${title}</h1>
+<p class="soft">${money(session.amount_total, session.currency)}. ${text}</p>
+${address === undefined ? "" : html`<a href="${address}">Return to Rebid</a>`}`,
+  );
+}
+
+const defaultCard = checkoutOutcomes[0].card;
+
+/**
+ * What the form asks for. Another number than the one that was filled in chooses its own outcome, an unknown number is
+ * declined; else the chosen name counts. Null for a name that does not exist.
+ */
+export function chosenOutcome(form: URLSearchParams): CheckoutOutcome | null {
+  const digits = (form.get("card") ?? "").replace(/\D/g, "");
+  if (digits !== "" && digits !== defaultCard.replace(/\D/g, "")) {
+    return checkoutOutcomes.find(({ card }) => card.replace(/\D/g, "") === digits)?.name ?? "declined";
+  }
+  const name = form.get("outcome") ?? "pays";
+  return checkoutOutcomes.find((outcome) => outcome.name === name)?.name ?? null;
+}

@@ -1,0 +1,43 @@
+import {
+  bankAccounts,
+  callFaults,
+  type Choice,
+  checkoutOutcomes,
+  eventFaults,
+  onboardingOutcomes,
+  payoutAmounts,
+} from "./choices.ts";
+import { type Html, html, money, page } from "./html.ts";
+import { testCalls } from "./testApi.ts";
+
+/** The start page: what can be chosen by name, and how. */
+export function homePage(): string {
+  return page(
+    "Rebid test processor",
+    html`
+<p class="brand"><span aria-hidden="true">R</span>Rebid</p>
+<h1 class="large">Test payment processor</h1>
+<p class="soft">It answers Stripe's API on this address. Everything below can be chosen by its name.</p>
+${section("How a checkout ends", checkoutOutcomes, ({ card }) => html`card ${card}`)}
+${section("How onboarding ends", onboardingOutcomes)}
+${section("Bank accounts, chosen in onboarding", bankAccounts)}
+${section("Payouts of a magic amount", payoutAmounts, ({ amountCents }) => html`${money(amountCents, "usd")}`)}
+${section("Faults of API calls", callFaults)}
+${section("Faults of events", eventFaults)}
+<h2>Calls for scripts</h2>
+<div class="scroll"><table><tbody>${testCalls.map(
+      ({ method, path, description }) =>
+        html`<tr><th scope="row"><code>${method} ${path}</code></th><td>${description}</td></tr>`,
+    )}</tbody></table></div>
+<p class="soft">Bodies are JSON: <code>curl -X POST -d '{"name":"timeout_after","next":3}' &lt;address&gt;/test/faults</code></p>`,
+    "wide",
+  );
+}
+
+function section<Row extends Choice>(title: string, table: readonly Row[], extra?: (row: Row) => Html): Html {
+  return html`<h2>${title}</h2>
+<div class="scroll"><table><tbody>${table.map(
+    (row) =>
+      html`<tr><th scope="row"><code>${row.name}</code></th><td>${row.description} ${extra === undefined ? "" : html`<small class="soft">${extra(row)}</small>`}</td></tr>`,
+  )}</tbody></table></div>`;
+}

@@ -1,0 +1,46 @@
+import type Stripe from "stripe";
+import { type BankAccount, bankAccounts, type Choice, type OnboardingOutcome, onboardingOutcomes } from "./choices.ts";
+import { type Html, html, page } from "./html.ts";
+import type { OnboardingLink } from "./store.ts";
+
+/** The hosted page where a person gives what a payout needs. */
+export function onboardingPage(link: OnboardingLink, account: Stripe.V2.Core.Account, notice: string | null = null): string {
+  return page(
+    "Get paid by Rebid",
+    html`
+<p class="brand"><span aria-hidden="true">R</span>Rebid</p>
+<h1 class="large">Get paid by Rebid</h1>
+<p class="soft">Tell us who you are and where your earnings should go.</p>
+${notice === null ? "" : html`<p class="notice bad" role="alert">${notice}</p>`}
+<form method="post" action="/onboarding/${link.id}">
+<label class="field" for="name">Legal name</label>
+<input type="text" id="name" value="${account.display_name ?? "Test Person"}" autocomplete="off">
+<p></p>
+<label class="field" for="account">Bank account number</label>
+<input type="text" id="account" value="000123456789" inputmode="numeric" autocomplete="off">
+<button type="submit">Finish setup</button>
+<button type="submit" class="quiet" name="outcome" value="leaves">Save and continue later</button>
+<details><summary>Choose what should happen</summary>
+<fieldset><legend class="soft">This test page ends as you say.</legend>${choices("ending", onboardingOutcomes)}</fieldset>
+<fieldset><legend class="soft">Payouts to the bank account</legend>${choices("bank", bankAccounts)}</fieldset>
+</details>
+</form>`,
+  );
+}
+
+function choices(field: string, table: readonly Choice[]): Html[] {
+  return table.map(
+    ({ name, description }, index) => html`
+<label class="choice"><input type="radio" name="${field}" value="${name}"${index === 0 ? html` checked` : ""}>
+<span><b>${name.replaceAll("_", " ")}</b><small>${description}</small></span></label>`,
+  );
+}
+
+/** What the form asks for: the second button leaves, else the chosen ending counts. Null for an unknown name. */
+export function chosenOnboarding(form: URLSearchParams): { outcome: OnboardingOutcome; bank: BankAccount } | null {
+  const outcomeName = form.get("outcome") ?? form.get("ending") ?? "finishes";
+  const bankName = form.get("bank") ?? "pays";
+  const outcome = onboardingOutcomes.find(({ name }) => name === outcomeName)?.name;
+  const bank = bankAccounts.find(({ name }) => name === bankName)?.name;
+  return outcome === undefined || bank === undefined ? null : { outcome, bank };
+}

@@ -1,0 +1,28 @@
+/** An answer that refuses a request with Stripe's error body. `stored` ones are replayed to the same idempotency key. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly body: { error: RefusalDetails };
+  constructor(status: number, details: RefusalDetails) {
+    super(details.message);
+    this.status = status;
+    this.body = { error: details };
+  }
+}
+
+export interface RefusalDetails {
+  message: string;
+  type?: "invalid_request_error" | "idempotency_error" | "api_error" | "card_error";
+  code?: string;
+  param?: string;
+}
+
+/** 400: the parameters are fine as such, but what they ask for cannot be done. */
+export function invalidRequest(code: string, message: string, param?: string): Refusal {
+  return new Refusal(400, { code, message, type: "invalid_request_error", ...(param === undefined ? {} : { param }) });
+}
+
+/** 404 for an object, in Stripe's words. */
+export function missing(kind: string, id: string): Refusal {
+  const message = `No such ${kind.replaceAll(".", " ")}: '${id}'`;
+  return new Refusal(404, { code: "resource_missing", message, param: "id", type: "invalid_request_error" });
+}

@@ -1,0 +1,135 @@
+/**
+ * The embedded payment processor: speaks Stripe's API to the `stripe` package, keeps real books, shows the hosted pages
+ * and posts signed events. It is for development and tests, and listens on the loopback address.
+ */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Api } from "./api.ts";
+import { Deliveries } from "./deliveries.ts";
+import { answerPage } from "./pages.ts";
+import { Refusal } from "./refusal.ts";
+import { actions } from "./routes.ts";
+import { startSchedule } from "./schedule.ts";
+import { Store } from "./store.ts";
+import { answerTestCall } from "./testApi.ts";
+import type { World } from "./world.ts";
+
+export interface ProcessorOptions {
+  /** Where `processor.sqlite` lives; made when it does not exist. */
+  directory: string;
+  /** 0 takes a free port. */
+  port: number;
+  /** 127.0.0.1 unless told. */
+  host?: string;
+  secretKey: string;
+  webhookSecret: string;
+  /** Where the events are posted. */
+  eventsUrl: string;
+  /** How long each step of slow things takes, in milliseconds; 1000 unless told. */
+  stepMs?: number;
+  /** Milliseconds since the epoch; the real clock unless told. */
+  nowMs?: () => number;
+}
+
+const maxBodyBytes = 1_000_000;
+
+/** Starts it. `url` has no slash at the end; `stop` ends open connections and keeps all state for the next start. */
+export async function startProcessor(options: ProcessorOptions): Promise<{ url: string; stop(): Promise<void> }> {
+  const host = options.host ?? "127.0.0.1";
+  const store = new Store(options.directory);
+  const world: World = { store, url: "", nowMs: options.nowMs ?? Date.now, stepMs: options.stepMs ?? 1_000 };
+  const api = new Api(world, options.secretKey);
+  const deliveries = new Deliveries(world, options);
+  const schedule = startSchedule(world, actions, () => deliveries.alarm.check());
+  const server = createServer((request, response) => {
+    void serve(world, api, request, response).finally(() => {
+      // Whatever the request did, it may have left something to send or something that happens later.
+      schedule.check();
+      deliveries.alarm.check();
+    });
+  });
+  try {
+    world.url = await listen(server, options.port, host);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+  deliveries.start();
+  schedule.check();
+
+  return {
+    url: world.url,
+    async stop() {
+      schedule.stop();
+      deliveries.stop();
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+      store.close();
+    },
+  };
+}
+
+async function listen(server: Server, port: number, host: string): Promise<string> {
+  server.listen(port, host);
+  await once(server, "listening");
+  const address: AddressInfo | string | null = server.address();
+  if (address === null || typeof address === "string") throw new Error("The processor has no port.");
+  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
+}
+
+async function serve(world: World, api: Api, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  // `close` comes also after a complete answer; then nobody waits for it any more.
+  const clientGone = new Promise<void>((resolve) => void response.once("close", resolve));
+  try {
+    const body = await readBody(request);
+    const method = request.method ?? "GET";
+    const url = new URL(request.url ?? "/", world.url);
+    if (/^\/v[12]\//.test(url.pathname)) {
+      const answer = await api.answer({ method, url, headers: request.headers, body, clientGone });
+      if (answer.reset) request.socket.resetAndDestroy();
+      else send(response, answer.status, { ...answer.headers, "Content-Type": "application/json" }, answer.body);
+      return;
+    }
+    requireOwnOrigin(request);
+    if (/^\/test(\/|$)/.test(url.pathname)) {
+      const result = answerTestCall(world, method, url.pathname, body);
+      send(response, 200, { "Content-Type": "application/json" }, JSON.stringify(result));
+      return;
+    }
+    const answer = answerPage(world, method, url.pathname, body);
+    if (answer === null) send(response, 404, { "Content-Type": "text/plain" }, "There is nothing here.\n");
+    else send(response, answer.status, answer.headers, answer.body);
+  } catch (error) {
+    const refusal = error instanceof Refusal ? error : new Refusal(500, { message: String(error), type: "api_error" });
+    if (refusal !== error) console.error("The embedded processor failed:", error);
+    if (!response.headersSent && !response.destroyed) {
+      send(response, refusal.status, { "Content-Type": "application/json" }, JSON.stringify(refusal.body));
+    }
+  }
+}
+
+/** A page on another site must not press the buttons of this one. */
+function requireOwnOrigin({ headers: { origin, host } }: IncomingMessage): void {
+  if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)) {
+    throw new Refusal(403, { message: "This request comes from another site." });
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += chunk.length;
+    if (bytes > maxBodyBytes) throw new Refusal(413, { message: "The request is too large." });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function send(response: ServerResponse, status: number, headers: Record<string, string>, body: string): void {
+  response.writeHead(status, { ...headers, "Content-Length": String(Buffer.byteLength(body)) });
+  response.end(body);
+}

@@ -1,0 +1,48 @@
+import { pino } from "pino";
+import { ConfigError, readConfig } from "./config.ts";
+import { startService } from "./service.ts";
+
+/** Whatever is still in flight this long after SIGTERM is cut off. */
+const SHUTDOWN_TIMEOUT_MS = 9_000;
+
+/** Never in a log, wherever an object that is logged carries them. */
+const secretPaths = ["password", "token", "raw", "authorization", "cookie", "signingSecret", "secretKey"].flatMap((name) => [
+  name,
+  `*.${name}`,
+  `*.*.${name}`,
+]);
+
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+async function main(): Promise<void> {
+  const config = readConfig(process.env);
+  const log = pino({
+    level: config.logLevel,
+    redact: secretPaths,
+    serializers: { error: pino.stdSerializers.err },
+  });
+  const stopped = new Promise<string>((resolve) => {
+    process.once("SIGTERM", resolve);
+    process.once("SIGINT", resolve);
+  });
+  const service = await startService(config, log);
+  console.log(`Rebid is ready: ${service.url ?? "worker"}`);
+
+  await stopped;
+  setTimeout(() => {
+    log.error("the shutdown took too long; what is left is cut off");
+    process.exit(1);
+  }, SHUTDOWN_TIMEOUT_MS).unref();
+  await service.stop();
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    console.error(`Rebid did not start.\n${explain(error)}`);
+    process.exit(1);
+  },
+);

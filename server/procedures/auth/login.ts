@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { verifyPassword } from "../../auth/passwords.ts";
+import { startSession } from "../../auth/sessions.ts";
+import { sql } from "../../db/connection.ts";
+import { ApiError } from "../../errors.ts";
+import { canonicalEmail, User } from "../../schemas/user.ts";
+import { open } from "../../trpc.ts";
+
+/** Signs in with email and password. The answer, and the time it takes, do not tell whether the account exists. */
+export const login = open
+  .meta({
+    rest: { method: "POST", path: "/auth/login" },
+    summary: "Sign in",
+    errors: ["invalid_credentials"],
+  })
+  .input(z.strictObject({ email: z.string().max(320), password: z.string().max(1024) }))
+  .output(z.object({ user: User }))
+  .mutation(async ({ ctx, input }) => {
+    const email = canonicalEmail(input.email);
+    const [found] = await ctx.database.query<User & { passwordHash: string; suspended: boolean }>(sql`
+      SELECT id, email, display_name AS "displayName", created_at AS "createdAt", password_hash AS "passwordHash",
+             suspended_at IS NOT NULL AS suspended
+      FROM users WHERE email = ${email}`);
+    const matches = await verifyPassword(found?.passwordHash ?? null, input.password);
+    if (!found || !matches || found.suspended) throw new ApiError("invalid_credentials");
+    await ctx.sessionCookie.set(await startSession(ctx.database, found.id, ctx.clock.now()));
+    return { user: found };
+  });

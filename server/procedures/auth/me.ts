@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { scopes } from "../../auth/scopes.ts";
+import { sql } from "../../db/connection.ts";
+import { ApiError } from "../../errors.ts";
+import { User } from "../../schemas/user.ts";
+import { signedIn } from "../../trpc.ts";
+
+/** Who the caller is, and what the credentials allow. A session has the scope `*`. */
+export const me = signedIn
+  .meta({ rest: { method: "GET", path: "/auth/me" }, summary: "Who am I" })
+  .output(
+    z.object({
+      user: User,
+      auth: z.object({ kind: z.enum(["session", "apiKey"]), scopes: z.array(z.enum(["*", ...scopes])) }),
+    }),
+  )
+  .query(async ({ ctx }) => {
+    const { principal } = ctx;
+    const [user] = await ctx.database.query<User>(sql`
+      SELECT id, email, display_name AS "displayName", created_at AS "createdAt"
+      FROM users WHERE id = ${ctx.userId}::uuid`);
+    if (!user) throw new ApiError("unauthenticated");
+    return {
+      user,
+      auth: { kind: principal.kind, scopes: principal.kind === "session" ? ["*" as const] : [...principal.scopes] },
+    };
+  });

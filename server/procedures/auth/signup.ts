@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { hashPassword } from "../../auth/passwords.ts";
+import { startSession } from "../../auth/sessions.ts";
+import { sql } from "../../db/connection.ts";
+import { ApiError } from "../../errors.ts";
+import { DisplayName, Email, Password, User } from "../../schemas/user.ts";
+import { open } from "../../trpc.ts";
+
+/** Makes an account and signs it in: sets the session cookie. */
+export const signup = open
+  .meta({
+    rest: { method: "POST", path: "/auth/signup", status: 201 },
+    summary: "Make an account and sign in",
+    errors: ["email_taken"],
+  })
+  .input(z.strictObject({ email: Email, password: Password, displayName: DisplayName }))
+  .output(z.object({ user: User }))
+  .mutation(async ({ ctx, input }) => {
+    const passwordHash = await hashPassword(input.password);
+    const [user] = await ctx.database.query<User>(sql`
+      INSERT INTO users (email, password_hash, display_name)
+      VALUES (${input.email}, ${passwordHash}, ${input.displayName})
+      ON CONFLICT (email) DO NOTHING
+      RETURNING id, email, display_name AS "displayName", created_at AS "createdAt"`);
+    if (!user) throw new ApiError("email_taken");
+    await ctx.sessionCookie.set(await startSession(ctx.database, user.id, ctx.clock.now()));
+    return { user };
+  });

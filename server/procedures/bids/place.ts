@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { violatedUniqueConstraint } from "../../db/databaseErrors.ts";
+import { ApiError } from "../../errors.ts";
+import { Bid, bidInput } from "../../schemas/bid.ts";
+import { Id } from "../../schemas/common.ts";
+import { scoped } from "../../trpc.ts";
+import { lockTask, updateTask } from "../tasks/records.ts";
+import { decidePrice, decideTaskAction } from "../tasks/rules.ts";
+import { bidColumns } from "./records.ts";
+
+/** Places a bid on an open task. A bidder has one active bid a task; the database keeps that rule. */
+export const place = scoped("bid:write")
+  .meta({
+    rest: { method: "POST", path: "/tasks/{id}/bids", status: 201 },
+    summary: "Place a bid",
+    errors: ["price_above_budget", "forbidden", "not_found", "wrong_status", "active_bid_exists"],
+  })
+  .input(
+    z.strictObject({
+      id: Id,
+      priceCents: bidInput.priceCents,
+      etaHours: bidInput.etaHours,
+      notes: bidInput.notes.optional(),
+    }),
+  )
+  .output(z.object({ bid: Bid }))
+  .mutation(({ ctx, input }) =>
+    ctx.database
+      .transaction(async (tx) => {
+        const task = await lockTask(tx, input.id);
+        decideTaskAction("placeBid", task, ctx.userId);
+        decidePrice(task, input.priceCents);
+        const [bid] = await tx.query<Bid>(sql`
+          WITH b AS (
+            INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)
+            VALUES (${task.id}::uuid, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null})
+            RETURNING *)
+          SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`);
+        if (!bid) throw new Error("INSERT … RETURNING gave no row");
+        const counted = await updateTask(tx, task.id, sql`bid_count = bid_count + 1`);
+        await tx.events.record("bid.received", { task: counted, bid });
+        return { bid };
+      })
+      .catch((error: unknown) => {
+        throw violatedUniqueConstraint(error) === "bids_one_active_key" ? new ApiError("active_bid_exists") : error;
+      }),
+  );

@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { join, sql } from "../../db/connection.ts";
+import { Bid, bidInput } from "../../schemas/bid.ts";
+import { Id } from "../../schemas/common.ts";
+import { scoped } from "../../trpc.ts";
+import { lockTask } from "../tasks/records.ts";
+import { decidePrice } from "../tasks/rules.ts";
+import { getBid, updateBid } from "./records.ts";
+import { decideBidChange } from "./rules.ts";
+
+/** Changes an active bid. The price is checked against the task's budget as it is now. */
+export const update = scoped("bid:write")
+  .meta({
+    rest: { method: "PATCH", path: "/bids/{id}" },
+    summary: "Change a bid",
+    errors: ["price_above_budget", "forbidden", "not_found", "wrong_status"],
+  })
+  .input(
+    z
+      .strictObject({
+        id: Id,
+        priceCents: bidInput.priceCents.optional(),
+        etaHours: bidInput.etaHours.optional(),
+        notes: bidInput.notes.optional(),
+      })
+      .refine(({ id: _, ...changes }) => Object.values(changes).some((value) => value !== undefined), {
+        message: "At least one field to change is needed.",
+      }),
+  )
+  .output(z.object({ bid: Bid }))
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      const { taskId } = await getBid(tx, input.id);
+      const task = await lockTask(tx, taskId);
+      decideBidChange(await getBid(tx, input.id), ctx.userId);
+      if (input.priceCents !== undefined) decidePrice(task, input.priceCents);
+      const changes = [
+        input.priceCents === undefined ? null : sql`price_cents = ${input.priceCents}`,
+        input.etaHours === undefined ? null : sql`eta_hours = ${input.etaHours}`,
+        input.notes === undefined ? null : sql`notes = ${input.notes}`,
+      ].filter((change) => change !== null);
+      return { bid: await updateBid(tx, input.id, join(changes)) };
+    }),
+  );

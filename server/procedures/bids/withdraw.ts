@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { Bid } from "../../schemas/bid.ts";
+import { Id } from "../../schemas/common.ts";
+import { scoped } from "../../trpc.ts";
+import { lockTask, updateTask } from "../tasks/records.ts";
+import { getBid, setBidStatus } from "./records.ts";
+import { decideBidChange } from "./rules.ts";
+
+/** Withdraws an active bid; the bidder may place another one. */
+export const withdraw = scoped("bid:write")
+  .meta({
+    rest: { method: "POST", path: "/bids/{id}/withdraw" },
+    summary: "Withdraw a bid",
+    errors: ["forbidden", "not_found", "wrong_status"],
+  })
+  .input(z.strictObject({ id: Id }))
+  .output(z.object({ bid: Bid }))
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      const { taskId } = await getBid(tx, input.id);
+      await lockTask(tx, taskId);
+      decideBidChange(await getBid(tx, input.id), ctx.userId);
+      const bid = await setBidStatus(tx, input.id, "withdrawn");
+      await updateTask(tx, taskId, sql`bid_count = bid_count - 1`);
+      return { bid };
+    }),
+  );

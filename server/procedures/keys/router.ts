@@ -1,0 +1,6 @@
+import { router } from "../../trpc.ts";
+import { create } from "./create.ts";
+import { list } from "./list.ts";
+import { revoke } from "./revoke.ts";
+
+export const keysRouter = router({ create, list, revoke });

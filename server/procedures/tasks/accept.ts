@@ -1,0 +1,25 @@
+import { z } from "zod";
+import { Id } from "../../schemas/common.ts";
+import { Task } from "../../schemas/task.ts";
+import { scoped } from "../../trpc.ts";
+import { lockTask } from "./records.ts";
+import { decideAccept } from "./rules.ts";
+import { settleDelivery } from "./settle.ts";
+
+/** Accepts the delivery and pays the bidder. */
+export const accept = scoped("task:write")
+  .meta({
+    rest: { method: "POST", path: "/tasks/{id}/accept" },
+    summary: "Accept the delivery",
+    errors: ["forbidden", "not_found", "wrong_status"],
+  })
+  .input(z.strictObject({ id: Id }))
+  .output(z.object({ task: Task }))
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      const task = await lockTask(tx, input.id);
+      const now = ctx.clock.now();
+      decideAccept(task, ctx.userId, now);
+      return { task: await settleDelivery(tx, task, now) };
+    }),
+  );

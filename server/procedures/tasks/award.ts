@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { isOverdraft } from "../../db/databaseErrors.ts";
+import { ApiError } from "../../errors.ts";
+import { Bid } from "../../schemas/bid.ts";
+import { Id } from "../../schemas/common.ts";
+import { Task } from "../../schemas/task.ts";
+import { scoped } from "../../trpc.ts";
+import { findBid, setBidStatus } from "../bids/records.ts";
+import { lockTask, updateTask } from "./records.ts";
+import { decideAward, deliveryDueAt } from "./rules.ts";
+
+/** Awards an open task to one of its active bids, lowers the hold to the bid's price and rejects the other bids. */
+export const award = scoped("task:write")
+  .meta({
+    rest: { method: "POST", path: "/tasks/{id}/award" },
+    summary: "Award a task to a bid",
+    errors: ["ledger_failed", "forbidden", "not_found", "wrong_status", "bid_invalid"],
+  })
+  .input(z.strictObject({ id: Id, bidId: Id }))
+  .output(z.object({ task: Task, awardedBid: Bid }))
+  .mutation(({ ctx, input }) =>
+    ctx.database
+      .transaction(async (tx) => {
+        const task = await lockTask(tx, input.id);
+        const bid = await findBid(tx, input.bidId);
+        decideAward(task, bid, ctx.userId);
+        await tx.ledger.release(task.buyerId, task.maxBudgetCents - bid.priceCents, { taskId: task.id, bidId: bid.id });
+        const awardedBid = await setBidStatus(tx, bid.id, "awarded");
+        await tx.query(sql`
+          UPDATE bids SET status = 'rejected', updated_at = clock_timestamp()
+          WHERE task_id = ${task.id}::uuid AND status = 'active'`);
+        const now = ctx.clock.now();
+        const awarded = await updateTask(
+          tx,
+          task.id,
+          sql`status = 'awarded', awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
+              awarded_at = ${now.toISOString()}::timestamptz,
+              delivery_due_at = ${deliveryDueAt(now, bid.etaHours).toISOString()}::timestamptz`,
+        );
+        await tx.events.record("task.awarded", { task: awarded, bid: awardedBid });
+        return { task: awarded, awardedBid };
+      })
+      .catch((error: unknown) => {
+        throw isOverdraft(error) ? new ApiError("ledger_failed") : error;
+      }),
+  );

@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { Id } from "../../schemas/common.ts";
+import { Task } from "../../schemas/task.ts";
+import { scoped } from "../../trpc.ts";
+import { lockTask, updateTask } from "./records.ts";
+import { decideTaskAction } from "./rules.ts";
+
+/** Cancels an open task: the hold returns to the buyer, the active bids are rejected. */
+export const cancel = scoped("task:write")
+  .meta({
+    rest: { method: "POST", path: "/tasks/{id}/cancel" },
+    summary: "Cancel a task",
+    errors: ["forbidden", "not_found", "wrong_status"],
+  })
+  .input(z.strictObject({ id: Id }))
+  .output(z.object({ task: Task }))
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      const task = await lockTask(tx, input.id);
+      decideTaskAction("cancel", task, ctx.userId);
+      await tx.ledger.release(task.buyerId, task.maxBudgetCents, { taskId: task.id });
+      await tx.query(sql`
+        UPDATE bids SET status = 'rejected', updated_at = clock_timestamp()
+        WHERE task_id = ${task.id}::uuid AND status = 'active'`);
+      const closedAt = ctx.clock.now().toISOString();
+      return { task: await updateTask(tx, task.id, sql`status = 'cancelled', closed_at = ${closedAt}::timestamptz`) };
+    }),
+  );

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { isOverdraft } from "../../db/databaseErrors.ts";
+import { ApiError } from "../../errors.ts";
+import { Task, taskInput } from "../../schemas/task.ts";
+import { scoped } from "../../trpc.ts";
+import { type TaskRecord, taskColumns } from "./records.ts";
+import { guardAgainstSpam } from "./spamGuard.ts";
+
+/** Posts a task and holds its whole maximum budget. */
+export const create = scoped("task:write")
+  .meta({
+    rest: { method: "POST", path: "/tasks", status: 201 },
+    summary: "Post a task",
+    errors: ["insufficient_funds", "spam_guard"],
+  })
+  .input(
+    z.strictObject({
+      title: taskInput.title,
+      description: taskInput.description,
+      acceptanceCriteria: taskInput.acceptanceCriteria.optional(),
+      maxBudgetCents: taskInput.maxBudgetCents,
+      tags: taskInput.tags,
+    }),
+  )
+  .output(z.object({ task: Task }))
+  .mutation(({ ctx, input }) =>
+    ctx.database
+      .transaction(async (tx) => {
+        if (ctx.settings.spamGuard) await guardAgainstSpam(tx, ctx.userId, input);
+        const [task] = await tx.query<TaskRecord>(sql`
+          WITH t AS (
+            INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags)
+            VALUES (${ctx.userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
+                    ${input.maxBudgetCents}, ${input.tags}::text[])
+            RETURNING *)
+          SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`);
+        if (!task) throw new Error("INSERT … RETURNING gave no row");
+        await tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
+        await tx.events.record("task.created", { task });
+        return { task };
+      })
+      .catch((error: unknown) => {
+        throw isOverdraft(error) ? new ApiError("insufficient_funds") : error;
+      }),
+  );

@@ -1,0 +1,10 @@
+import { router } from "../../trpc.ts";
+import { accept } from "./accept.ts";
+import { award } from "./award.ts";
+import { cancel } from "./cancel.ts";
+import { create } from "./create.ts";
+import { list } from "./list.ts";
+import { read } from "./read.ts";
+import { update } from "./update.ts";
+
+export const tasksRouter = router({ list, create, read, update, cancel, award, accept });

@@ -1,0 +1,82 @@
+import { ApiError, type LimitViolation } from "../../errors.ts";
+
+const MEGABYTE = 1_000_000;
+
+interface UploadLimits {
+  bytes: number;
+  /** pixels, for images */
+  width?: number;
+  height?: number;
+  durationSec?: number;
+}
+
+const image: UploadLimits = { bytes: 10 * MEGABYTE, width: 8_192, height: 8_192 };
+const audio: UploadLimits = { bytes: 25 * MEGABYTE, durationSec: 300 };
+const video: UploadLimits = { bytes: 100 * MEGABYTE, durationSec: 120 };
+const text: UploadLimits = { bytes: MEGABYTE };
+
+/** What a sample may be, by its type. Source: decisions.md "Limits not shown". */
+const sampleLimits: Record<string, UploadLimits> = {
+  "image/png": image,
+  "image/jpeg": image,
+  "image/webp": image,
+  "image/gif": image,
+  "audio/mpeg": audio,
+  "audio/wav": audio,
+  "audio/ogg": audio,
+  "audio/flac": audio,
+  "video/mp4": video,
+  "video/webm": video,
+  "text/plain": text,
+  "text/markdown": text,
+  "text/csv": text,
+  "application/json": text,
+  "application/pdf": { bytes: 20 * MEGABYTE },
+};
+
+export const sampleMimeTypes = Object.keys(sampleLimits);
+export const deliveryMimeTypes = [...sampleMimeTypes, "application/zip", "application/octet-stream"];
+
+const MAX_DELIVERY_BYTES = 1_000 * MEGABYTE;
+const MAX_SAMPLES_PER_BID = 10;
+
+/** What a client declares before it uploads. */
+export interface DeclaredUpload {
+  mimeType: string;
+  bytes: number;
+  dimensions?: { width: number; height: number };
+  durationSec?: number;
+}
+
+/** Throws `sample_too_large` with every limit that the sample exceeds; `existingSamples` are those of the same bid. */
+export function checkSample(upload: DeclaredUpload, existingSamples: number): void {
+  const limits = sampleLimits[upload.mimeType];
+  if (limits === undefined) throw new Error(`unknown sample type ${upload.mimeType}`);
+  const measured: [string, number | undefined, number | undefined][] = [
+    ["bytes", limits.bytes, upload.bytes],
+    ["width", limits.width, upload.dimensions?.width],
+    ["height", limits.height, upload.dimensions?.height],
+    ["durationSec", limits.durationSec, upload.durationSec],
+    ["samples", MAX_SAMPLES_PER_BID, existingSamples + 1],
+  ];
+  const violations = violationsOf(measured);
+  if (violations.length > 0) throw new ApiError("sample_too_large", { violations });
+}
+
+/** Throws `sample_too_large` when a bid would have more than 10 samples. */
+export function checkSampleCount(count: number): void {
+  const violations = violationsOf([["samples", MAX_SAMPLES_PER_BID, count]]);
+  if (violations.length > 0) throw new ApiError("sample_too_large", { violations });
+}
+
+/** Throws `delivery_too_large` above 1 GB. */
+export function checkDelivery(upload: DeclaredUpload): void {
+  const violations = violationsOf([["bytes", MAX_DELIVERY_BYTES, upload.bytes]]);
+  if (violations.length > 0) throw new ApiError("delivery_too_large", { violations });
+}
+
+function violationsOf(measured: [string, number | undefined, number | undefined][]): LimitViolation[] {
+  return measured.flatMap(([field, limit, actual]) =>
+    limit !== undefined && actual !== undefined && actual > limit ? [{ field, limit, actual }] : [],
+  );
+}

@@ -1,0 +1,6 @@
+import { router } from "../../trpc.ts";
+import { ledger } from "./ledger.ts";
+import { read } from "./read.ts";
+import { topup } from "./topup.ts";
+
+export const walletRouter = router({ read, ledger, topup });

@@ -1,0 +1,16 @@
+import { authRouter } from "./procedures/auth/router.ts";
+import { bidsRouter } from "./procedures/bids/router.ts";
+import { keysRouter } from "./procedures/keys/router.ts";
+import { tasksRouter } from "./procedures/tasks/router.ts";
+import { walletRouter } from "./procedures/wallet/router.ts";
+import { router } from "./trpc.ts";
+
+export const appRouter = router({
+  auth: authRouter,
+  keys: keysRouter,
+  wallet: walletRouter,
+  tasks: tasksRouter,
+  bids: bidsRouter,
+});
+
+export type AppRouter = typeof appRouter;

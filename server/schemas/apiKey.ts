@@ -1,0 +1,11 @@
+import { z } from "zod";
+import { scopes } from "../auth/scopes.ts";
+import { Id, line, Timestamp } from "./common.ts";
+
+export const Scope = z.enum(scopes);
+
+export const ApiKey = z
+  .object({ id: Id, label: z.string(), scopes: z.array(Scope), last4: z.string(), createdAt: Timestamp })
+  .meta({ id: "ApiKey" });
+
+export const Label = line(1, 80);

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { Id, MAX_INT32, Person, Timestamp, text } from "./common.ts";
+
+export const bidStatuses = ["active", "withdrawn", "rejected", "awarded"] as const;
+export const BidStatus = z.enum(bidStatuses);
+export type BidStatus = z.infer<typeof BidStatus>;
+
+export const Bid = z
+  .object({
+    id: Id,
+    taskId: Id,
+    bidder: Person,
+    priceCents: z.int(),
+    etaHours: z.int(),
+    notes: z.string().nullable(),
+    status: BidStatus,
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  })
+  .meta({ id: "Bid" });
+export type Bid = z.infer<typeof Bid>;
+
+/** The bounds of what a bidder writes. An empty note is no note. Source: decisions.md "Records". */
+export const bidInput = {
+  priceCents: z.int().min(1).max(MAX_INT32).meta({ description: "Integer cents, at most the task's maximum budget." }),
+  etaHours: z.int().min(1).max(8_760).meta({ description: "Estimated hours from the award to the delivery." }),
+  notes: text(0, 5_000)
+    .nullable()
+    .transform((notes) => notes || null),
+} as const;

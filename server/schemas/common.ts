@@ -1,0 +1,82 @@
+import { z } from "zod";
+
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+const printableAscii = /^[\x20-\x7e]*$/;
+
+/** How many characters a person counts: an emoji or a letter with its accents is one. */
+export function countCharacters(text: string): number {
+  if (printableAscii.test(text)) return text.length;
+  let count = 0;
+  for (const _ of segmenter.segment(text)) count++;
+  return count;
+}
+
+const range = (min: number, max: number) =>
+  min === 0 ? `At most ${max} characters.` : `${min} to ${max} characters, as a person counts them.`;
+
+function withLength<Schema extends z.ZodType<string, string>>(schema: Schema, min: number, max: number) {
+  return schema.superRefine((text, context) => {
+    const count = countCharacters(text);
+    if (count < min) context.addIssue({ code: "custom", message: `At least ${min} characters are needed.` });
+    if (count > max) context.addIssue({ code: "custom", message: `At most ${max} characters are allowed, not ${count}.` });
+  });
+}
+
+/** Text of one line, such as a title: trimmed, then `min` to `max` characters as people count them. */
+export const line = (min: number, max: number) =>
+  withLength(z.string().trim(), min, max).meta({ description: range(min, max) });
+
+/** Text of any shape, kept as it is: `min` to `max` characters as people count them. */
+export const text = (min: number, max: number) => withLength(z.string(), min, max).meta({ description: range(min, max) });
+
+/** The largest 32-bit integer: more does not fit the database's `integer`. */
+export const MAX_INT32 = 2_147_483_647;
+
+export const Id = z.uuid().meta({ description: "A UUID." });
+export const Cents = z.int().min(-Number.MAX_SAFE_INTEGER).meta({ description: "Integer cents." });
+
+/** A moment as the API prints it: UTC, six fractional digits. */
+export const Timestamp = z.string().meta({ description: "UTC, ISO 8601.", example: "2026-11-20T12:00:00.123456Z" });
+
+export const Currency = "usd";
+
+const cursorPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/;
+
+/** A moment as a client sends it back; Postgres knows no year 0. */
+export const InputTimestamp = z
+  .string()
+  .refine((value) => cursorPattern.test(value) && value > "0001" && !Number.isNaN(Date.parse(value)), {
+    message: "An ISO 8601 timestamp is needed, as in 2026-11-20T12:00:00.123456Z.",
+  })
+  .meta({ description: "ISO 8601 timestamp.", example: "2026-11-20T12:00:00.123456Z" });
+
+/** The query of every list: rows strictly older than `cursor`, newest first. Source: interface.md "Endpoints". */
+export const PageQuery = z.strictObject({
+  cursor: InputTimestamp.optional().meta({
+    description: "Gives the rows strictly older than this; take it from `nextCursor`. Omit it for the first page.",
+  }),
+  limit: z.int().min(1).max(100).default(50).meta({ description: "Rows a page." }),
+});
+
+export const NextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: "`createdAt` of the last row, or null when this is the last page." });
+
+/** The cursor of the next page, or null when fewer rows than asked for came back. */
+export function nextCursorOf(rows: readonly { createdAt: string }[], limit: number): string | null {
+  return rows.length < limit ? null : (rows.at(-1)?.createdAt ?? null);
+}
+
+/** A comma-separated list of `values`, as the query parameter `status` takes it. */
+export const listOf = (values: readonly string[]) =>
+  z
+    .string()
+    .regex(new RegExp(`^(${values.join("|")})(,(${values.join("|")}))*$`), {
+      message: `A comma-separated list of: ${values.join(", ")}.`,
+    })
+    .meta({ description: `A comma-separated list of: ${values.join(", ")}.`, example: values.slice(0, 2).join(",") });
+
+/** What other people see of a user. */
+export const Person = z.object({ id: Id, displayName: z.string() }).meta({ id: "Person" });
+export type Person = z.infer<typeof Person>;

@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { Id, line, Timestamp } from "./common.ts";
+
+/** A user, as that user sees the account. */
+export const User = z
+  .object({ id: Id, email: z.string(), displayName: z.string(), createdAt: Timestamp })
+  .meta({ id: "User" });
+export type User = z.infer<typeof User>;
+
+/**
+ * The one form in which addresses are stored and compared: NFKC, trimmed, lower case, the domain in ASCII.
+ * Returns null for what is no address.
+ */
+export function canonicalEmail(input: string): string | null {
+  const address = input.normalize("NFKC").trim().toLowerCase();
+  const at = address.lastIndexOf("@");
+  if (at < 1 || address.length > 254) return null;
+  const local = address.slice(0, at);
+  const domain = asciiDomain(address.slice(at + 1));
+  if (domain === null || local.length > 64 || /[\s@"(),:;<>[\]\\\p{Cc}]/u.test(local)) return null;
+  if (local.startsWith(".") || local.endsWith(".") || local.includes("..")) return null;
+  return `${local}@${domain}`;
+}
+
+function asciiDomain(domain: string): string | null {
+  if (/[\s/?#:@\\%[\]]/.test(domain)) return null;
+  try {
+    const { hostname } = new URL(`http://${domain}`);
+    return /^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(hostname) ? hostname : null;
+  } catch {
+    return null;
+  }
+}
+
+export const Email = z
+  .string()
+  .max(320)
+  .transform((input, context) => {
+    const email = canonicalEmail(input);
+    if (email !== null) return email;
+    context.addIssue({ code: "custom", message: "This is no email address." });
+    return z.NEVER;
+  })
+  .meta({ description: "An email address; compared without regard to case.", example: "ada@example.com" });
+
+export const DisplayName = line(1, 80);
+
+export const Password = z.string().min(8).max(128).meta({ description: "8 to 128 characters.", format: "password" });

@@ -1,0 +1,69 @@
+import type { Logger } from "pino";
+import { applyMigrations } from "../prisma/migrate.ts";
+import { createApp } from "./app.ts";
+import type { Config } from "./config.ts";
+import { openDatabase } from "./db/database.ts";
+import { type Clock, systemClock } from "./gateways/clock.ts";
+import { stripeProcessor } from "./gateways/processor.ts";
+import { s3Storage } from "./gateways/storage.ts";
+import { serve } from "./http/server.ts";
+import { migrateJobs, startWorker } from "./jobs/worker.ts";
+import { freePort } from "./local/dataDirectory.ts";
+import { provideParts } from "./local/localParts.ts";
+import type { Services } from "./services.ts";
+
+/** Connections of one process at most. */
+const POOL_SIZE = 20;
+/** Jobs that run side by side in one process. */
+const WORKER_CONCURRENCY = 8;
+
+export interface RunningService {
+  /** The service's own address, or null for a lone worker, which serves nothing. */
+  url: string | null;
+  /** Finishes what is in flight, in the order: requests, jobs, connections, embedded parts. */
+  stop(): Promise<void>;
+}
+
+/** Starts what the role needs; when a part fails to start, those before it are stopped again. */
+export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const stopPart of stops.toReversed()) {
+      await stopPart().catch((error: unknown) => log.error({ error }, "a part did not stop well"));
+    }
+  };
+  try {
+    const port = config.port === 0 ? await freePort() : config.port;
+    const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
+    const parts = await provideParts(config, `http://127.0.0.1:${port}/processor/events`, log);
+    stops.push(parts.stop);
+    await applyMigrations(parts.databaseUrl);
+
+    const database = openDatabase(parts.databaseUrl, { poolSize: POOL_SIZE });
+    stops.push(database.close);
+    const storage = s3Storage(parts.storage);
+    stops.push(async () => storage.close());
+    const services: Services = {
+      settings: { ...config, publicUrl, sessionSecret: parts.sessionSecret },
+      database,
+      clock,
+      processor: stripeProcessor({ ...parts.processor, webhookSecrets: [...parts.processor.webhookSecrets] }),
+      storage,
+      log,
+    };
+    await migrateJobs(services);
+    if (config.role !== "api") {
+      const worker = await startWorker(services, { concurrency: WORKER_CONCURRENCY });
+      stops.push(worker.stop);
+    }
+    if (config.role === "worker") return { url: null, stop };
+    const host = config.host ?? (config.production ? undefined : "localhost");
+    const server = await serve(createApp(services, config), port, host);
+    stops.push(server.stop);
+    parts.announce(`http://localhost:${port}`);
+    return { url: publicUrl, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}

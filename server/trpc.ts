@@ -1,0 +1,148 @@
+import { initTRPC, TRPCError } from "@trpc/server";
+import { TRPC_ERROR_CODES_BY_KEY, type TRPC_ERROR_CODE_NUMBER } from "@trpc/server/rpc";
+import type { Principal } from "./auth/principal.ts";
+import type { Scope } from "./auth/scopes.ts";
+import type { Context } from "./context.ts";
+import { currentRequestId } from "./http/requestId.ts";
+import { ApiError, type ErrorBody, type ErrorCode, errorCatalogue, type InputIssue, toApiError } from "./errors.ts";
+
+export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** Who may call a procedure. `any` is any valid authentication; `session` refuses API keys. */
+export type Access = "public" | "any" | "session" | "moderator" | { scope: Scope };
+
+/** What a procedure says about itself: its REST face, its documentation and the errors that only it can give. */
+export interface Meta {
+  rest?: { method: HttpMethod; path: `/${string}`; status?: 200 | 201 | 202 | 204 };
+  summary?: string;
+  description?: string;
+  errors?: readonly ErrorCode[];
+  access?: Access;
+}
+
+/** What clients of the typed RPC see in `error`; `data` has the fields of the REST error body. */
+export interface ErrorShape {
+  message: string;
+  code: TRPC_ERROR_CODE_NUMBER;
+  data: ErrorBody;
+}
+
+const t = initTRPC
+  .context<Context>()
+  .meta<Meta>()
+  .create({
+    isDev: false,
+    errorFormatter({ error }): ErrorShape {
+      const apiError = toApiError(error);
+      return {
+        message: apiError.message,
+        code: TRPC_ERROR_CODES_BY_KEY[errorCatalogue[apiError.code].rpc],
+        data: apiError.toBody(currentRequestId()),
+      };
+    },
+  });
+
+export const { router, mergeRouters } = t;
+
+/** The names in a REST path's braces. */
+export function pathParametersOf(meta: Meta | undefined): string[] {
+  return Array.from(meta?.rest?.path.matchAll(/\{(\w+)\}/g) ?? [], ([, name]) => name ?? "");
+}
+
+/** Every code that a procedure can answer with: its own, and those that come with its access and its input. */
+export function errorsOf(meta: Meta): ErrorCode[] {
+  const { access = "public", rest, errors = [] } = meta;
+  const codes = new Set<ErrorCode>(["invalid_input", ...errors, "rate_limited", "internal_error", "unavailable"]);
+  if (access !== "public") codes.add("unauthenticated");
+  // Any request that changes something and rides on the session cookie is refused when it comes from another site.
+  if (rest?.method !== "GET" || access === "session" || access === "moderator") codes.add("forbidden");
+  if (typeof access === "object") codes.add("missing_scope");
+  if (rest?.method === "POST" || rest?.method === "PATCH") {
+    codes.add("payload_too_large");
+    codes.add("unsupported_media_type");
+  }
+  return [...codes];
+}
+
+/** Turns every failure into an answer from the catalogue; what is internal goes to the log with the request's id. */
+const answerErrors = t.middleware(async ({ ctx, meta, path, next }) => {
+  const result = await next();
+  if (result.ok) return result;
+  const { cause } = result.error;
+  const error = toApiError(result.error, pathParametersOf(meta));
+  if (error.status >= 500) ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? cause }, error.code);
+  if (!errorsOf(meta ?? {}).includes(error.code)) {
+    ctx.log.error({ requestId: ctx.requestId, procedure: path, code: error.code }, "an error code that is not documented");
+  }
+  throw new TRPCError({ code: errorCatalogue[error.code].rpc, message: error.message, cause: error });
+});
+
+/**
+ * Postgres text knows no NUL, and a lone surrogate would become another character in silence: refuse both.
+ * A stack and no recursion, since a body may be nested deeper than the call stack is.
+ */
+function findBrokenText(input: unknown): InputIssue[] {
+  const issues: InputIssue[] = [];
+  const rest: { value: unknown; path: string }[] = [{ value: input, path: "" }];
+  for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
+    const { value, path } = item;
+    if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
+      issues.push({ path, message: "The text has a NUL character or an unpaired surrogate." });
+    }
+    if (typeof value !== "object" || value === null) continue;
+    for (const [key, inner] of Object.entries(value)) {
+      rest.push({ value: inner, path: path === "" ? key : `${path}.${key}` });
+    }
+  }
+  return issues;
+}
+
+const refuseBrokenText = t.middleware(async ({ next, getRawInput }) => {
+  const issues = findBrokenText(await getRawInput());
+  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
+  return next();
+});
+
+type Requirement = (principal: Principal) => void;
+
+function authorized(access: Access, require: Requirement = () => {}) {
+  return t.procedure
+    .meta({ access })
+    .use(answerErrors)
+    .use(({ ctx, next }) => {
+      if (ctx.principal === null) throw new ApiError("unauthenticated");
+      require(ctx.principal);
+      return next({ ctx: { principal: ctx.principal, userId: ctx.principal.userId } });
+    })
+    .use(refuseBrokenText);
+}
+
+const requireSession: Requirement = (principal) => {
+  if (principal.kind !== "session") {
+    throw new ApiError("forbidden", { message: "API keys may not do this: sign in with a browser session." });
+  }
+};
+
+/** Anyone may call; `ctx.principal` is null for an anonymous caller. */
+export const open = t.procedure.meta({ access: "public" }).use(answerErrors).use(refuseBrokenText);
+
+/** Any valid authentication, whatever the scopes. */
+export const signedIn = authorized("any");
+
+/** A person's browser session; API keys get `forbidden`. */
+export const sessionOnly = authorized("session", requireSession);
+
+/** The session of a moderator. */
+export const moderator = authorized("moderator", (principal) => {
+  requireSession(principal);
+  if (principal.kind === "session" && !principal.moderator) throw new ApiError("forbidden");
+});
+
+/** A session, or an API key with this scope. */
+export function scoped(scope: Scope) {
+  return authorized({ scope }, (principal) => {
+    if (principal.kind === "apiKey" && !principal.scopes.includes(scope)) {
+      throw new ApiError("missing_scope", { message: `The API key lacks the scope ${scope}.`, requiredScope: scope });
+    }
+  });
+}

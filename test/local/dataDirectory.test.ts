@@ -1,0 +1,187 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { claimDataDirectory, freePort, readLocalState } from "../../server/local/dataDirectory.ts";
+
+const modulePath = new URL("../../server/local/dataDirectory.ts", import.meta.url).href;
+const children: ChildProcess[] = [];
+let root: string;
+let directory: string;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "rebid-directory-"));
+  directory = join(root, "data");
+});
+
+afterEach(async () => {
+  await Promise.all(children.splice(0).map(kill));
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** A real process that runs a script with the module's functions at hand, and the lines that it prints. */
+function startProcess(script: string) {
+  const code = `import { claimDataDirectory, readLocalState } from ${JSON.stringify(modulePath)};
+    const directory = process.argv[1];
+    ${script}`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code, directory], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  children.push(child);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return { child, nextLine: async (): Promise<string> => (await lines.next()).value ?? "(ended)" };
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, "exit");
+  child.kill("SIGKILL");
+  await exit;
+}
+
+/** A process that owns the directory until it is killed. */
+async function startOwner(changes: object = {}): Promise<ChildProcess> {
+  const { child, nextLine } = startProcess(`
+    const claim = await claimDataDirectory(directory);
+    claim.update(${JSON.stringify(changes)});
+    console.log("owns");
+    setInterval(() => claim, 60_000);`);
+  expect(await nextLine()).toBe("owns");
+  return child;
+}
+
+describe("claimDataDirectory", () => {
+  test("creates a directory and a state file that only their owner may read", async () => {
+    const claim = await claimDataDirectory(directory);
+    expect(statSync(directory).mode & 0o777).toBe(0o700);
+    expect(statSync(join(directory, "local.json")).mode & 0o777).toBe(0o600);
+    claim.release();
+  });
+
+  test("of many processes that claim at the same moment, exactly one wins", async () => {
+    const contenders = Array.from({ length: 6 }, () =>
+      startProcess(`
+        console.log("ready");
+        process.stdin.once("data", () =>
+          claimDataDirectory(directory).then(
+            (claim) => { console.log("won"); setInterval(() => claim, 60_000); },
+            (error) => console.log(error.message),
+          ));`),
+    );
+    for (const contender of contenders) expect(await contender.nextLine()).toBe("ready");
+    for (const contender of contenders) contender.child.stdin?.write("go\n");
+    const answers = await Promise.all(contenders.map((contender) => contender.nextLine()));
+    const winner = contenders[answers.indexOf("won")]?.child;
+    expect(answers.filter((answer) => answer === "won")).toHaveLength(1);
+    expect(answers.filter((answer) => answer.includes(`in use by process ${winner?.pid}`))).toHaveLength(5);
+  });
+
+  test("the refusal names the directory, the process and the address of the running service", async () => {
+    const owner = await startOwner({ serviceUrl: "http://localhost:3000" });
+    const refusal = await claimDataDirectory(directory).catch((error: Error) => error.message);
+    expect(refusal).toContain(directory);
+    expect(refusal).toContain(`process ${owner.pid}, which serves http://localhost:3000`);
+  });
+
+  test("an owner that was killed by SIGKILL does not block the next start, which finds its ports and secrets", async () => {
+    const owner = await startOwner({
+      serviceUrl: "http://localhost:3000",
+      databaseUrl: "postgresql://rebid:secret@127.0.0.1:5555/rebid",
+      ports: { storage: 4000 },
+    });
+    await kill(owner);
+    const claim = await claimDataDirectory(directory);
+    expect(claim.state()).toEqual({
+      pid: process.pid,
+      databaseUrl: "postgresql://rebid:secret@127.0.0.1:5555/rebid",
+      ports: { storage: 4000 },
+    });
+    claim.release();
+  });
+
+  test("a number of a process that was given out again does not count as an owner", async () => {
+    (await claimDataDirectory(directory)).release();
+    writeFileSync(join(directory, "local.json"), JSON.stringify({ pid: process.ppid, ports: {} }));
+    expect(readLocalState(directory)).toBeNull();
+    const claim = await claimDataDirectory(directory);
+    expect(claim.state().pid).toBe(process.pid);
+    claim.release();
+  });
+
+  test("one process cannot claim a directory twice, and can claim it again after it let go", async () => {
+    const claim = await claimDataDirectory(directory);
+    await expect(claimDataDirectory(directory)).rejects.toThrow(`in use by process ${process.pid}`);
+    claim.release();
+    claim.release();
+    expect(() => claim.update({})).toThrow("released");
+    (await claimDataDirectory(directory)).release();
+  });
+
+  test("a path far longer than a unix socket's works", async () => {
+    directory = join(root, ...Array.from({ length: 8 }, () => "a".repeat(50)));
+    await startOwner();
+    await expect(claimDataDirectory(directory)).rejects.toThrow("in use");
+  });
+
+  test("readers never make a start fail", async () => {
+    (await claimDataDirectory(directory)).release();
+    const readers = Array.from({ length: 2 }, () =>
+      startProcess(`
+        console.log("reading");
+        for (let count = 0; count < 500; count++) readLocalState(directory);
+        console.log("done");`),
+    );
+    for (const reader of readers) expect(await reader.nextLine()).toBe("reading");
+    for (let count = 0; count < 50; count++) (await claimDataDirectory(directory)).release();
+    for (const reader of readers) expect(await reader.nextLine()).toBe("done");
+  });
+
+  test("a state file that cannot be understood is named, and leaves the directory free", async () => {
+    (await claimDataDirectory(directory)).release();
+    writeFileSync(join(directory, "local.json"), "{");
+    await expect(claimDataDirectory(directory)).rejects.toThrow("local.json cannot be understood");
+    rmSync(join(directory, "local.json"));
+    (await claimDataDirectory(directory)).release();
+  });
+
+  test("an update that does not fit the schema changes nothing", async () => {
+    const claim = await claimDataDirectory(directory);
+    expect(() => claim.update({ ports: { storage: 70_000 } })).toThrow();
+    expect(claim.state().ports).toEqual({});
+    expect(JSON.parse(readFileSync(join(directory, "local.json"), "utf8"))).toEqual({ pid: process.pid, ports: {} });
+    claim.release();
+  });
+});
+
+describe("readLocalState", () => {
+  test("gives the state exactly while an owner lives", async () => {
+    expect(readLocalState(directory)).toBeNull();
+    const owner = await startOwner({ serviceUrl: "http://localhost:3000" });
+    expect(readLocalState(directory)).toEqual({ pid: owner.pid, serviceUrl: "http://localhost:3000", ports: {} });
+    await kill(owner);
+    expect(readLocalState(directory)).toBeNull();
+  });
+
+  test("works inside the owner, and does not cost it the directory", async () => {
+    const claim = await claimDataDirectory(directory);
+    expect(readLocalState(directory)?.pid).toBe(process.pid);
+    const { nextLine } = startProcess(`console.log(String(readLocalState(directory)?.pid));`);
+    expect(await nextLine()).toBe(String(process.pid));
+    claim.release();
+  });
+});
+
+describe("freePort", () => {
+  test("gives the preferred port if it is free, and another one if it is not", async () => {
+    const port = await freePort();
+    expect(await freePort(port)).toBe(port);
+    const server = createServer().listen(port, "127.0.0.1");
+    await once(server, "listening");
+    expect(await freePort(port)).not.toBe(port);
+    server.close();
+  });
+});
