@@ -12,7 +12,11 @@ export interface Context extends Services {
 }
 
 /** A context without HTTP, for tests and jobs. */
-export function buildContext(services: Services, principal: Principal | null, requestId: string = crypto.randomUUID()): Context {
+export function buildContext(
+  services: Services,
+  principal: Principal | null,
+  requestId: string = crypto.randomUUID(),
+): Context {
   return { ...services, requestId, principal, sessionCookie: { set: async () => {}, clear: () => {} } };
 }
 

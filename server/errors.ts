@@ -23,7 +23,11 @@ export const errorCatalogue = {
   },
   price_above_budget: { status: 400, rpc: "BAD_REQUEST", message: "The price is above the task's maximum budget." },
   sample_too_large: { status: 400, rpc: "BAD_REQUEST", message: "The sample exceeds the limits; see `violations`." },
-  delivery_too_large: { status: 400, rpc: "BAD_REQUEST", message: "The delivery exceeds the limits; see `violations`." },
+  delivery_too_large: {
+    status: 400,
+    rpc: "BAD_REQUEST",
+    message: "The delivery exceeds the limits; see `violations`.",
+  },
   invalid_url: { status: 400, rpc: "BAD_REQUEST", message: "The URL must be a public HTTPS address." },
   unauthenticated: { status: 401, rpc: "UNAUTHORIZED", message: "Sign in, or send a valid API key as a bearer token." },
   invalid_credentials: { status: 401, rpc: "UNAUTHORIZED", message: "The email or the password is wrong." },

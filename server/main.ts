@@ -6,11 +6,9 @@ import { startService } from "./service.ts";
 const SHUTDOWN_TIMEOUT_MS = 9_000;
 
 /** Never in a log, wherever an object that is logged carries them. */
-const secretPaths = ["password", "token", "raw", "authorization", "cookie", "signingSecret", "secretKey"].flatMap((name) => [
-  name,
-  `*.${name}`,
-  `*.*.${name}`,
-]);
+const secretPaths = ["password", "token", "raw", "authorization", "cookie", "signingSecret", "secretKey"].flatMap(
+  (name) => [name, `*.${name}`, `*.*.${name}`],
+);
 
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message;

@@ -1,10 +1,10 @@
 import { initTRPC, TRPCError } from "@trpc/server";
-import { TRPC_ERROR_CODES_BY_KEY, type TRPC_ERROR_CODE_NUMBER } from "@trpc/server/rpc";
+import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
 import type { Scope } from "./auth/scopes.ts";
 import type { Context } from "./context.ts";
-import { currentRequestId } from "./http/requestId.ts";
 import { ApiError, type ErrorBody, type ErrorCode, errorCatalogue, type InputIssue, toApiError } from "./errors.ts";
+import { currentRequestId } from "./http/requestId.ts";
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
@@ -70,9 +70,13 @@ const answerErrors = t.middleware(async ({ ctx, meta, path, next }) => {
   if (result.ok) return result;
   const { cause } = result.error;
   const error = toApiError(result.error, pathParametersOf(meta));
-  if (error.status >= 500) ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? cause }, error.code);
+  if (error.status >= 500)
+    ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? cause }, error.code);
   if (!errorsOf(meta ?? {}).includes(error.code)) {
-    ctx.log.error({ requestId: ctx.requestId, procedure: path, code: error.code }, "an error code that is not documented");
+    ctx.log.error(
+      { requestId: ctx.requestId, procedure: path, code: error.code },
+      "an error code that is not documented",
+    );
   }
   throw new TRPCError({ code: errorCatalogue[error.code].rpc, message: error.message, cause: error });
 });

@@ -22,7 +22,11 @@ const TOUCH_INTERVAL = "1 minute";
  * Any Authorization header wins over the cookie, and a malformed one is nobody: it does not fall back to the cookie.
  * Source: interface.md "Authentication".
  */
-export async function authenticate(request: Request, response: Response, by: Authentication): Promise<Principal | null> {
+export async function authenticate(
+  request: Request,
+  response: Response,
+  by: Authentication,
+): Promise<Principal | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) return findByBearer(authorization, by);
   const seal = readCookie(request.headers.cookie, SESSION_COOKIE);

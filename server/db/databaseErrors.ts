@@ -37,5 +37,8 @@ export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof pg.DatabaseError) return /^(57P0|53300|08)/.test(error.code ?? "");
   const { code } = error as NodeJS.ErrnoException;
-  return connectionCodes.has(code ?? "") || /^(Connection terminated|timeout exceeded when trying to connect)/.test(error.message);
+  return (
+    connectionCodes.has(code ?? "") ||
+    /^(Connection terminated|timeout exceeded when trying to connect)/.test(error.message)
+  );
 }

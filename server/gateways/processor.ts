@@ -456,7 +456,7 @@ function transferRecord(transfer: Stripe.Transfer): ProcessorTransfer {
 function payoutRecord(payout: Stripe.Payout): ProcessorPayout {
   return {
     id: payout.id,
-    payoutId: payout.metadata?.["payoutId"] ?? null,
+    payoutId: payout.metadata?.payoutId ?? null,
     status: payout.status,
     amountCents: payout.amount,
     currency: payout.currency,

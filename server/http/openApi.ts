@@ -5,7 +5,6 @@ import { SESSION_COOKIE } from "../auth/sessions.ts";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../errors.ts";
 import type { AppRouter } from "../router.ts";
 import { errorsOf } from "../trpc.ts";
-import { forbidCoercion } from "./coercion.ts";
 import { asOpenApiRouter, collectRoutes, type Route } from "./routes.ts";
 
 const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
@@ -28,7 +27,6 @@ People use a session cookie; agents send an API key as \`Authorization: Bearer r
  * knows nothing of our error codes, and forbids additional fields in answers, which may gain some.
  */
 export function openApiDocument(router: AppRouter, publicUrl: string): Json {
-  forbidCoercion(router);
   const routes = collectRoutes(router._def.procedures);
   const document = toJson(
     generateOpenApiDocument(asOpenApiRouter(router), {

@@ -95,7 +95,8 @@ async function readBody(request: Request, response: Response, route: Route): Pro
   if (failure !== undefined) return bodyError(failure);
   // A chunked body may turn out to be empty.
   const body: unknown = request.body ?? {};
-  if (typeof body !== "object" || body === null || Array.isArray(body)) return invalidBody("The body must be an object.");
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    return invalidBody("The body must be an object.");
   const [parameter] = route.pathParameters.filter((name) => Object.hasOwn(body, name));
   if (parameter !== undefined) return invalidBody("This field stands in the path.", parameter);
   request.body = body;

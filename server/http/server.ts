@@ -50,7 +50,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
     socket.destroy();
     return;
   }
-  const message = error.code === "HPE_HEADER_OVERFLOW" ? "The headers are too large." : "This is no valid HTTP request.";
+  const message =
+    error.code === "HPE_HEADER_OVERFLOW" ? "The headers are too large." : "This is no valid HTTP request.";
   const body = JSON.stringify(new ApiError("invalid_input", { message }).toBody(""));
   socket.end(
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

@@ -6,7 +6,10 @@ import type { Services } from "../services.ts";
 import type { JobPayload } from "./payloads.ts";
 
 /** Accepts a delivery whose window has passed. Run twice, or too early, or after a dispute, it changes nothing. */
-export async function acceptDelivery({ database, clock }: Services, { taskId }: JobPayload<"acceptDelivery">): Promise<void> {
+export async function acceptDelivery(
+  { database, clock }: Services,
+  { taskId }: JobPayload<"acceptDelivery">,
+): Promise<void> {
   await database.transaction(async (tx) => {
     const task = await lockTask(tx, taskId);
     if (task.status !== "delivered" || !isPastAcceptance(task, clock.now())) return;

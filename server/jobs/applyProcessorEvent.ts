@@ -52,7 +52,13 @@ async function apply(tx: Transaction, event: z.infer<typeof StoredEvent>): Promi
  * payment intent and never the event; what closes a top-up cannot undo a payment.
  */
 async function applyCheckout(tx: Transaction, type: string, session: CheckoutSession): Promise<string> {
-  const [topup] = await tx.query<{ id: string; userId: string; amountCents: number; currency: string; status: string }>(sql`
+  const [topup] = await tx.query<{
+    id: string;
+    userId: string;
+    amountCents: number;
+    currency: string;
+    status: string;
+  }>(sql`
     SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status FROM topups
     WHERE session_id = ${session.id} OR id::text = ${session.client_reference_id ?? ""} FOR UPDATE`);
   if (!topup) return "unexpected: no such top-up";
@@ -64,7 +70,8 @@ async function applyCheckout(tx: Transaction, type: string, session: CheckoutSes
       WHERE id = ${topup.id}::uuid`);
 
   if (session.payment_status === "paid") {
-    const paymentIntentId = typeof session.payment_intent === "string" ? session.payment_intent : session.payment_intent?.id;
+    const paymentIntentId =
+      typeof session.payment_intent === "string" ? session.payment_intent : session.payment_intent?.id;
     if (!paymentIntentId) return "unexpected: paid without a payment intent";
     if (session.amount_total !== topup.amountCents || session.currency !== topup.currency) {
       return `unexpected: paid ${session.amount_total} ${session.currency} for a top-up of ${topup.amountCents} ${topup.currency}`;

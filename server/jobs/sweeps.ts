@@ -16,7 +16,9 @@ async function sweep<Payload>(
 ): Promise<void> {
   for (const payload of await find(services, BATCH)) {
     // One that fails must not hold up the others; it comes again with the next sweep.
-    await handle(services, payload).catch((error: unknown) => services.log.error({ payload, error }, "a swept item failed"));
+    await handle(services, payload).catch((error: unknown) =>
+      services.log.error({ payload, error }, "a swept item failed"),
+    );
   }
 }
 

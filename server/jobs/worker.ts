@@ -40,7 +40,10 @@ export async function migrateJobs(services: Pick<Services, "database">): Promise
 }
 
 /** Runs jobs and sweeps until `stop`, which lets running jobs finish. */
-export async function startWorker(services: Services, options: { concurrency: number }): Promise<{ stop(): Promise<void> }> {
+export async function startWorker(
+  services: Services,
+  options: { concurrency: number },
+): Promise<{ stop(): Promise<void> }> {
   const runner = await run({
     pgPool: services.database.pool,
     taskList: taskListOf(services),

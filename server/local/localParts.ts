@@ -55,7 +55,11 @@ export function settingsOf(config: Config, state: LocalState | null): Settings {
   return { databaseUrl, sessionSecret, processor, storage };
 }
 
-function processorConfigOf({ apiBase, secretKey, webhookSecret }: NonNullable<LocalState["processor"]>): ProcessorConfig {
+function processorConfigOf({
+  apiBase,
+  secretKey,
+  webhookSecret,
+}: NonNullable<LocalState["processor"]>): ProcessorConfig {
   return { secretKey, webhookSecrets: [webhookSecret], apiBase };
 }
 
@@ -63,7 +67,8 @@ async function startParts(config: Config, claim: DataDirectory, eventsUrl: strin
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
     // In the reverse order of their start, and each whatever becomes of the others.
-    for (const stopPart of stops.toReversed()) await stopPart().catch((error: unknown) => log.error({ error }, "stopping a part failed"));
+    for (const stopPart of stops.toReversed())
+      await stopPart().catch((error: unknown) => log.error({ error }, "stopping a part failed"));
     claim.release();
   };
   try {

@@ -18,7 +18,8 @@ function withLength<Schema extends z.ZodType<string, string>>(schema: Schema, mi
   return schema.superRefine((text, context) => {
     const count = countCharacters(text);
     if (count < min) context.addIssue({ code: "custom", message: `At least ${min} characters are needed.` });
-    if (count > max) context.addIssue({ code: "custom", message: `At most ${max} characters are allowed, not ${count}.` });
+    if (count > max)
+      context.addIssue({ code: "custom", message: `At most ${max} characters are allowed, not ${count}.` });
   });
 }
 
@@ -27,7 +28,8 @@ export const line = (min: number, max: number) =>
   withLength(z.string().trim(), min, max).meta({ description: range(min, max) });
 
 /** Text of any shape, kept as it is: `min` to `max` characters as people count them. */
-export const text = (min: number, max: number) => withLength(z.string(), min, max).meta({ description: range(min, max) });
+export const text = (min: number, max: number) =>
+  withLength(z.string(), min, max).meta({ description: range(min, max) });
 
 /** The largest 32-bit integer: more does not fit the database's `integer`. */
 export const MAX_INT32 = 2_147_483_647;

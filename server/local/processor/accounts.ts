@@ -10,7 +10,8 @@ import type { World } from "./world.ts";
 
 type Account = Stripe.V2.Core.Account;
 type Capability = "payouts" | "stripe_transfers";
-type CapabilityStatus = Stripe.V2.Core.Account.Configuration.Recipient.Capabilities.StripeBalance.StripeTransfers.Status;
+type CapabilityStatus =
+  Stripe.V2.Core.Account.Configuration.Recipient.Capabilities.StripeBalance.StripeTransfers.Status;
 type StatusDetail =
   Stripe.V2.Core.Account.Configuration.Recipient.Capabilities.StripeBalance.StripeTransfers.StatusDetail;
 
@@ -40,8 +41,10 @@ function createAccount({ world, parameters }: Call<Stripe.V2.Core.AccountCreateP
   const { configuration = {}, contact_email: email, display_name: name, dashboard, identity, defaults } = parameters;
   requireSupported(configuration, new Set(["recipient"]));
   const requested = configuration.recipient?.capabilities?.stripe_balance?.stripe_transfers?.requested === true;
-  if (!requested) throw invalidFields("Only accounts that request recipient.stripe_balance.stripe_transfers exist here.");
-  if (email === undefined) throw invalidFields("contact_email is required when configuring the account as a recipient.");
+  if (!requested)
+    throw invalidFields("Only accounts that request recipient.stripe_balance.stripe_transfers exist here.");
+  if (email === undefined)
+    throw invalidFields("contact_email is required when configuring the account as a recipient.");
   if (identity?.country === undefined) throw invalidFields("identity.country is required to request capabilities.");
   if (dashboard === "express" && defaults?.responsibilities === undefined) {
     throw invalidFields("defaults.responsibilities is required with the express dashboard.");
@@ -86,7 +89,8 @@ function shown(account: Account, include: string[] = []): Account {
 }
 
 function withCapabilities(account: Account, status: CapabilityStatus): Account {
-  const details: StatusDetail[] = status === "active" ? [] : [{ code: "requirements_past_due", resolution: "provide_info" }];
+  const details: StatusDetail[] =
+    status === "active" ? [] : [{ code: "requirements_past_due", resolution: "provide_info" }];
   const capability = { status, status_details: details };
   const capabilities = { stripe_balance: { payouts: capability, stripe_transfers: capability } };
   return { ...account, configuration: { recipient: { applied: true, capabilities } } };
@@ -138,7 +142,8 @@ export function requireTransfers(world: World, id: string): void {
     throw invalidRequest("resource_missing", `No such destination: '${id}'`, "destination");
   }
   if (capability(account, "stripe_transfers") === "active") return;
-  const message = "Your destination account needs to have at least one of the following capabilities enabled: transfers.";
+  const message =
+    "Your destination account needs to have at least one of the following capabilities enabled: transfers.";
   throw invalidRequest("insufficient_capabilities_for_transfer", message);
 }
 

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { type Route } from "./call.ts";
+import type { Route } from "./call.ts";
 import type { CallFault } from "./choices.ts";
 import { takeCallFault } from "./faults.ts";
 import { parseForm } from "./form.ts";
@@ -118,14 +118,15 @@ export class Api {
     store.run("delete from idempotency_keys where owner = ? and key = ? and created_ms < ?", owner, key, since);
     const [stored] = store.rows("select * from idempotency_keys where owner = ? and key = ?", owner, key);
     if (stored !== undefined) {
-      if (stored["request_hash"] !== hash) throw keyReused(key);
+      if (stored.request_hash !== hash) throw keyReused(key);
       const headers = { "Idempotent-Replayed": "true", "Idempotency-Key": key };
-      return { status: Number(stored["status"]), body: String(stored["body"]), headers };
+      return { status: Number(stored.status), body: String(stored.body), headers };
     }
 
     const execute = route.prepare(rawParameters(request));
     const remember = (answer: ApiAnswer): ApiAnswer => {
-      const sql = "insert into idempotency_keys (owner, key, request_hash, status, body, created_ms) values (?, ?, ?, ?, ?, ?)";
+      const sql =
+        "insert into idempotency_keys (owner, key, request_hash, status, body, created_ms) values (?, ?, ?, ?, ?, ?)";
       store.run(sql, owner, key, hash, answer.status, answer.body, this.#world.nowMs());
       return { ...answer, headers: { "Idempotency-Key": key } };
     };
@@ -218,7 +219,10 @@ function rawParameters(request: ApiRequest): RawParameters {
   const expected = isV2(request) ? "application/json" : "application/x-www-form-urlencoded";
   const type = request.headers["content-type"] ?? expected;
   if (!type.startsWith(expected)) {
-    throw new Refusal(400, { message: `The content type must be ${expected}, not ${type}.`, type: "invalid_request_error" });
+    throw new Refusal(400, {
+      message: `The content type must be ${expected}, not ${type}.`,
+      type: "invalid_request_error",
+    });
   }
   if (!isV2(request)) return { form: parseForm(body) };
   try {

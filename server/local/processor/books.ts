@@ -7,7 +7,7 @@ import { nowSeconds, type World } from "./world.ts";
 export const balanceCalls = [
   route("GET /v1/balance", [], ({ world, owner }) => {
     const rows = world.store.rows("select currency, cents from balances where owner = ?", owner);
-    const available = rows.map((row) => ({ amount: row["cents"], currency: row["currency"] }));
+    const available = rows.map((row) => ({ amount: row.cents, currency: row.currency }));
     if (available.length === 0) available.push({ amount: 0, currency: "usd" });
     return { object: "balance", available, livemode: false, pending: [] };
   }),
@@ -24,7 +24,7 @@ export const balanceCalls = [
 /** What an owner's balance holds, in cents; the platform's can go below zero by refunds and disputes. */
 export function balanceOf(world: World, owner: string, currency: string): number {
   const [row] = world.store.rows("select cents from balances where owner = ? and currency = ?", owner, currency);
-  return Number(row?.["cents"] ?? 0);
+  return Number(row?.cents ?? 0);
 }
 
 /**

@@ -1,5 +1,5 @@
-import type { CallName, CallParameters } from "./parameterTypes.ts";
 import { parameterCheck, type RawParameters } from "./parameters.ts";
+import type { CallName, CallParameters } from "./parameterTypes.ts";
 import { invalidRequest } from "./refusal.ts";
 import { nowSeconds, type World } from "./world.ts";
 
@@ -49,5 +49,9 @@ export function route<Name extends CallName>(
 export function requireSupported(parameters: object, supported: ReadonlySet<PropertyKey>): void {
   const other = Object.keys(parameters).find((name) => !supported.has(name));
   if (other === undefined) return;
-  throw invalidRequest("parameter_unsupported", `The embedded processor does not implement this parameter: ${other}`, other);
+  throw invalidRequest(
+    "parameter_unsupported",
+    `The embedded processor does not implement this parameter: ${other}`,
+    other,
+  );
 }

@@ -53,7 +53,8 @@ export const checkoutActions: Record<string, Action> = {
 function createSession({ world, parameters, now }: Call<Stripe.Checkout.SessionCreateParams>): Stripe.Checkout.Session {
   if (parameters.mode !== "payment") throw invalidRequest("parameter_invalid", "Only payments exist here.", "mode");
   const { success_url, ui_mode = "hosted_page" } = parameters;
-  if (ui_mode !== "hosted_page") throw invalidRequest("parameter_invalid", "Only the hosted page exists here.", "ui_mode");
+  if (ui_mode !== "hosted_page")
+    throw invalidRequest("parameter_invalid", "Only the hosted page exists here.", "ui_mode");
   if (success_url === undefined) {
     throw invalidRequest("parameter_missing", "Missing required param: success_url.", "success_url");
   }
@@ -62,7 +63,11 @@ function createSession({ world, parameters, now }: Call<Stripe.Checkout.SessionC
   const { amountCents, currency } = totalOf(parameters.line_items ?? []);
   const expiresAt = parameters.expires_at ?? now + 24 * hour;
   if (expiresAt < now + hour / 2 || expiresAt > now + 24 * hour) {
-    throw invalidRequest("parameter_invalid", "expires_at must be between 30 minutes and 24 hours from now.", "expires_at");
+    throw invalidRequest(
+      "parameter_invalid",
+      "expires_at must be between 30 minutes and 24 hours from now.",
+      "expires_at",
+    );
   }
   const id = newId("cs_test");
   const session: Stripe.Checkout.Session = {
@@ -87,15 +92,22 @@ function createSession({ world, parameters, now }: Call<Stripe.Checkout.SessionC
 }
 
 function totalOf(items: Stripe.Checkout.SessionCreateParams.LineItem[]): { amountCents: number; currency: string } {
-  if (items.length === 0) throw invalidRequest("parameter_missing", "Missing required param: line_items.", "line_items");
+  if (items.length === 0)
+    throw invalidRequest("parameter_missing", "Missing required param: line_items.", "line_items");
   let amountCents = 0;
   const currencies = new Set<string>();
   for (const [index, { price_data: price, quantity }] of items.entries()) {
     const name = `line_items[${index}]`;
     if (price === undefined || price.product_data === undefined) {
-      throw invalidRequest("parameter_missing", `Only ${name}[price_data][product_data] exists here.`, `${name}[price_data]`);
+      throw invalidRequest(
+        "parameter_missing",
+        `Only ${name}[price_data][product_data] exists here.`,
+        `${name}[price_data]`,
+      );
     }
-    amountCents += requirePositive(price.unit_amount, `${name}[price_data][unit_amount]`) * requirePositive(quantity ?? 0, `${name}[quantity]`);
+    amountCents +=
+      requirePositive(price.unit_amount, `${name}[price_data][unit_amount]`) *
+      requirePositive(quantity ?? 0, `${name}[quantity]`);
     currencies.add(price.currency.toLowerCase());
   }
   const [currency = "", ...others] = currencies;

@@ -57,7 +57,10 @@ export const callFaults = [
   { name: "conflict", description: "409: a request with this idempotency key is said to be in progress." },
   { name: "rate_limit", description: "429: too many requests." },
   { name: "server_error", description: "500, and nothing is done." },
-  { name: "server_error_after", description: "The work is done, but the answer is 500; a repetition gets the true one." },
+  {
+    name: "server_error_after",
+    description: "The work is done, but the answer is 500; a repetition gets the true one.",
+  },
 ] as const;
 export type CallFault = (typeof callFaults)[number]["name"];
 

@@ -21,7 +21,11 @@ export class Deliveries {
   constructor(world: World, settings: { eventsUrl: string; webhookSecret: string }) {
     this.#world = world;
     this.#settings = settings;
-    this.alarm = new Alarm(world.nowMs, () => this.#nextDueMs(), () => this.#sendDue());
+    this.alarm = new Alarm(
+      world.nowMs,
+      () => this.#nextDueMs(),
+      () => this.#sendDue(),
+    );
   }
 
   /** Begins with a new attempt of everything that is pending, however long its wait still was. */
@@ -38,7 +42,7 @@ export class Deliveries {
   #nextDueMs(): number | null {
     if (this.#underway.size >= maxParallel) return null;
     const [row] = this.#pending(1);
-    return row === undefined ? null : Number(row["next_attempt_ms"]);
+    return row === undefined ? null : Number(row.next_attempt_ms);
   }
 
   #pending(limit: number): Record<string, unknown>[] {
@@ -50,7 +54,8 @@ export class Deliveries {
   #sendDue(): void {
     const now = this.#world.nowMs();
     for (const row of this.#pending(maxParallel - this.#underway.size)) {
-      if (Number(row["next_attempt_ms"]) <= now) void this.#send(Number(row["id"]), String(row["event_id"]), Number(row["attempts"]));
+      if (Number(row.next_attempt_ms) <= now)
+        void this.#send(Number(row.id), String(row.event_id), Number(row.attempts));
     }
   }
 
@@ -61,7 +66,11 @@ export class Deliveries {
     this.#underway.delete(id);
     const { store } = this.#world;
     if (received) {
-      store.run("update deliveries set delivered_ms = ?, attempts = attempts + 1 where id = ?", this.#world.nowMs(), id);
+      store.run(
+        "update deliveries set delivered_ms = ?, attempts = attempts + 1 where id = ?",
+        this.#world.nowMs(),
+        id,
+      );
     } else {
       const delayMs = retryDelaysMs[Math.min(attempts, retryDelaysMs.length - 1)] ?? 60_000;
       const sql = "update deliveries set next_attempt_ms = ?, attempts = attempts + 1 where id = ?";

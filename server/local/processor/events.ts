@@ -62,7 +62,8 @@ function queue(world: World, eventId: string): void {
   const fault = takeEventFault(world);
   if (fault === "event_drop") return;
   const delayMs = fault === "event_delay" ? 5_000 : fault === "event_shuffle" ? 200 + Math.random() * 2_000 : 0;
-  for (let copies = fault === "event_duplicate" ? 2 : 1; copies > 0; copies -= 1) queueDelivery(world, eventId, delayMs);
+  for (let copies = fault === "event_duplicate" ? 2 : 1; copies > 0; copies -= 1)
+    queueDelivery(world, eventId, delayMs);
 }
 
 /** Sends an event, once more if it was sent before, in `delayMs`. */

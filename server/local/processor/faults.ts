@@ -1,4 +1,4 @@
-import { type CallFault, callFaults, type Choice, type EventFault, eventFaults } from "./choices.ts";
+import { type CallFault, type Choice, callFaults, type EventFault, eventFaults } from "./choices.ts";
 import type { World } from "./world.ts";
 
 export interface FaultState {
@@ -29,15 +29,15 @@ export function clearFaults(world: World): void {
 export function listFaults(world: World): FaultState[] {
   const rows = world.store.rows("select * from faults");
   return [...callFaults, ...eventFaults].map(({ name, description }) => {
-    const row = rows.find((candidate) => candidate["name"] === name);
-    const call = row?.["call"];
+    const row = rows.find((candidate) => candidate.name === name);
+    const call = row?.call;
     return {
       name,
       description,
       call: typeof call === "string" ? call : null,
-      next: Number(row?.["next"] ?? 0),
-      share: Number(row?.["share"] ?? 0),
-      hits: Number(row?.["hits"] ?? 0),
+      next: Number(row?.next ?? 0),
+      share: Number(row?.share ?? 0),
+      hits: Number(row?.hits ?? 0),
     };
   });
 }
@@ -58,11 +58,11 @@ function take<Table extends readonly Choice[]>(
 ): Table[number]["name"] | null {
   const active = world.store.rows("select name, call, next, share from faults where next > 0 or share > 0");
   for (const row of active) {
-    const choice = table.find(({ name }) => name === row["name"]);
+    const choice = table.find(({ name }) => name === row.name);
     if (choice === undefined) continue;
-    if (typeof row["call"] === "string" && call?.startsWith(row["call"]) !== true) continue;
-    const counted = Number(row["next"]) > 0;
-    if (!counted && Math.random() >= Number(row["share"])) continue;
+    if (typeof row.call === "string" && call?.startsWith(row.call) !== true) continue;
+    const counted = Number(row.next) > 0;
+    if (!counted && Math.random() >= Number(row.share)) continue;
     world.store.run("update faults set hits = hits + 1, next = max(next - 1, 0) where name = ?", choice.name);
     return choice.name;
   }

@@ -83,7 +83,9 @@ function decodeText(text: string, schema: Schema): unknown {
 }
 
 function decodeList(form: Form, items: Schema, definitions: Record<string, Schema>): unknown {
-  const keys = Object.keys(form).map(Number).sort((a, b) => a - b);
+  const keys = Object.keys(form)
+    .map(Number)
+    .sort((a, b) => a - b);
   if (keys.some((key, index) => key !== index)) return form;
   return keys.map((key) => decode(form[key] ?? "", items, definitions));
 }

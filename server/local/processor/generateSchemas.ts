@@ -4,6 +4,7 @@
  *
  *     node server/local/processor/generateSchemas.ts
  */
+import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,12 +12,14 @@ import Stripe from "stripe";
 import { createGenerator } from "ts-json-schema-generator";
 
 const here = import.meta.dirname;
-const installed = join(here, "../../../node_modules/stripe");
+const packages = join(here, "../../../node_modules");
+const target = join(here, "schemas.json");
 const workDirectory = mkdtempSync(join(tmpdir(), "stripe-schemas-"));
 
 try {
   copyTypesWithClosedEnums();
-  writeFileSync(join(here, "schemas.json"), `${JSON.stringify(generate(), integersOnly, 1)}\n`);
+  writeFileSync(target, JSON.stringify(generate(), integersOnly, 2));
+  execFileSync(join(packages, ".bin/biome"), ["format", "--write", target]);
 } finally {
   rmSync(workDirectory, { recursive: true });
 }
@@ -28,8 +31,8 @@ try {
 function copyTypesWithClosedEnums(): void {
   const copy = join(workDirectory, "node_modules/stripe");
   mkdirSync(copy, { recursive: true });
-  cpSync(join(installed, "package.json"), join(copy, "package.json"));
-  cpSync(join(installed, "esm"), join(copy, "esm"), {
+  cpSync(join(packages, "stripe", "package.json"), join(copy, "package.json"));
+  cpSync(join(packages, "stripe", "esm"), join(copy, "esm"), {
     recursive: true,
     filter: (path) => !path.endsWith(".js") && !path.endsWith(".map"),
   });

@@ -1,7 +1,7 @@
 import {
   bankAccounts,
-  callFaults,
   type Choice,
+  callFaults,
   checkoutOutcomes,
   eventFaults,
   onboardingOutcomes,

@@ -10,7 +10,9 @@ type Part = Html | string | number | readonly Part[];
 
 /** Builds HTML from a template; what is put in is escaped unless it was built the same way. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Html(strings.map((text, index) => text + (index < parts.length ? render(parts[index] ?? "") : "")).join(""));
+  return new Html(
+    strings.map((text, index) => text + (index < parts.length ? render(parts[index] ?? "") : "")).join(""),
+  );
 }
 
 function render(part: Part): string {

@@ -46,7 +46,8 @@ export function v2Page<K extends Kind>(
   if (limit < 1 || limit > 100) throw new Refusal(400, { code: "invalid_fields", message: `Invalid limit: ${limit}` });
   const { data, hasMore } = world.store.list(kind, platform, { filters, limit, after });
   const last = data.at(-1)?.id;
-  const next = hasMore && last !== undefined ? `${path}?${new URLSearchParams({ limit: `${limit}`, page: last })}` : null;
+  const next =
+    hasMore && last !== undefined ? `${path}?${new URLSearchParams({ limit: `${limit}`, page: last })}` : null;
   return { data, next_page_url: next, previous_page_url: null };
 }
 

@@ -4,7 +4,11 @@ import { type Html, html, page } from "./html.ts";
 import type { OnboardingLink } from "./store.ts";
 
 /** The hosted page where a person gives what a payout needs. */
-export function onboardingPage(link: OnboardingLink, account: Stripe.V2.Core.Account, notice: string | null = null): string {
+export function onboardingPage(
+  link: OnboardingLink,
+  account: Stripe.V2.Core.Account,
+  notice: string | null = null,
+): string {
   return page(
     "Get paid by Rebid",
     html`

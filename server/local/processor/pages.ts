@@ -1,5 +1,5 @@
-import { chosenOutcome, checkoutPage } from "./checkoutPage.ts";
 import { paySession } from "./checkout.ts";
+import { checkoutPage, chosenOutcome } from "./checkoutPage.ts";
 import { homePage } from "./homePage.ts";
 import { isUsable, useLink } from "./onboarding.ts";
 import { chosenOnboarding, onboardingPage } from "./onboardingPage.ts";

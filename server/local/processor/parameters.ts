@@ -56,22 +56,22 @@ function describe(error: ErrorObject | undefined): { code?: string; message: str
   const parameters = error?.params ?? {};
   switch (error?.keyword) {
     case "additionalProperties": {
-      const parameter = bracketed([...path, String(parameters["additionalProperty"])]);
+      const parameter = bracketed([...path, String(parameters.additionalProperty)]);
       return { code: "parameter_unknown", message: `Received unknown parameter: ${parameter}`, parameter };
     }
     case "required": {
-      const parameter = bracketed([...path, String(parameters["missingProperty"])]);
+      const parameter = bracketed([...path, String(parameters.missingProperty)]);
       return { code: "parameter_missing", message: `Missing required param: ${parameter}.`, parameter };
     }
     case "enum":
     case "const": {
       const parameter = bracketed(path);
-      const allowed = [parameters["allowedValues"] ?? parameters["allowedValue"]].flat().join(", ");
+      const allowed = [parameters.allowedValues ?? parameters.allowedValue].flat().join(", ");
       return { message: `Invalid ${parameter}: must be one of ${allowed}`, parameter };
     }
     default: {
       const parameter = bracketed(path);
-      const type = String(parameters["type"] ?? "value");
+      const type = String(parameters.type ?? "value");
       const code = type === "integer" ? "parameter_invalid_integer" : undefined;
       return { ...(code === undefined ? {} : { code }), message: `Invalid ${type}: ${parameter}`, parameter };
     }

@@ -2,7 +2,7 @@ import type Stripe from "stripe";
 import { bankAccountOf, requirePayouts } from "./accounts.ts";
 import { balanceOf, balanceTooLow, book } from "./books.ts";
 import { type Call, route } from "./call.ts";
-import { payoutAmounts, type PayoutOutcome } from "./choices.ts";
+import { type PayoutOutcome, payoutAmounts } from "./choices.ts";
 import { recordEvent } from "./events.ts";
 import { expanded, listPage, pageParameters } from "./list.ts";
 import { invalidRequest } from "./refusal.ts";
@@ -34,7 +34,8 @@ export const payoutActions: Record<string, Action> = {
     if (payout.status !== "pending") return;
     if (outcome === "canceled") return void changePayout(world, id, "canceled");
     changePayout(world, id, "in_transit");
-    if (outcome !== "never_arrives") later(world, world.stepMs, outcome === "fails" ? "payoutFails" : "payoutArrives", id);
+    if (outcome !== "never_arrives")
+      later(world, world.stepMs, outcome === "fails" ? "payoutFails" : "payoutArrives", id);
   },
   payoutArrives: (world, id) => {
     const { payout, outcome } = scheduled(world, id);

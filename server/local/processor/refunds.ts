@@ -28,7 +28,11 @@ export const refundActions: Record<string, Action> = {
 function createRefund({ world, parameters }: Call<Stripe.RefundCreateParams>): Stripe.Refund {
   const { charge, payment_intent, amount, reason, metadata } = parameters;
   const id = charge ?? latestCharge(world, payment_intent);
-  if (id === null) throw invalidRequest("parameter_missing", "One of the following params should be provided: charge, payment_intent.");
+  if (id === null)
+    throw invalidRequest(
+      "parameter_missing",
+      "One of the following params should be provided: charge, payment_intent.",
+    );
   return refund(world, id, amount, { reason: reason ?? null, metadata: metadataOf(metadata) });
 }
 
@@ -47,12 +51,17 @@ export function refund(
 ): Stripe.Refund {
   const charge = world.store.get("charge", chargeId);
   if (charge.status !== "succeeded") throw invalidRequest("charge_not_refundable", "This charge has not succeeded.");
-  if (charge.disputed) throw invalidRequest("charge_disputed", `Charge ${charge.id} has been charged back; cannot issue a refund.`);
+  if (charge.disputed)
+    throw invalidRequest("charge_disputed", `Charge ${charge.id} has been charged back; cannot issue a refund.`);
   const left = charge.amount - charge.amount_refunded;
   if (left === 0) throw invalidRequest("charge_already_refunded", `Charge ${charge.id} has already been refunded.`);
   const amountCents = requirePositive(amount ?? left);
   if (amountCents > left) {
-    throw invalidRequest("amount_too_large", `Refund amount (${amountCents}) is greater than what is left (${left}).`, "amount");
+    throw invalidRequest(
+      "amount_too_large",
+      `Refund amount (${amountCents}) is greater than what is left (${left}).`,
+      "amount",
+    );
   }
   const id = newId("re");
   const { currency } = charge;

@@ -15,16 +15,16 @@ export function later(world: World, delayMs: number, action: string, objectId: s
 export function startSchedule(world: World, actions: Record<string, Action>, afterwards: () => void): Alarm {
   const nextDueMs = (): number | null => {
     const [row] = world.store.rows("select min(due_ms) as due from schedule");
-    return typeof row?.["due"] === "number" ? row["due"] : null;
+    return typeof row?.due === "number" ? row.due : null;
   };
   const runDue = (): void => {
     const sql = "select id, action, object_id from schedule where due_ms <= ? order by due_ms, id limit 100";
     for (const row of world.store.rows(sql, world.nowMs())) {
-      const forget = (): void => void world.store.run("delete from schedule where id = ?", Number(row["id"]));
+      const forget = (): void => void world.store.run("delete from schedule where id = ?", Number(row.id));
       try {
         world.store.transaction(() => {
           forget();
-          actions[String(row["action"])]?.(world, String(row["object_id"]));
+          actions[String(row.action)]?.(world, String(row.object_id));
         });
       } catch (error) {
         // Something else happened to the object meanwhile, such as a dispute of what should be refunded now.

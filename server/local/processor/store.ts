@@ -124,7 +124,7 @@ export class Store {
   find<K extends Kind>(kind: K, id: string, owner: string = platform): Objects[K] | undefined {
     const sql = "select body from objects where id = ? and kind = ? and owner = ?";
     const [row] = this.rows(sql, id, kind, owner);
-    return row === undefined ? undefined : parse<K>(row["body"]);
+    return row === undefined ? undefined : parse<K>(row.body);
   }
 
   /** Refuses with Stripe's 404 when there is none. */
@@ -137,12 +137,12 @@ export class Store {
   /** Any object by its id alone, for `expand`. */
   findAny(id: string): unknown {
     const [row] = this.rows("select body from objects where id = ?", id);
-    return row === undefined ? undefined : JSON.parse(String(row["body"]));
+    return row === undefined ? undefined : JSON.parse(String(row.body));
   }
 
   ownerOf(id: string): string | undefined {
     const [row] = this.rows("select owner from objects where id = ?", id);
-    return row === undefined ? undefined : String(row["owner"]);
+    return row === undefined ? undefined : String(row.owner);
   }
 
   /**
@@ -173,7 +173,7 @@ export class Store {
     const order = page.before === undefined ? "desc" : "asc";
     const sql = `select body from objects where ${where.join(" and ")} order by sequence ${order} limit ?`;
     const rows = this.rows(sql, ...values, limit + 1);
-    const data = rows.slice(0, limit).map((row) => parse<K>(row["body"]));
+    const data = rows.slice(0, limit).map((row) => parse<K>(row.body));
     if (page.before !== undefined) data.reverse();
     return { data, hasMore: rows.length > limit };
   }

@@ -1,23 +1,23 @@
 import { z } from "zod";
 import { setCapabilities } from "./accounts.ts";
 import { book } from "./books.ts";
+import { expireSession, paySession } from "./checkout.ts";
 import {
   bankAccounts,
-  callFaults,
   type Choice,
+  callFaults,
   checkoutOutcomes,
   eventFaults,
   onboardingOutcomes,
   payoutAmounts,
 } from "./choices.ts";
-import { expireSession, paySession } from "./checkout.ts";
 import { closeDispute, openDispute } from "./disputes.ts";
 import { queueDelivery } from "./events.ts";
 import { clearFaults, listFaults, setFault } from "./faults.ts";
 import { onboard } from "./onboarding.ts";
 import { changePayout } from "./payouts.ts";
-import { Refusal } from "./refusal.ts";
 import { failRefund, refund } from "./refunds.ts";
+import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
 interface TestCall {
@@ -112,7 +112,7 @@ export const testCalls: TestCall[] = [
     }),
   ),
   testCall("GET /test/events", "How many events were delivered, and the pending ones.", nothing, (world) => ({
-    delivered: world.store.rows("select count(*) as count from deliveries where delivered_ms is not null")[0]?.["count"],
+    delivered: world.store.rows("select count(*) as count from deliveries where delivered_ms is not null")[0]?.count,
     pending: world.store.rows("select event_id, attempts, next_attempt_ms from deliveries where delivered_ms is null"),
   })),
   testCall("POST /test/events/:id/resend", "Sends an event once more.", nothing, (world, id) => {
@@ -170,7 +170,8 @@ function nameOf<const Name extends string>(table: readonly (Choice & { name: Nam
 export function answerTestCall(world: World, method: string, path: string, body: Buffer): unknown {
   const [, , , id = ""] = path.split("/");
   const call = testCalls.find((candidate) => candidate.method === method && candidate.path.replace(":id", id) === path);
-  if (call === undefined) throw new Refusal(404, { message: `There is no ${method} ${path}; GET /test lists the calls.` });
+  if (call === undefined)
+    throw new Refusal(404, { message: `There is no ${method} ${path}; GET /test lists the calls.` });
   return call.run(world, id, parseBody(body));
 }
 

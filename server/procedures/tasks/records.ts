@@ -43,7 +43,11 @@ export async function lockTask(connection: Connection, taskId: string): Promise<
 }
 
 /** Writes `changes` (SQL assignments) to a locked task and gives the row as it is then. */
-export async function updateTask(connection: Connection, taskId: string, changes: ReturnType<typeof sql>): Promise<TaskRecord> {
+export async function updateTask(
+  connection: Connection,
+  taskId: string,
+  changes: ReturnType<typeof sql>,
+): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
     UPDATE tasks t SET ${changes}, updated_at = clock_timestamp()
     FROM users buyer WHERE t.id = ${taskId}::uuid AND buyer.id = t.buyer_id RETURNING ${taskColumns}`);

@@ -23,7 +23,8 @@ export type TaskAction = keyof typeof taskTransitions;
 /** Throws `forbidden` for whom the action is not, then `wrong_status` when the task is not where it starts. */
 export function decideTaskAction(action: TaskAction, task: TaskRecord, userId: string): void {
   const { from, by } = taskTransitions[action];
-  if (by === "buyer" && task.buyerId !== userId) throw new ApiError("forbidden", { message: "Only the buyer may do this." });
+  if (by === "buyer" && task.buyerId !== userId)
+    throw new ApiError("forbidden", { message: "Only the buyer may do this." });
   if (by === "bidder" && task.buyerId === userId) {
     throw new ApiError("forbidden", { message: "You cannot bid on your own task." });
   }
@@ -45,7 +46,9 @@ export function decideUpload(action: "uploadSample" | "deliver", task: TaskRecor
 export function decideAccept(task: TaskRecord, userId: string, now: Date): void {
   decideTaskAction("accept", task, userId);
   if (isPastAcceptance(task, now)) {
-    throw new ApiError("wrong_status", { message: "The acceptance window has passed: the task is accepted by itself." });
+    throw new ApiError("wrong_status", {
+      message: "The acceptance window has passed: the task is accepted by itself.",
+    });
   }
 }
 

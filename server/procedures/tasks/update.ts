@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { join, sql } from "../../db/connection.ts";
-import { isOverdraft } from "../../db/databaseErrors.ts";
 import type { Transaction } from "../../db/database.ts";
+import { isOverdraft } from "../../db/databaseErrors.ts";
 import { ApiError } from "../../errors.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";

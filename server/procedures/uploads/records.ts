@@ -18,20 +18,44 @@ const prefixOf = { sample: "samples", delivery: "deliveries" } as const;
 const actionOf = { sample: "uploadSample", delivery: "deliver" } as const;
 
 /** Decides whether the caller may upload for this bid now; takes no lock. */
-export async function decideUploadNow(connection: Connection, kind: UploadKind, bidId: string, userId: string): Promise<Bid> {
+export async function decideUploadNow(
+  connection: Connection,
+  kind: UploadKind,
+  bidId: string,
+  userId: string,
+): Promise<Bid> {
   const bid = await getBid(connection, bidId);
   decideUpload(actionOf[kind], await findTask(connection, bid.taskId), bid, userId);
   return bid;
 }
 
 /** Remembers what was declared and signs a URL that takes just that. */
-export async function openUpload({ database, storage }: Services, kind: UploadKind, bidId: string, upload: DeclaredUpload) {
+export async function openUpload(
+  { database, storage }: Services,
+  kind: UploadKind,
+  bidId: string,
+  upload: DeclaredUpload,
+) {
   const storageKey = `${prefixOf[kind]}/${bidId}/${crypto.randomUUID()}`;
   const { mimeType, bytes, dimensions, durationSec } = upload;
   await database.prisma.upload.create({
-    data: { storageKey, bidId, kind, mimeType, bytes, durationSec, width: dimensions?.width, height: dimensions?.height },
+    data: {
+      storageKey,
+      bidId,
+      kind,
+      mimeType,
+      bytes,
+      durationSec,
+      width: dimensions?.width,
+      height: dimensions?.height,
+    },
   });
-  const uploadUrl = await storage.presignUpload({ storageKey, mimeType, bytes, expiresInSeconds: UPLOAD_EXPIRES_IN_SECONDS });
+  const uploadUrl = await storage.presignUpload({
+    storageKey,
+    mimeType,
+    bytes,
+    expiresInSeconds: UPLOAD_EXPIRES_IN_SECONDS,
+  });
   return { uploadUrl, storageKey };
 }
 

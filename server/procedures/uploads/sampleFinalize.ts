@@ -6,7 +6,15 @@ import { Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 import { checkSampleCount } from "./limits.ts";
-import { addArtifact, decideUploadNow, findArtifact, findDeclared, lockForUpload, sealUpload, toArtifact } from "./records.ts";
+import {
+  addArtifact,
+  decideUploadNow,
+  findArtifact,
+  findDeclared,
+  lockForUpload,
+  sealUpload,
+  toArtifact,
+} from "./records.ts";
 
 /** Makes an uploaded sample part of the task. The same key again gives the same sample. */
 export const sampleFinalize = scoped("bid:write")

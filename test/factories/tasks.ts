@@ -1,0 +1,68 @@
+import type { TestPerson } from "./people.ts";
+
+let count = 0;
+
+export function taskInput(changes: Record<string, unknown> = {}) {
+  return {
+    title: `Translate page ${++count}`,
+    description: "From English to Finnish, in plain words.",
+    maxBudgetCents: 10_000,
+    tags: ["translation"],
+    ...changes,
+  };
+}
+
+/** Posts a task; the buyer needs the budget. */
+export async function postTask(buyer: TestPerson, changes: Record<string, unknown> = {}) {
+  const answer = await buyer.post("/tasks", taskInput(changes));
+  if (answer.status !== 201) throw new Error(`posting a task gave ${answer.status}: ${answer.text}`);
+  return answer.body.task;
+}
+
+export async function placeBid(bidder: TestPerson, taskId: string, changes: Record<string, unknown> = {}) {
+  const answer = await bidder.post(`/tasks/${taskId}/bids`, { priceCents: 8_000, etaHours: 24, ...changes });
+  if (answer.status !== 201) throw new Error(`placing a bid gave ${answer.status}: ${answer.text}`);
+  return answer.body.bid;
+}
+
+/** Posts, bids and awards. */
+export async function awardedTask(
+  buyer: TestPerson,
+  bidder: TestPerson,
+  changes: { priceCents?: number; maxBudgetCents?: number } = {},
+) {
+  const { maxBudgetCents = 10_000, priceCents = 8_000 } = changes;
+  const task = await postTask(buyer, { maxBudgetCents });
+  const bid = await placeBid(bidder, task.id, { priceCents });
+  const answer = await buyer.post(`/tasks/${task.id}/award`, { bidId: bid.id });
+  if (answer.status !== 200) throw new Error(`awarding gave ${answer.status}: ${answer.text}`);
+  return { task: answer.body.task, bid: answer.body.awardedBid };
+}
+
+/** Initialises an upload and PUTs the bytes, as a client would; gives the storage key. */
+export async function upload(bidder: TestPerson, bidId: string, kind: "sample" | "delivery", content = "hello, world") {
+  const bytes = Buffer.from(content);
+  const init = await bidder.post(`/bids/${bidId}/${kind}/init`, { mimeType: "text/plain", bytes: bytes.length });
+  if (init.status !== 200) throw new Error(`the upload's init gave ${init.status}: ${init.text}`);
+  const put = await fetch(init.body.uploadUrl, {
+    method: "PUT",
+    headers: { "content-type": "text/plain" },
+    body: bytes,
+  });
+  if (put.status !== 200) throw new Error(`the PUT gave ${put.status}: ${await put.text()}`);
+  return init.body.storageKey as string;
+}
+
+/** Everything up to `delivered`. */
+export async function deliveredTask(
+  buyer: TestPerson,
+  bidder: TestPerson,
+  changes: { priceCents?: number; maxBudgetCents?: number } = {},
+) {
+  const { bid } = await awardedTask(buyer, bidder, changes);
+  const storageKey = await upload(bidder, bid.id, "delivery");
+  const answer = await bidder.post(`/bids/${bid.id}/delivery/finalize`, { storageKey });
+  if (answer.status !== 201) throw new Error(`delivering gave ${answer.status}: ${answer.text}`);
+  const { task } = (await buyer.get(`/tasks/${bid.taskId}`)).body;
+  return { task, bid };
+}

@@ -1,0 +1,260 @@
+import { createHmac } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  BalanceTooLow,
+  IdempotencyKeyReused,
+  InvalidEventSignature,
+  type ProcessorEvent,
+  ProcessorRefused,
+  ProcessorUnavailable,
+  stripeProcessor,
+} from "../../server/gateways/processor.ts";
+import {
+  type Harness,
+  payableAccount,
+  payout,
+  secretKey,
+  startHarness,
+  topup,
+  transfer,
+} from "../local/processorHarness.ts";
+
+let harness: Harness;
+beforeAll(async () => {
+  harness = await startHarness({ timeoutMs: 400 });
+});
+afterAll(() => harness.stop());
+
+async function listed<Item>(list: AsyncIterable<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const item of list) items.push(item);
+  return items;
+}
+
+describe("top-ups", () => {
+  test("a session carries the amount, our reference and an address to pay at", async () => {
+    const session = await harness.gateway.createCheckoutSession(topup({ topupId: "topup-9", amountCents: 1_234 }));
+    expect(session).toMatchObject({
+      status: "open",
+      paymentStatus: "unpaid",
+      amountCents: 1_234,
+      currency: "usd",
+      clientReferenceId: "topup-9",
+      paymentIntentId: null,
+    });
+    expect(session.url).toBe(`${harness.url}/checkout/${session.id}`);
+    expect(await harness.gateway.getCheckoutSession(session.id)).toEqual(session);
+  });
+
+  test("the same key gives the same session, so a repeated call makes no second one", async () => {
+    const input = topup();
+    const [first, second] = [
+      await harness.gateway.createCheckoutSession(input),
+      await harness.gateway.createCheckoutSession(input),
+    ];
+    expect(second).toEqual(first);
+  });
+
+  test("a paid session has its payment intent and is listed for the audit, an unpaid one is not", async () => {
+    const paid = await harness.gateway.createCheckoutSession(topup());
+    const open = await harness.gateway.createCheckoutSession(topup());
+    await harness.test("POST", `checkout/${paid.id}/pay`, { outcome: "pays" });
+    expect(await harness.gateway.getCheckoutSession(paid.id)).toMatchObject({
+      status: "complete",
+      paymentStatus: "paid",
+      paymentIntentId: expect.stringMatching(/^pi_/),
+    });
+    const ids = (await listed(harness.gateway.listCheckoutPayments(0))).map(({ id }) => id);
+    expect(ids).toContain(paid.id);
+    expect(ids).not.toContain(open.id);
+  });
+
+  test("lists longer than a page are walked to their end", async () => {
+    const created = Math.floor(Date.now() / 1_000) - 60;
+    const before = (await listed(harness.gateway.listBalanceTransactions(null, created))).length;
+    for (let count = 0; count < 130; count += 1) await harness.test("POST", "balance", { amountCents: 1 });
+    expect(await listed(harness.gateway.listBalanceTransactions(null, created))).toHaveLength(before + 130);
+  });
+});
+
+describe("connected accounts", () => {
+  test("an account is started and active only when a person has finished onboarding", async () => {
+    const { gateway } = harness;
+    const { accountId } = await gateway.createAccount({
+      userId: "user-1",
+      email: "bidder@example.com",
+      displayName: "Bea",
+      idempotencyKey: crypto.randomUUID(),
+    });
+    const inactive = { accountId, transfersActive: false, payoutsActive: false };
+    expect(await gateway.getAccount(accountId)).toEqual({ ...inactive, onboardingStarted: false });
+    const addresses = { returnUrl: "http://127.0.0.1:3000/back", refreshUrl: "http://127.0.0.1:3000/again" };
+    const left = await gateway.createOnboardingLink({ accountId, ...addresses });
+    await fetch(left.url, { method: "POST", body: new URLSearchParams({ outcome: "leaves" }), redirect: "manual" });
+    expect(await gateway.getAccount(accountId)).toEqual({ ...inactive, onboardingStarted: true });
+    const finished = await gateway.createOnboardingLink({ accountId, ...addresses });
+    expect(finished.url).not.toBe(left.url);
+    expect(finished.expiresAt).toBeGreaterThan(Date.now() / 1_000);
+    await fetch(finished.url, { method: "POST", redirect: "manual" });
+    const active = { accountId, transfersActive: true, payoutsActive: true, onboardingStarted: true };
+    expect(await gateway.getAccount(accountId)).toEqual(active);
+  });
+});
+
+describe("payouts", () => {
+  test("money goes from the platform to the account and to the bank, and can be found by our ids", async () => {
+    const { gateway } = harness;
+    const accountId = await payableAccount(harness);
+    const ids = { transferGroup: "group-7", payoutId: "payout-7" };
+    const { transferId } = await gateway.createTransfer(transfer(accountId, ids));
+    const made = await gateway.createPayout(payout(accountId, { payoutId: "payout-7" }));
+    expect(made).toMatchObject({ status: "pending", amountCents: 2_000, payoutId: "payout-7", failureMessage: null });
+    await expect.poll(() => gateway.getPayout(accountId, made.id)).toMatchObject({ status: "paid" });
+    expect(await gateway.findTransfers("group-7")).toMatchObject([
+      { transferId, amountCents: 2_000, reversedCents: 0 },
+    ]);
+    expect(await gateway.findPayouts(accountId, "payout-7")).toMatchObject([{ id: made.id, status: "paid" }]);
+    expect(await gateway.findPayouts(accountId, "payout-8")).toEqual([]);
+    const booked = await listed(gateway.listBalanceTransactions(accountId, 0));
+    expect(booked.map(({ type, amountCents }) => [type, amountCents])).toEqual([
+      ["payout", -2_000],
+      ["payment", 2_000],
+    ]);
+  });
+
+  test("a transfer can be reversed after its payout failed", async () => {
+    const { gateway } = harness;
+    const accountId = await payableAccount(harness, { bank: "fails" });
+    const { transferId } = await gateway.createTransfer(transfer(accountId, { transferGroup: "group-8" }));
+    const { id } = await gateway.createPayout(payout(accountId));
+    await expect
+      .poll(() => gateway.getPayout(accountId, id))
+      .toMatchObject({
+        status: "failed",
+        failureMessage: "The bank account has been closed.",
+      });
+    await gateway.reverseTransfer({ transferId, amountCents: 2_000, idempotencyKey: crypto.randomUUID() });
+    expect(await gateway.findTransfers("group-8")).toMatchObject([{ amountCents: 2_000, reversedCents: 2_000 }]);
+  });
+});
+
+describe("errors", () => {
+  test("a platform balance that is too low is an error of its own, and waits for a new key", async () => {
+    const accountId = await payableAccount(harness);
+    const input = transfer(accountId, { amountCents: 90_000_000 });
+    await expect(harness.gateway.createTransfer(input)).rejects.toThrow(BalanceTooLow);
+    await harness.test("POST", "balance", { amountCents: 90_000_000 });
+    await expect(harness.gateway.createTransfer(input)).rejects.toThrow(BalanceTooLow);
+    const { transferId } = await harness.gateway.createTransfer({ ...input, idempotencyKey: crypto.randomUUID() });
+    expect(transferId).toMatch(/^tr_/);
+  });
+
+  test("a definite refusal carries Stripe's code", async () => {
+    const missing = harness.gateway.getCheckoutSession("cs_test_none");
+    await expect(missing).rejects.toMatchObject({ name: "ProcessorRefused", code: "resource_missing" });
+    const fraction = harness.gateway.createCheckoutSession(topup({ amountCents: 10.5 }));
+    await expect(fraction).rejects.toMatchObject({ name: "ProcessorRefused", code: "parameter_invalid_integer" });
+    await expect(fraction).rejects.toThrow(ProcessorRefused);
+  });
+
+  test("a reused key is no refusal, because its first call may have moved money", async () => {
+    const input = topup();
+    await harness.gateway.createCheckoutSession(input);
+    const other = harness.gateway.createCheckoutSession({ ...input, amountCents: 6_000 });
+    await expect(other).rejects.toThrow(IdempotencyKeyReused);
+    await expect(other).rejects.toThrow(ProcessorUnavailable);
+    await expect(other).rejects.not.toThrow(ProcessorRefused);
+  });
+
+  test.each([
+    "timeout_before",
+    "timeout_after",
+    "reset_before",
+    "reset_after",
+    "conflict",
+    "rate_limit",
+    "server_error",
+    "server_error_after",
+  ])("%s leaves the outcome open, and the same key settles it with one transfer", async (name) => {
+    const accountId = await payableAccount(harness);
+    // The SDK repeats a request once by itself when the connection was reset.
+    await harness.test("POST", "faults", { name, next: name.startsWith("reset") ? 2 : 1, call: "POST /v1/transfers" });
+    const input = transfer(accountId, { transferGroup: name });
+    await expect(harness.gateway.createTransfer(input)).rejects.toThrow(ProcessorUnavailable);
+    const { transferId } = await harness.gateway.createTransfer(input);
+    expect(await harness.gateway.findTransfers(name)).toMatchObject([{ transferId }]);
+  });
+
+  test("a processor that is down, and a wrong secret key, are unavailable", async () => {
+    const settings = { webhookSecrets: [], timeoutMs: 400 };
+    const down = stripeProcessor({ ...settings, secretKey, apiBase: "http://127.0.0.1:1" });
+    await expect(down.getAccount("acct_1")).rejects.toThrow(ProcessorUnavailable);
+    const wrong = stripeProcessor({ ...settings, secretKey: "sk_test_other", apiBase: harness.url });
+    await expect(wrong.getAccount("acct_1")).rejects.toThrow(ProcessorUnavailable);
+    await expect(listed(wrong.listTransfers(0))).rejects.toThrow(ProcessorUnavailable);
+  });
+});
+
+describe("events", () => {
+  const now = new Date("2026-11-20T12:00:00Z");
+  const seconds = now.getTime() / 1_000;
+  const body = Buffer.from(
+    JSON.stringify({
+      object: "event",
+      id: "evt_1",
+      type: "payout.paid",
+      created: 7,
+      account: "acct_1",
+      data: { object: { id: "po_1" } },
+    }),
+  );
+
+  function verify(raw: Buffer, secret: string, time: number): ProcessorEvent {
+    const digest = createHmac("sha256", secret).update(`${time}.${raw}`).digest("hex");
+    return stripeProcessor({ secretKey, webhookSecrets: ["whsec_a", "whsec_b"], apiBase: null }).verifyEvent(
+      raw,
+      `t=${time},v1=${digest}`,
+      now,
+    );
+  }
+
+  test("an event signed with any of the secrets is read", () => {
+    const expected = {
+      id: "evt_1",
+      type: "payout.paid",
+      createdAt: 7,
+      account: "acct_1",
+      data: { id: "po_1" },
+      relatedObjectId: null,
+    };
+    expect(verify(body, "whsec_a", seconds)).toEqual(expected);
+    expect(verify(body, "whsec_b", seconds - 300)).toEqual(expected);
+  });
+
+  test("a thin event names the object to fetch", () => {
+    const thin = {
+      object: "v2.core.event",
+      id: "evt_2",
+      type: "v2.core.account.updated",
+      created: "2026-11-20T12:00:00Z",
+    };
+    const raw = Buffer.from(JSON.stringify({ ...thin, related_object: { id: "acct_2" } }));
+    expect(verify(raw, "whsec_a", seconds)).toMatchObject({
+      createdAt: seconds,
+      data: null,
+      relatedObjectId: "acct_2",
+    });
+  });
+
+  test("a forged, stale, unsigned or meaningless body is refused", () => {
+    expect(() => verify(body, "whsec_c", seconds)).toThrow(InvalidEventSignature);
+    expect(() => verify(body, "whsec_a", seconds - 301)).toThrow(InvalidEventSignature);
+    expect(() => verify(Buffer.from("{}"), "whsec_a", seconds)).toThrow(InvalidEventSignature);
+    expect(() => verify(Buffer.from("not json"), "whsec_a", seconds)).toThrow(InvalidEventSignature);
+    expect(() => verify(Buffer.from(""), "whsec_a", seconds)).toThrow(InvalidEventSignature);
+    const gateway = stripeProcessor({ secretKey, webhookSecrets: ["whsec_a"], apiBase: null });
+    for (const header of [undefined, "", "t=1", "nonsense"]) {
+      expect(() => gateway.verifyEvent(body, header, now)).toThrow(InvalidEventSignature);
+    }
+  });
+});

@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Processor, type ProcessorEvent, stripeProcessor } from "../../server/gateways/processor.ts";
+import { startProcessor } from "../../server/local/processor/start.ts";
+
+export const secretKey = "sk_test_embedded";
+export const webhookSecret = "whsec_embedded";
+
+export interface Harness {
+  url: string;
+  gateway: Processor;
+  /** What the listener received, verified by the gateway. */
+  events: ProcessorEvent[];
+  /** Answers of the listener from now on; 200 unless told. */
+  answerEventsWith(status: number): void;
+  /** Stops and starts it on the same data, at another port. */
+  restart(): Promise<void>;
+  /** A call of the `/test` API; throws on a refusal. */
+  test(method: string, path: string, body?: unknown): Promise<unknown>;
+  /** Moves the processor's clock. */
+  advance(ms: number): void;
+  stop(): Promise<void>;
+}
+
+/** A listening processor with a listener for its events and a gateway through the real `stripe` package. */
+export async function startHarness(options: { timeoutMs?: number } = {}): Promise<Harness> {
+  const directory = mkdtempSync(join(tmpdir(), "processor-"));
+  const events: ProcessorEvent[] = [];
+  let status = 200;
+  let advancedMs = 0;
+
+  const listener = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => void chunks.push(chunk));
+    request.on("end", () => {
+      const signature = request.headers["stripe-signature"];
+      if (status === 200) events.push(gateway().verifyEvent(Buffer.concat(chunks), String(signature), now()));
+      response.writeHead(status).end();
+    });
+  });
+  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
+  const eventsUrl = `http://127.0.0.1:${portOf(listener.address())}/processor/events`;
+
+  const start = () =>
+    startProcessor({
+      directory,
+      port: 0,
+      secretKey,
+      webhookSecret,
+      eventsUrl,
+      stepMs: 20,
+      nowMs: () => now().getTime(),
+    });
+  const now = (): Date => new Date(Date.now() + advancedMs);
+  let running = await start();
+  const gateway = (): Processor =>
+    stripeProcessor({
+      secretKey,
+      webhookSecrets: ["whsec_older", webhookSecret],
+      apiBase: running.url,
+      timeoutMs: options.timeoutMs ?? 2_000,
+    });
+
+  return {
+    get url() {
+      return running.url;
+    },
+    get gateway() {
+      return gateway();
+    },
+    events,
+    answerEventsWith: (next) => {
+      status = next;
+    },
+    async restart() {
+      await running.stop();
+      running = await start();
+    },
+    async test(method, path, body) {
+      const response = await fetch(`${running.url}/test/${path}`, {
+        method,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+      return await response.json();
+    },
+    advance: (ms) => {
+      advancedMs += ms;
+    },
+    async stop() {
+      await running.stop();
+      listener.closeAllConnections();
+      listener.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === "string") throw new Error("Not listening.");
+  return address.port;
+}
+
+/** What a test sends for a top-up; every call has a key of its own unless told. */
+export function topup(changes: Partial<Parameters<Processor["createCheckoutSession"]>[0]> = {}) {
+  return {
+    topupId: "topup-1",
+    userId: "user-1",
+    amountCents: 5_000,
+    currency: "usd",
+    successUrl: "http://127.0.0.1:3000/wallet?session={CHECKOUT_SESSION_ID}",
+    cancelUrl: "http://127.0.0.1:3000/wallet",
+    idempotencyKey: crypto.randomUUID(),
+    ...changes,
+  };
+}
+
+/** An account that can be paid, and money on the platform's balance to pay it with. */
+export async function payableAccount(
+  { gateway, test }: Harness,
+  { bank = "pays", platformCents = 100_000 }: { bank?: string; platformCents?: number } = {},
+): Promise<string> {
+  const { accountId } = await gateway.createAccount({
+    userId: "user-1",
+    email: "bidder@example.com",
+    displayName: "Bea Bidder",
+    idempotencyKey: crypto.randomUUID(),
+  });
+  await test("POST", `accounts/${accountId}/onboard`, { outcome: "finishes", bank });
+  if (platformCents > 0) await test("POST", "balance", { amountCents: platformCents });
+  return accountId;
+}
+
+/** What a test sends for a transfer. */
+export function transfer(accountId: string, changes: Partial<Parameters<Processor["createTransfer"]>[0]> = {}) {
+  return {
+    accountId,
+    amountCents: 2_000,
+    currency: "usd",
+    transferGroup: "payout-1",
+    payoutId: "payout-1",
+    idempotencyKey: crypto.randomUUID(),
+    ...changes,
+  };
+}
+
+export function payout(accountId: string, changes: Partial<Parameters<Processor["createPayout"]>[0]> = {}) {
+  return {
+    accountId,
+    amountCents: 2_000,
+    currency: "usd",
+    payoutId: "payout-1",
+    idempotencyKey: crypto.randomUUID(),
+    ...changes,
+  };
+}

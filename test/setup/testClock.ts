@@ -1,0 +1,14 @@
+import type { Clock } from "../../server/gateways/clock.ts";
+
+/** A clock that stands where it is put: 48 hours pass in no time. */
+export class TestClock implements Clock {
+  #offsetMs = 0;
+
+  now(): Date {
+    return new Date(Date.now() + this.#offsetMs);
+  }
+
+  advance(seconds: number): void {
+    this.#offsetMs += seconds * 1000;
+  }
+}

@@ -1,0 +1,34 @@
+import { randomBytes } from "node:crypto";
+import pg from "pg";
+import { inject } from "vitest";
+import { TEMPLATE_DATABASE } from "./globalSetup.ts";
+
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+/** A database of its own for one test file, cloned from the migrated template in some 50 ms. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const adminUrl = inject("postgresUrl");
+  const name = `test_${randomBytes(6).toString("hex")}`;
+  await asAdmin(adminUrl, async (admin) => {
+    // Two files that clone at the same moment wait for each other.
+    await admin.query("SELECT pg_advisory_lock(1)");
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE_DATABASE}`);
+  });
+  return {
+    url: adminUrl.replace(/\/rebid$/, `/${name}`),
+    drop: () => asAdmin(adminUrl, async (admin) => void (await admin.query(`DROP DATABASE ${name} WITH (FORCE)`))),
+  };
+}
+
+async function asAdmin(url: string, work: (admin: pg.Client) => Promise<void>): Promise<void> {
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+}

@@ -1,0 +1,120 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterAll, beforeAll, expect } from "vitest";
+import { createApp } from "../../server/app.ts";
+import { openDatabase } from "../../server/db/database.ts";
+import { stripeProcessor } from "../../server/gateways/processor.ts";
+import { s3Storage } from "../../server/gateways/storage.ts";
+import { startWorker } from "../../server/jobs/worker.ts";
+import { startObjectStore } from "../../server/local/objectStore.ts";
+import { startProcessor } from "../../server/local/processor/start.ts";
+import type { Services, Settings } from "../../server/services.ts";
+import { TestClock } from "./testClock.ts";
+import { createTestDatabase } from "./testDatabase.ts";
+
+export interface TestService {
+  /** `http://127.0.0.1:<port>`, where the service really listens. */
+  url: string;
+  services: Services;
+  clock: TestClock;
+  processorUrl: string;
+  databaseUrl: string;
+  /** What was logged at level error, one JSON object a line; a test that provokes errors empties it. */
+  errors: string[];
+}
+
+export interface TestServiceOptions {
+  settings?: Partial<Settings>;
+  /** Also run jobs and sweeps. */
+  worker?: boolean;
+  poolSize?: number;
+}
+
+/**
+ * A whole service for one test file: database, object store and payment processor of its own, listening on loopback.
+ * After the tests it fails the file if an internal or an undocumented error was logged.
+ */
+export function useService(options: TestServiceOptions = {}): TestService {
+  const service = {} as TestService; // filled before the first test runs
+  const stops: (() => Promise<void>)[] = [];
+
+  beforeAll(async () => {
+    const database = await createTestDatabase();
+    stops.push(database.drop);
+    Object.assign(service, await start(options, database.url, stops));
+  });
+
+  afterAll(async () => {
+    for (const stop of stops.toReversed()) await stop();
+    expect(service.errors, "errors in the service's log").toEqual([]);
+  });
+
+  return service;
+}
+
+async function start(
+  options: TestServiceOptions,
+  databaseUrl: string,
+  stops: (() => Promise<void>)[],
+): Promise<TestService> {
+  const directory = await mkdtemp(join(tmpdir(), "rebid-parts-"));
+  stops.push(() => rm(directory, { recursive: true, force: true }));
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const keys = { bucket: "rebid", region: "us-east-1", accessKeyId: "test", secretAccessKey: "test-secret" };
+  const store = await startObjectStore({ directory: join(directory, "objects"), port: 0, ...keys });
+  stops.push(store.stop);
+  const secrets = { secretKey: "sk_test_tests", webhookSecret: "whsec_tests" };
+  const payments = await startProcessor({
+    directory: join(directory, "processor"),
+    port: 0,
+    eventsUrl: `${url}/processor/events`,
+    stepMs: 20,
+    ...secrets,
+  });
+  stops.push(payments.stop);
+
+  const database = openDatabase(databaseUrl, { poolSize: options.poolSize ?? 20 });
+  stops.push(database.close);
+  const errors: string[] = [];
+  const clock = new TestClock();
+  const services: Services = {
+    settings: {
+      publicUrl: url,
+      sessionSecret: "a secret of the tests, 32 characters or more",
+      acceptanceWindowSeconds: 172_800,
+      deliveryGraceSeconds: 604_800,
+      processorPollSeconds: 300,
+      spamGuard: false,
+      ...options.settings,
+    },
+    database,
+    clock,
+    processor: stripeProcessor({
+      secretKey: secrets.secretKey,
+      webhookSecrets: [secrets.webhookSecret],
+      apiBase: payments.url,
+    }),
+    storage: s3Storage({ endpoint: store.url, ...keys }),
+    log: pino(
+      { level: "error", serializers: { error: pino.stdSerializers.err } },
+      { write: (line) => void errors.push(line) },
+    ),
+  };
+  if (options.worker) {
+    const worker = await startWorker(services, { concurrency: 4 });
+    stops.push(worker.stop);
+  }
+  server.on("request", createApp(services, { trustProxy: false }));
+  stops.push(async () => {
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  return { url, services, clock, processorUrl: payments.url, databaseUrl, errors };
+}
