@@ -1,6 +1,6 @@
 /**
- * The payment processor, as the rest of the service sees it. This file is the only one that knows the `stripe` package:
- * its objects become small plain records here, and its errors one of the few classes below. Amounts are integer cents,
+ * The payment processor, as the rest of the service sees it. Only this file and `stripeRecords.ts` know the `stripe`
+ * package: its objects become small plain records, and its errors one of the few classes below. Amounts are integer cents,
  * times are epoch seconds. No call here may stand inside a database transaction.
  *
  * Every call that changes something carries the caller's idempotency key. Keep that key, with the parameters, until the
@@ -9,7 +9,15 @@
  */
 import { randomUUID } from "node:crypto";
 import Stripe from "stripe";
-import { z } from "zod";
+import {
+  balanceTransactionRecord,
+  checkoutSession,
+  disputeRecord,
+  payoutRecord,
+  readEvent,
+  refundRecord,
+  transferRecord,
+} from "./stripeRecords.ts";
 
 export interface ProcessorSettings {
   secretKey: string;
@@ -104,6 +112,24 @@ export interface ProcessorPayout {
   createdAt: number;
 }
 
+export interface ProcessorRefund {
+  id: string;
+  status: "pending" | "succeeded" | "failed" | "canceled" | "requires_action" | (string & {});
+  amountCents: number;
+  /** Epoch seconds. */
+  createdAt: number;
+}
+
+export interface ProcessorDispute {
+  id: string;
+  status: "needs_response" | "under_review" | "won" | "lost" | (string & {});
+  amountCents: number;
+  /** What it did to the platform's balance so far: negative when withdrawn, positive when reinstated. */
+  movements: { id: string; amountCents: number }[];
+  /** Epoch seconds. */
+  createdAt: number;
+}
+
 export interface ProcessorBalanceTransaction {
   id: string;
   /** "charge", "refund", "adjustment" (disputes), "transfer", "transfer_refund", "payout", "payout_failure", ... */
@@ -141,6 +167,10 @@ export interface Processor {
     idempotencyKey: string;
   }): Promise<CheckoutSession>;
   getCheckoutSession(sessionId: string): Promise<CheckoutSession>;
+
+  /** All refunds and disputes of a payment as they are now: what an event said may be older. */
+  findRefunds(paymentIntentId: string): Promise<ProcessorRefund[]>;
+  findDisputes(paymentIntentId: string): Promise<ProcessorDispute[]>;
 
   createAccount(input: {
     userId: string;
@@ -184,6 +214,9 @@ export interface Processor {
   }): Promise<ProcessorPayout>;
   getPayout(accountId: string, processorPayoutId: string): Promise<ProcessorPayout>;
   findPayouts(accountId: string, payoutId: string): Promise<ProcessorPayout[]>;
+
+  /** What is available on a balance, in cents; `accountId` null means the platform's own. */
+  getBalanceCents(accountId: string | null, currency: string): Promise<number>;
 
   /** For audits. All lists run from the newest to the oldest, back to `createdSince` (epoch seconds). */
   listCheckoutPayments(createdSince: number): AsyncIterable<CheckoutSession>;
@@ -243,6 +276,14 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
 
     async getCheckoutSession(sessionId) {
       return checkoutSession(await translated(stripe.checkout.sessions.retrieve(sessionId)));
+    },
+
+    async findRefunds(paymentIntentId) {
+      return await collected(stripe.refunds.list({ payment_intent: paymentIntentId, limit: 100 }), refundRecord);
+    },
+
+    async findDisputes(paymentIntentId) {
+      return await collected(stripe.disputes.list({ payment_intent: paymentIntentId, limit: 100 }), disputeRecord);
     },
 
     async createAccount(input) {
@@ -348,6 +389,11 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
       return payouts.filter((payout) => payout.payoutId === payoutId);
     },
 
+    async getBalanceCents(accountId, currency) {
+      const { available } = await translated(stripe.balance.retrieve({}, onBehalfOf(accountId)));
+      return available.filter((part) => part.currency === currency).reduce((sum, { amount }) => sum + amount, 0);
+    },
+
     async *listCheckoutPayments(createdSince) {
       const sessions = stripe.checkout.sessions.list({
         created: { gte: createdSince },
@@ -370,7 +416,7 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
 
     listBalanceTransactions(accountId, createdSince) {
       const parameters = { created: { gte: createdSince }, limit: 100 };
-      const list = stripe.balanceTransactions.list(parameters, accountId === null ? {} : { stripeAccount: accountId });
+      const list = stripe.balanceTransactions.list(parameters, onBehalfOf(accountId));
       return records(list, balanceTransactionRecord);
     },
 
@@ -378,7 +424,9 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
       if (!isSigned(stripe, rawBody, signatureHeader, settings.webhookSecrets, now)) {
         throw new InvalidEventSignature("The event's signature is missing, wrong or older than 300 seconds.");
       }
-      return readEvent(rawBody);
+      const event = readEvent(rawBody);
+      if (event === null) throw new InvalidEventSignature("The signed body is not an event.");
+      return event;
     },
   };
 }
@@ -388,6 +436,10 @@ function addressOf(apiBase: string | null): Stripe.StripeConfig {
   const url = new URL(apiBase);
   const protocol = url.protocol === "https:" ? "https" : "http";
   return { protocol, host: url.hostname, port: url.port === "" ? (protocol === "https" ? 443 : 80) : url.port };
+}
+
+function onBehalfOf(accountId: string | null): Stripe.RequestOptions {
+  return accountId === null ? {} : { stripeAccount: accountId };
 }
 
 async function translated<Result>(call: Promise<Result>): Promise<Result> {
@@ -427,61 +479,6 @@ function translate(error: unknown): unknown {
   return new ProcessorRefused(code, error.message, options);
 }
 
-function checkoutSession(session: Stripe.Checkout.Session): CheckoutSession {
-  return {
-    id: session.id,
-    url: session.url,
-    status: session.status ?? "unknown",
-    paymentStatus: session.payment_status,
-    paymentIntentId: idOf(session.payment_intent),
-    amountCents: session.amount_total,
-    currency: session.currency,
-    clientReferenceId: session.client_reference_id,
-    expiresAt: session.expires_at,
-  };
-}
-
-function transferRecord(transfer: Stripe.Transfer): ProcessorTransfer {
-  return {
-    transferId: transfer.id,
-    accountId: idOf(transfer.destination),
-    amountCents: transfer.amount,
-    reversedCents: transfer.amount_reversed,
-    currency: transfer.currency,
-    transferGroup: transfer.transfer_group,
-    createdAt: transfer.created,
-  };
-}
-
-function payoutRecord(payout: Stripe.Payout): ProcessorPayout {
-  return {
-    id: payout.id,
-    payoutId: payout.metadata?.payoutId ?? null,
-    status: payout.status,
-    amountCents: payout.amount,
-    currency: payout.currency,
-    failureMessage: payout.failure_message,
-    arrivalDate: payout.arrival_date,
-    createdAt: payout.created,
-  };
-}
-
-function balanceTransactionRecord(transaction: Stripe.BalanceTransaction): ProcessorBalanceTransaction {
-  return {
-    id: transaction.id,
-    type: transaction.type,
-    amountCents: transaction.amount,
-    feeCents: transaction.fee,
-    sourceId: idOf(transaction.source),
-    createdAt: transaction.created,
-  };
-}
-
-/** Stripe gives either the id of a related object or, when expanded, the object. */
-function idOf(related: string | { id: string } | null): string | null {
-  return typeof related === "object" && related !== null ? related.id : related;
-}
-
 function isSigned(stripe: Stripe, body: Buffer, header: string | undefined, secrets: string[], now: Date): boolean {
   if (header === undefined) return false;
   return secrets.some((secret) => {
@@ -493,49 +490,4 @@ function isSigned(stripe: Stripe, body: Buffer, header: string | undefined, secr
       throw error;
     }
   });
-}
-
-const SnapshotEvent = z.object({
-  object: z.literal("event"),
-  id: z.string(),
-  type: z.string(),
-  created: z.number(),
-  account: z.string().nullish(),
-  data: z.object({ object: z.unknown() }),
-});
-
-const ThinEvent = z.object({
-  object: z.literal("v2.core.event"),
-  id: z.string(),
-  type: z.string(),
-  created: z.string(),
-  context: z.string().nullish(),
-  related_object: z.object({ id: z.string() }).nullish(),
-});
-
-const SignedEvent = z.discriminatedUnion("object", [SnapshotEvent, ThinEvent]);
-
-function readEvent(rawBody: Buffer): ProcessorEvent {
-  const event = SignedEvent.safeParse(parseJson(rawBody)).data;
-  if (event === undefined) throw new InvalidEventSignature("The signed body is not an event.");
-  if (event.object === "event") {
-    const { id, type, created, account, data } = event;
-    return { id, type, createdAt: created, account: account ?? null, data: data.object, relatedObjectId: null };
-  }
-  return {
-    id: event.id,
-    type: event.type,
-    createdAt: Math.floor(Date.parse(event.created) / 1000),
-    account: event.context ?? null,
-    data: null,
-    relatedObjectId: event.related_object?.id ?? null,
-  };
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch {
-    return null;
-  }
 }

@@ -7,7 +7,7 @@ const brand = html`<p class="brand"><span aria-hidden="true">R</span>Rebid</p>`;
 /** The hosted checkout page of a session; `notice` tells what went wrong before. */
 export function checkoutPage(session: Stripe.Checkout.Session, notice: string | null = null): string {
   if (session.status === "complete") {
-    return closedPage(session, "This payment is complete", "It was paid before. You can close this page.");
+    return closedPage(session, "This payment is complete", "There is nothing more to do here.");
   }
   if (session.status !== "open") {
     return closedPage(session, "This payment link has expired", "Go back to Rebid and start a new top-up.");
@@ -16,7 +16,7 @@ export function checkoutPage(session: Stripe.Checkout.Session, notice: string | 
   const choices = checkoutOutcomes.map(
     ({ name, card, description }, index) => html`
 <label class="choice"><input type="radio" name="outcome" value="${name}"${index === 0 ? html` checked` : ""}>
-<span><b>${name.replaceAll("_", " ")}</b><small>${description} Card ${card}</small></span></label>`,
+<span><b>${name.replaceAll("_", " ")}</b><small>${description}</small><small>Card ${card}</small></span></label>`,
   );
   return page(
     `Pay ${amount} to Rebid`,
@@ -24,7 +24,7 @@ export function checkoutPage(session: Stripe.Checkout.Session, notice: string | 
 ${brand}
 <h1>Rebid wallet top-up</h1>
 <p class="amount">${amount}</p>
-${notice === null ? "" : html`<p class="notice bad" role="alert">${notice}</p>`}
+${notice === null ? "" : html`<p class="notice" role="alert">${notice}</p>`}
 <form method="post" action="/checkout/${session.id}/pay">
 <label class="field" for="card">Card number</label>
 <input type="text" id="card" name="card" value="${defaultCard}" inputmode="numeric" autocomplete="off" required>
@@ -32,10 +32,10 @@ ${notice === null ? "" : html`<p class="notice bad" role="alert">${notice}</p>`}
 <div><label class="field" for="expiry">Expiry</label><input type="text" id="expiry" value="12 / 34" autocomplete="off"></div>
 <div><label class="field" for="code">Security code</label><input type="text" id="code" value="123" autocomplete="off"></div>
 </div>
-<button type="submit">Pay ${amount}</button>
 <details><summary>Choose what should happen</summary>
-<fieldset><legend class="soft">This is a test page: the payment ends as you say.</legend>${choices}</fieldset>
+<fieldset><legend>This is a test page: the payment ends as you say.</legend>${choices}</fieldset>
 </details>
+<button type="submit">Pay ${amount}</button>
 </form>
 ${session.cancel_url === null ? "" : html`<a class="cancel" href="${session.cancel_url}">Cancel and return to Rebid</a>`}`,
   );

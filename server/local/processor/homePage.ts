@@ -25,19 +25,19 @@ ${section("Payouts of a magic amount", payoutAmounts, ({ amountCents }) => html`
 ${section("Faults of API calls", callFaults)}
 ${section("Faults of events", eventFaults)}
 <h2>Calls for scripts</h2>
-<div class="scroll"><table><tbody>${testCalls.map(
+<p class="soft">Bodies are JSON: <code>curl -d '{"name":"timeout_after","next":3}' &lt;address&gt;/test/faults</code></p>
+<table><tbody>${testCalls.map(
       ({ method, path, description }) =>
         html`<tr><th scope="row"><code>${method} ${path}</code></th><td>${description}</td></tr>`,
-    )}</tbody></table></div>
-<p class="soft">Bodies are JSON: <code>curl -X POST -d '{"name":"timeout_after","next":3}' &lt;address&gt;/test/faults</code></p>`,
+    )}</tbody></table>`,
     "wide",
   );
 }
 
 function section<Row extends Choice>(title: string, table: readonly Row[], extra?: (row: Row) => Html): Html {
   return html`<h2>${title}</h2>
-<div class="scroll"><table><tbody>${table.map(
+<table><tbody>${table.map(
     (row) =>
       html`<tr><th scope="row"><code>${row.name}</code></th><td>${row.description} ${extra === undefined ? "" : html`<small class="soft">${extra(row)}</small>`}</td></tr>`,
-  )}</tbody></table></div>`;
+  )}</tbody></table>`;
 }

@@ -47,11 +47,10 @@ export function money(amountCents: number | null, currency: string | null): stri
 
 const style = `
 :root { color-scheme: light dark; --ink: #1c2033; --soft: #5b6178; --line: #d9dce8; --paper: #fff; --ground: #f3f4fa;
-  --accent: #4338ca; --accent-ink: #fff; --tint: #eef0ff; --bad: #b42318; --bad-tint: #fef1f0; --good: #067647;
-  --good-tint: #edfcf4 }
+  --accent: #4338ca; --accent-ink: #fff; --tint: #eef0ff; --edge: #868ca5; --bad: #b42318; --bad-tint: #fef1f0 }
 @media (prefers-color-scheme: dark) { :root { --ink: #eceef8; --soft: #a9aec6; --line: #3a3f56; --paper: #1d2030;
-  --ground: #131522; --accent: #a5b0ff; --accent-ink: #14172b; --tint: #282c48; --bad: #ffa198; --bad-tint: #3a1d1f;
-  --good: #75dfa9; --good-tint: #153527 } }
+  --ground: #131522; --accent: #a5b0ff; --accent-ink: #14172b; --tint: #282c48; --edge: #767c9b; --bad: #ffa198;
+  --bad-tint: #3a1d1f } }
 * { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; align-items: center; justify-content: center;
   padding: 24px 16px; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI",
@@ -71,11 +70,12 @@ h2 { margin: 28px 0 8px; font-size: 17px }
 p { margin: 0 0 16px }
 .soft { color: var(--soft) }
 label.field { display: block; margin-bottom: 6px; font-weight: 550 }
-input[type=text] { width: 100%; padding: 12px 14px; border: 1px solid var(--line); border-radius: 10px; font: inherit;
+input[type=text] { width: 100%; padding: 12px 14px; border: 1px solid var(--edge); border-radius: 10px; font: inherit;
   font-variant-numeric: tabular-nums; background: var(--paper); color: inherit }
 .row { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; margin: 12px 0 4px }
 fieldset { margin: 24px 0 0; padding: 0; border: 0 }
-legend { padding: 0; margin-bottom: 8px; font-weight: 550 }
+legend { padding: 0; margin-bottom: 8px; color: var(--soft) }
+label.field + input + label.field { margin-top: 12px }
 .choice { display: flex; gap: 12px; align-items: flex-start; padding: 10px 12px; border: 1px solid var(--line);
   border-bottom-width: 0; cursor: pointer }
 .choice:first-of-type { border-radius: 10px 10px 0 0 }
@@ -83,6 +83,7 @@ legend { padding: 0; margin-bottom: 8px; font-weight: 550 }
 .choice:hover { background: var(--tint) }
 .choice:has(:checked) { background: var(--tint) }
 .choice input { margin: 4px 0 0; width: 16px; height: 16px; accent-color: var(--accent); flex: none }
+.choice b::first-letter { text-transform: uppercase }
 .choice b { display: block; font-weight: 550; line-height: 1.4 }
 .choice small { display: block; color: var(--soft); font-size: 14px; line-height: 1.4 }
 details { margin-top: 24px } summary { cursor: pointer; font-weight: 550; padding: 4px 0 } details fieldset { margin-top: 8px }
@@ -90,18 +91,16 @@ button { display: block; width: 100%; margin-top: 24px; padding: 14px 18px; bord
   font-weight: 600; background: var(--accent); color: var(--accent-ink); cursor: pointer }
 button.quiet { margin-top: 10px; background: none; color: var(--accent) }
 button.quiet:hover { background: var(--tint); filter: none }
-.scroll { overflow-x: auto }
 th { font-weight: inherit }
 button:hover { filter: brightness(1.08) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 a { color: var(--accent) }
 .cancel { display: block; margin-top: 16px; text-align: center }
-.notice { margin: 0 0 20px; padding: 12px 14px; border-radius: 10px; background: var(--tint) }
-.notice.bad { background: var(--bad-tint); color: var(--bad) }
-.notice.good { background: var(--good-tint); color: var(--good) }
+.notice { margin: 0 0 20px; padding: 12px 14px; border-radius: 10px; background: var(--bad-tint); color: var(--bad) }
 table { width: 100%; border-collapse: collapse; font-size: 15px }
 td, th { padding: 8px 12px 8px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
 code { font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: nowrap }
 @media (max-width: 520px) { body { padding: 0; justify-content: flex-start } main { border: 0; border-radius: 0;
-  padding: 24px 20px; box-shadow: none } .amount { font-size: 34px } footer { padding: 0 16px 24px } }
+  padding: 24px 20px; box-shadow: none } .amount { font-size: 34px } th, td { display: block; border: 0; padding: 0 } td { padding-bottom: 14px }
+  code { white-space: normal; overflow-wrap: anywhere } footer { padding: 0 16px 24px } }
 `;

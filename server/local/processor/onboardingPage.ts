@@ -15,19 +15,18 @@ export function onboardingPage(
 <p class="brand"><span aria-hidden="true">R</span>Rebid</p>
 <h1 class="large">Get paid by Rebid</h1>
 <p class="soft">Tell us who you are and where your earnings should go.</p>
-${notice === null ? "" : html`<p class="notice bad" role="alert">${notice}</p>`}
+${notice === null ? "" : html`<p class="notice" role="alert">${notice}</p>`}
 <form method="post" action="/onboarding/${link.id}">
 <label class="field" for="name">Legal name</label>
 <input type="text" id="name" value="${account.display_name ?? "Test Person"}" autocomplete="off">
-<p></p>
 <label class="field" for="account">Bank account number</label>
 <input type="text" id="account" value="000123456789" inputmode="numeric" autocomplete="off">
+<details><summary>Choose what should happen</summary>
+<fieldset><legend>This test page ends as you say.</legend>${choices("ending", onboardingOutcomes)}</fieldset>
+<fieldset><legend>Payouts to the bank account</legend>${choices("bank", bankAccounts)}</fieldset>
+</details>
 <button type="submit">Finish setup</button>
 <button type="submit" class="quiet" name="outcome" value="leaves">Save and continue later</button>
-<details><summary>Choose what should happen</summary>
-<fieldset><legend class="soft">This test page ends as you say.</legend>${choices("ending", onboardingOutcomes)}</fieldset>
-<fieldset><legend class="soft">Payouts to the bank account</legend>${choices("bank", bankAccounts)}</fieldset>
-</details>
 </form>`,
   );
 }
