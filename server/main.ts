@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { ConfigError, readConfig } from "./config.ts";
+import { isDatabaseAway } from "./db/databaseErrors.ts";
 import { startService } from "./service.ts";
 
 /** Whatever is still in flight this long after SIGTERM is cut off. */
@@ -12,7 +13,14 @@ const secretPaths = ["password", "token", "raw", "authorization", "cookie", "sig
 
 function explain(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
+  if (isDatabaseAway(error)) return `The database does not answer; is DATABASE_URL right? (${messageOf(error)})`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Node's error for "refused on every address" has no message of its own. */
+function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join("; ");
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function main(): Promise<void> {

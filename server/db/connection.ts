@@ -40,8 +40,9 @@ export function openPool(databaseUrl: string, size: number): pg.Pool {
     connectionString: databaseUrl,
     max: size,
     types,
-    // A session in another time zone would store and print other times.
-    options: "-c TimeZone=UTC",
+    // A session in another time zone would store and print other times. A process that hangs inside a transaction must
+    // not keep its locks for ever: transactions take milliseconds, since no remote call stands inside one.
+    options: "-c TimeZone=UTC -c idle_in_transaction_session_timeout=60s",
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,

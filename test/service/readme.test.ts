@@ -13,7 +13,7 @@ const run = promisify(execFile);
 async function firstTaskCommands(): Promise<string> {
   const readme = await readFile("README.md", "utf8");
   const section = readme.slice(readme.indexOf("<!-- first-task"), readme.indexOf("## Settings"));
-  return Array.from(section.matchAll(/```sh\n([^]*?)```/g), ([, commands]) => commands).join("\n");
+  return Array.from(section.matchAll(/```sh\n([\s\S]*?)```/g), ([, commands]) => commands).join("\n");
 }
 
 test("the README's first task works as it is written, and pays the bidder", async () => {
