@@ -1,7 +1,7 @@
 /**
  * The payment processor, as the rest of the service sees it. Only this file and `stripeRecords.ts` know the `stripe`
- * package: its objects become small plain records, and its errors one of the few classes below. Amounts are integer cents,
- * times are epoch seconds. No call here may stand inside a database transaction.
+ * package: its objects become small plain records, and its errors one of the few classes below. Amounts are integer
+ * cents, times are epoch seconds. No call here may stand inside a database transaction.
  *
  * Every call that changes something carries the caller's idempotency key. Keep that key, with the parameters, until the
  * outcome is known: after `ProcessorUnavailable` call again with the same ones, after `ProcessorRefused` take a new key
@@ -37,14 +37,14 @@ export class ProcessorUnavailable extends Error {
 }
 
 /**
- * The key was used before with other parameters, so a call of that key may well have succeeded. This is our own mistake,
- * and a new key would risk paying twice: look up what exists, then repair by hand.
+ * The key was used before with other parameters, so a call of that key may well have succeeded. This is our own
+ * mistake, and a new key would risk paying twice: look up what exists, then repair by hand.
  */
 export class IdempotencyKeyReused extends ProcessorUnavailable {
   override readonly name: string = "IdempotencyKeyReused";
 }
 
-/** A definite refusal (4xx): nothing was done. `code` is Stripe's error code, or its error type when it gave no code. */
+/** A definite refusal (4xx): nothing was done. `code` is Stripe's error code, or its error type when it gave none. */
 export class ProcessorRefused extends Error {
   override readonly name: string = "ProcessorRefused";
   readonly code: string;
@@ -302,6 +302,13 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
             metadata: { userId: input.userId },
           },
           { idempotencyKey: input.idempotencyKey },
+        ),
+      );
+      // Else Stripe pays out by itself, every day, whatever we transfer. Repeating both calls is harmless.
+      await translated(
+        stripe.balanceSettings.update(
+          { payments: { payouts: { schedule: { interval: "manual" } } } },
+          { idempotencyKey: `${input.idempotencyKey}-manual`, stripeAccount: account.id },
         ),
       );
       return { accountId: account.id };

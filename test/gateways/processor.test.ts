@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import Stripe from "stripe";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   BalanceTooLow,
@@ -21,7 +22,7 @@ import {
 
 let harness: Harness;
 beforeAll(async () => {
-  harness = await startHarness({ timeoutMs: 400 });
+  harness = await startHarness({ timeoutMs: 1_000 });
 });
 afterAll(() => harness.stop());
 
@@ -136,6 +137,41 @@ describe("payouts", () => {
     await gateway.reverseTransfer({ transferId, amountCents: 2_000, idempotencyKey: crypto.randomUUID() });
     expect(await gateway.findTransfers("group-8")).toMatchObject([{ amountCents: 2_000, reversedCents: 2_000 }]);
   });
+});
+
+test("refunds and disputes of a payment can be looked up with what they did to the balance", async () => {
+  const { gateway } = harness;
+  const paid = async () => {
+    const { id } = await gateway.createCheckoutSession(topup());
+    await harness.test("POST", `checkout/${id}/pay`);
+    return String((await gateway.getCheckoutSession(id)).paymentIntentId);
+  };
+  const before = await gateway.getBalanceCents(null, "usd");
+  const refunded = await paid();
+  await harness.test("POST", `charges/${refunded}/refund`, { amountCents: 1_000 });
+  expect(await gateway.findRefunds(refunded)).toMatchObject([{ amountCents: 1_000, status: "succeeded" }]);
+  expect(await gateway.getBalanceCents(null, "usd")).toBe(before + 4_000);
+
+  const disputed = await paid();
+  await harness.test("POST", `charges/${disputed}/dispute`);
+  const [dispute] = await gateway.findDisputes(disputed);
+  expect(dispute).toMatchObject({ status: "needs_response", movements: [{ amountCents: -5_000 }] });
+  await harness.test("POST", `disputes/${dispute?.id}/close`, { outcome: "won" });
+  expect(await gateway.findDisputes(disputed)).toMatchObject([
+    { status: "won", movements: [{ amountCents: -5_000 }, { amountCents: 5_000 }] },
+  ]);
+  expect(await gateway.findRefunds(disputed)).toEqual([]);
+});
+
+test("a new account keeps its money until we pay it out", async () => {
+  const { gateway, url } = harness;
+  const accountId = await payableAccount(harness);
+  const { hostname: host, port } = new URL(url);
+  const stripe = new Stripe(secretKey, { host, port, protocol: "http" });
+  const { payments } = await stripe.balanceSettings.retrieve({}, { stripeAccount: accountId });
+  expect(payments.payouts?.schedule?.interval).toBe("manual");
+  await gateway.createTransfer(transfer(accountId));
+  expect(await gateway.getBalanceCents(accountId, "usd")).toBe(2_000);
 });
 
 describe("errors", () => {

@@ -156,8 +156,7 @@ export function paySession(world: World, id: string, outcome: CheckoutOutcome): 
   return successAddress(paid);
 }
 
-/** Where the browser goes after paying. */
-export function successAddress(session: Stripe.Checkout.Session): string {
+function successAddress(session: Stripe.Checkout.Session): string {
   return (session.success_url ?? "/").replaceAll("{CHECKOUT_SESSION_ID}", session.id);
 }
 

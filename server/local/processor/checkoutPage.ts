@@ -1,8 +1,6 @@
 import type Stripe from "stripe";
 import { type CheckoutOutcome, checkoutOutcomes } from "./choices.ts";
-import { html, money, page } from "./html.ts";
-
-const brand = html`<p class="brand"><span aria-hidden="true">R</span>Rebid</p>`;
+import { html, money, page, radioChoices } from "./html.ts";
 
 /** The hosted checkout page of a session; `notice` tells what went wrong before. */
 export function checkoutPage(session: Stripe.Checkout.Session, notice: string | null = null): string {
@@ -13,15 +11,11 @@ export function checkoutPage(session: Stripe.Checkout.Session, notice: string | 
     return closedPage(session, "This payment link has expired", "Go back to Rebid and start a new top-up.");
   }
   const amount = money(session.amount_total, session.currency);
-  const choices = checkoutOutcomes.map(
-    ({ name, card, description }, index) => html`
-<label class="choice"><input type="radio" name="outcome" value="${name}"${index === 0 ? html` checked` : ""}>
-<span><b>${name.replaceAll("_", " ")}</b><small>${description}</small><small>Card ${card}</small></span></label>`,
-  );
+  const choices = radioChoices("outcome", checkoutOutcomes, ({ card }) => `Card ${card}`);
+  const cancel = session.cancel_url;
   return page(
     `Pay ${amount} to Rebid`,
     html`
-${brand}
 <h1>Rebid wallet top-up</h1>
 <p class="amount">${amount}</p>
 ${notice === null ? "" : html`<p class="notice" role="alert">${notice}</p>`}
@@ -29,15 +23,17 @@ ${notice === null ? "" : html`<p class="notice" role="alert">${notice}</p>`}
 <label class="field" for="card">Card number</label>
 <input type="text" id="card" name="card" value="${defaultCard}" inputmode="numeric" autocomplete="off" required>
 <div class="row">
-<div><label class="field" for="expiry">Expiry</label><input type="text" id="expiry" value="12 / 34" autocomplete="off"></div>
-<div><label class="field" for="code">Security code</label><input type="text" id="code" value="123" autocomplete="off"></div>
+<div><label class="field" for="expiry">Expiry</label>
+<input type="text" id="expiry" value="12 / 34" autocomplete="off"></div>
+<div><label class="field" for="code">Security code</label>
+<input type="text" id="code" value="123" autocomplete="off"></div>
 </div>
 <details><summary>Choose what should happen</summary>
 <fieldset><legend>This is a test page: the payment ends as you say.</legend>${choices}</fieldset>
 </details>
 <button type="submit">Pay ${amount}</button>
 </form>
-${session.cancel_url === null ? "" : html`<a class="cancel" href="${session.cancel_url}">Cancel and return to Rebid</a>`}`,
+${cancel === null ? "" : html`<a class="cancel" href="${cancel}">Cancel and return to Rebid</a>`}`,
   );
 }
 
@@ -47,7 +43,6 @@ function closedPage(session: Stripe.Checkout.Session, title: string, text: strin
   return page(
     title,
     html`
-${brand}
 <h1 class="large">${title}</h1>
 <p class="soft">${money(session.amount_total, session.currency)}. ${text}</p>
 ${address === undefined ? "" : html`<a href="${address}">Return to Rebid</a>`}`,

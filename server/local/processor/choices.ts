@@ -72,8 +72,3 @@ export const eventFaults = [
   { name: "event_drop", description: "The event is never sent; the API still lists it." },
 ] as const;
 export type EventFault = (typeof eventFaults)[number]["name"];
-
-/** Finds a choice by a name that came from outside. */
-export function choose<Table extends readonly Choice[]>(table: Table, name: unknown): Table[number] | undefined {
-  return table.find((choice) => choice.name === name);
-}

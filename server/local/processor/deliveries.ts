@@ -8,8 +8,8 @@ const attemptTimeoutMs = 10_000;
 const maxParallel = 8;
 
 /**
- * Posts the queued events, signed, to one address. The queue is in the store, so an event is sent until it was received,
- * however often either side goes down. Eight at a time and in no promised order, as with Stripe.
+ * Posts the queued events, signed, to one address. The queue is in the store, so an event is sent until it was
+ * received, however often either side goes down. Eight at a time and in no promised order, as with Stripe.
  */
 export class Deliveries {
   readonly #world: World;

@@ -1,3 +1,5 @@
+import type { Choice } from "./choices.ts";
+
 /** Text that is HTML already. Everything else that a template gets is escaped. */
 export class Html {
   readonly text: string;
@@ -33,10 +35,30 @@ export function page(title: string, content: Html, width: "narrow" | "wide" = "n
 <style>${new Html(style)}</style>
 </head>
 <body>
-<main class="${width}">${content}</main>
+<main class="${width}">
+<p class="brand"><span aria-hidden="true">R</span>Rebid</p>
+${content}
+</main>
 <footer>Test processor of this Rebid installation. No real money moves.</footer>
 </body>
 </html>`.text;
+}
+
+/** A list of radio buttons, the first one chosen; `note` is a second line of small print. */
+export function radioChoices<Row extends Choice>(
+  field: string,
+  table: readonly Row[],
+  note?: (row: Row) => string,
+): Html {
+  const rows = table.map((row, index) => {
+    const checked = index === 0 ? html` checked` : "";
+    return html`
+<label class="choice"><input type="radio" name="${field}" value="${row.name}"${checked}>
+<span><b>${row.name.replaceAll("_", " ")}</b>
+<small>${row.description}</small>
+${note === undefined ? "" : html`<small>${note(row)}</small>`}</span></label>`;
+  });
+  return html`${rows}`;
 }
 
 /** "$12.50" for 1250 and "usd". */
@@ -52,16 +74,16 @@ const style = `
   --ground: #131522; --accent: #a5b0ff; --accent-ink: #14172b; --tint: #282c48; --edge: #767c9b; --bad: #ffa198;
   --bad-tint: #3a1d1f } }
 * { box-sizing: border-box }
-body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; align-items: center; justify-content: center;
-  padding: 24px 16px; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI",
+body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; align-items: center;
+  justify-content: center; padding: 24px 16px; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI",
   Roboto, "Helvetica Neue", Arial, sans-serif }
 main { width: 100%; max-width: 480px; background: var(--paper); border: 1px solid var(--line); border-radius: 16px;
   padding: 32px; box-shadow: 0 12px 40px rgb(20 24 60 / 8%) }
 main.wide { max-width: 880px }
 footer { margin-top: 20px; color: var(--soft); font-size: 14px; text-align: center }
 .brand { display: flex; align-items: center; gap: 10px; margin: 0 0 24px; font-weight: 600 }
-.brand span { display: grid; place-items: center; width: 32px; height: 32px; border-radius: 9px; background: var(--accent);
-  color: var(--accent-ink); font-weight: 700 }
+.brand span { display: grid; place-items: center; width: 32px; height: 32px; border-radius: 9px;
+  background: var(--accent); color: var(--accent-ink); font-weight: 700 }
 h1 { margin: 0; font-size: 16px; font-weight: 500; color: var(--soft) }
 h1.large { font-size: 24px; line-height: 1.25; font-weight: 650; color: var(--ink); margin-bottom: 8px }
 h2 { margin: 28px 0 8px; font-size: 17px }
@@ -86,9 +108,10 @@ label.field + input + label.field { margin-top: 12px }
 .choice b::first-letter { text-transform: uppercase }
 .choice b { display: block; font-weight: 550; line-height: 1.4 }
 .choice small { display: block; color: var(--soft); font-size: 14px; line-height: 1.4 }
-details { margin-top: 24px } summary { cursor: pointer; font-weight: 550; padding: 4px 0 } details fieldset { margin-top: 8px }
-button { display: block; width: 100%; margin-top: 24px; padding: 14px 18px; border: 0; border-radius: 10px; font: inherit;
-  font-weight: 600; background: var(--accent); color: var(--accent-ink); cursor: pointer }
+details { margin-top: 24px } summary { cursor: pointer; font-weight: 550; padding: 4px 0 }
+details fieldset { margin-top: 8px }
+button { display: block; width: 100%; margin-top: 24px; padding: 14px 18px; border: 0; border-radius: 10px;
+  font: inherit; font-weight: 600; background: var(--accent); color: var(--accent-ink); cursor: pointer }
 button.quiet { margin-top: 10px; background: none; color: var(--accent) }
 button.quiet:hover { background: var(--tint); filter: none }
 th { font-weight: inherit }
@@ -101,6 +124,7 @@ table { width: 100%; border-collapse: collapse; font-size: 15px }
 td, th { padding: 8px 12px 8px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
 code { font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: nowrap }
 @media (max-width: 520px) { body { padding: 0; justify-content: flex-start } main { border: 0; border-radius: 0;
-  padding: 24px 20px; box-shadow: none } .amount { font-size: 34px } th, td { display: block; border: 0; padding: 0 } td { padding-bottom: 14px }
+  padding: 24px 20px; box-shadow: none } .amount { font-size: 34px } th, td { display: block; border: 0; padding: 0 }
+  td { padding-bottom: 14px }
   code { white-space: normal; overflow-wrap: anywhere } footer { padding: 0 16px 24px } }
 `;

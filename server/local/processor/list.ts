@@ -63,7 +63,7 @@ function createdFilters(created: ListParameters["created"]): Filter[] {
   return filters;
 }
 
-/** Puts related objects in the place of their ids, along paths such as `data.source` or `payment_intent.latest_charge`. */
+/** Puts related objects in the place of their ids, along paths such as `payment_intent.latest_charge`. */
 export function expanded(world: World, object: unknown, paths: string[] = []): unknown {
   const copy: unknown = structuredClone(object);
   for (const path of paths) expandPath(world, copy, path.split("."), path);

@@ -1,6 +1,6 @@
 import type Stripe from "stripe";
-import { type BankAccount, bankAccounts, type Choice, type OnboardingOutcome, onboardingOutcomes } from "./choices.ts";
-import { type Html, html, page } from "./html.ts";
+import { type BankAccount, bankAccounts, type OnboardingOutcome, onboardingOutcomes } from "./choices.ts";
+import { html, page, radioChoices } from "./html.ts";
 import type { OnboardingLink } from "./store.ts";
 
 /** The hosted page where a person gives what a payout needs. */
@@ -12,7 +12,6 @@ export function onboardingPage(
   return page(
     "Get paid by Rebid",
     html`
-<p class="brand"><span aria-hidden="true">R</span>Rebid</p>
 <h1 class="large">Get paid by Rebid</h1>
 <p class="soft">Tell us who you are and where your earnings should go.</p>
 ${notice === null ? "" : html`<p class="notice" role="alert">${notice}</p>`}
@@ -22,20 +21,14 @@ ${notice === null ? "" : html`<p class="notice" role="alert">${notice}</p>`}
 <label class="field" for="account">Bank account number</label>
 <input type="text" id="account" value="000123456789" inputmode="numeric" autocomplete="off">
 <details><summary>Choose what should happen</summary>
-<fieldset><legend>This test page ends as you say.</legend>${choices("ending", onboardingOutcomes)}</fieldset>
-<fieldset><legend>Payouts to the bank account</legend>${choices("bank", bankAccounts)}</fieldset>
+<fieldset><legend>This test page ends as you say.</legend>
+${radioChoices("ending", onboardingOutcomes)}</fieldset>
+<fieldset><legend>Payouts to the bank account</legend>
+${radioChoices("bank", bankAccounts)}</fieldset>
 </details>
 <button type="submit">Finish setup</button>
 <button type="submit" class="quiet" name="outcome" value="leaves">Save and continue later</button>
 </form>`,
-  );
-}
-
-function choices(field: string, table: readonly Choice[]): Html[] {
-  return table.map(
-    ({ name, description }, index) => html`
-<label class="choice"><input type="radio" name="${field}" value="${name}"${index === 0 ? html` checked` : ""}>
-<span><b>${name.replaceAll("_", " ")}</b><small>${description}</small></span></label>`,
   );
 }
 

@@ -2,7 +2,7 @@ import type Stripe from "stripe";
 
 /**
  * Every API call that the embedded processor answers, with the SDK's own type of its parameters. This is the list that
- * `generateSchemas.ts` turns into `schemas.json`, so that a request is refused here exactly where Stripe would refuse it.
+ * `generateSchemas.ts` turns into `schemas.json`, so that a request is refused here where Stripe would refuse it.
  */
 export interface CallParameters {
   "POST /v1/checkout/sessions": Stripe.Checkout.SessionCreateParams;
@@ -33,6 +33,8 @@ export interface CallParameters {
   "POST /v1/payouts/:id/cancel": Stripe.PayoutCancelParams;
 
   "GET /v1/balance": Stripe.BalanceRetrieveParams;
+  "GET /v1/balance_settings": Stripe.BalanceSettingsRetrieveParams;
+  "POST /v1/balance_settings": Stripe.BalanceSettingsUpdateParams;
   "GET /v1/balance_transactions": Stripe.BalanceTransactionListParams;
   "GET /v1/balance_transactions/:id": Stripe.BalanceTransactionRetrieveParams;
   "GET /v1/events": Stripe.EventListParams;

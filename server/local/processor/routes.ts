@@ -1,4 +1,5 @@
 import { accountCalls } from "./accounts.ts";
+import { balanceSettingsCalls } from "./balanceSettings.ts";
 import { balanceCalls } from "./books.ts";
 import type { Route } from "./call.ts";
 import { chargeCalls } from "./charges.ts";
@@ -22,6 +23,7 @@ export const routes: Route[] = [
   ...transferCalls,
   ...payoutCalls,
   ...balanceCalls,
+  ...balanceSettingsCalls,
   ...eventCalls,
 ];
 

@@ -103,6 +103,8 @@ async function serve(world: World, api: Api, request: IncomingMessage, response:
     if (answer === null) send(response, 404, { "Content-Type": "text/plain" }, "There is nothing here.\n");
     else send(response, answer.status, answer.headers, answer.body);
   } catch (error) {
+    // The client went away in the middle of its request.
+    if (request.destroyed && !(error instanceof Refusal)) return;
     const refusal = error instanceof Refusal ? error : new Refusal(500, { message: String(error), type: "api_error" });
     if (refusal !== error) console.error("The embedded processor failed:", error);
     if (!response.headersSent && !response.destroyed) {

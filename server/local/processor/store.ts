@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type Stripe from "stripe";
+import type { StoredSettings } from "./balanceSettings.ts";
 import { missing } from "./refusal.ts";
 
 /** What the processor keeps, each kind with the SDK's own type of it. */
@@ -16,6 +17,7 @@ export interface Objects {
   transfer_reversal: Stripe.TransferReversal;
   payout: Stripe.Payout;
   balance_transaction: Stripe.BalanceTransaction;
+  balance_settings: StoredSettings;
   "v2.core.account": Stripe.V2.Core.Account;
   "v2.core.account_link": OnboardingLink;
   event: SnapshotEvent;

@@ -1,10 +1,12 @@
 import type Stripe from "stripe";
 import { requireTransfers } from "./accounts.ts";
+import { paysOutByItself } from "./balanceSettings.ts";
 import { balanceOf, balanceTooLow, book } from "./books.ts";
 import { type Call, route } from "./call.ts";
 import { recordEvent } from "./events.ts";
 import { expanded, listPage, pageParameters } from "./list.ts";
 import { invalidRequest } from "./refusal.ts";
+import { later } from "./schedule.ts";
 import { newId, platform } from "./store.ts";
 import { metadataOf, requirePositive } from "./values.ts";
 
@@ -56,6 +58,7 @@ function createTransfer({ world, parameters, now }: Call<Stripe.TransferCreatePa
   };
   book(world, { owner: destination, type: "payment", amountCents, currency, source: destinationPayment });
   world.store.insert(platform, transfer);
+  if (paysOutByItself(world, destination)) later(world, world.stepMs, "automaticPayout", destination);
   recordEvent(world, "transfer.created", transfer);
   return transfer;
 }
