@@ -29,14 +29,13 @@ export function hashPassword(password: string): Promise<string> {
   return inTurn(() => hash(password, options));
 }
 
-// The hash of nothing anyone knows, so that a login takes the same time whether or not the account exists.
-let unknownHash: Promise<string> | undefined;
+// The hash of something random that nobody kept, made with the options above, so that a login takes the same time whether
+// or not the account exists. A constant, because a hash that is made here could fail, and would then fail for ever.
+const unknownHash = "$argon2id$v=19$m=19456,t=2,p=1$y5DVx0wKeKR7rSD++Aktaw$dZiqzrcep9P670dkN8ist88rIDpaG2hCTxQDQAWTjMw";
 
 /** `passwordHash` is null when there is no such account; the work is done all the same. */
 export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
-  unknownHash ??= hashPassword(crypto.randomUUID());
-  const against = passwordHash ?? (await unknownHash);
   // A corrupt hash makes `verify` throw; it verifies nothing.
-  const matches = await inTurn(() => verify(against, password).catch(() => false));
+  const matches = await inTurn(() => verify(passwordHash ?? unknownHash, password).catch(() => false));
   return matches && passwordHash !== null;
 }
