@@ -26,7 +26,11 @@ export const deliveryFinalize = scoped("bid:write")
     return { delivery: await toArtifact(ctx, row), task: { acceptanceDeadlineAt: deadlineAt } };
   });
 
-function deliver(ctx: Context & { userId: string }, input: { id: string; storageKey: string }, sealed: SealedObject) {
+function deliver(
+  ctx: Context & { userId: string },
+  input: { id: string; storageKey: string },
+  sealed: SealedObject | null,
+) {
   return ctx.database.transaction(async (tx) => {
     const { task, bid } = await lockForUpload(tx, "delivery", input.id, ctx.userId);
     const row = await addArtifact(tx, "delivery", { uploadKey: input.storageKey, bid, sealed });

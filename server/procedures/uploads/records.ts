@@ -75,28 +75,30 @@ export async function findDeclared({ database }: Services, kind: UploadKind, bid
 
 /**
  * Seals what arrived under a declared key and hands the copy to `record`, which writes it down in a transaction: what
- * is recorded can then not be overwritten through the upload URL. Whichever of the two is not needed is deleted.
+ * is recorded can then not be overwritten through the upload URL. `record` gives the artifact's row, which is an earlier
+ * one when somebody else was first, or throws. Whichever of upload and copy is not needed is deleted.
  */
-export async function sealUpload<Result>(
+export async function sealUpload<Recorded extends { row: { storageKey: string } }>(
   services: Services,
   declared: { storageKey: string; bytes: number; mimeType: string },
-  record: (sealed: SealedObject) => Promise<Result>,
-): Promise<Result> {
+  record: (sealed: SealedObject | null) => Promise<Recorded>,
+): Promise<Recorded> {
   const { storage, log } = services;
   // A copy that is left behind costs a little space and nothing else.
   const discard = (storageKey: string) =>
     storage.delete(storageKey).catch((error: unknown) => log.warn({ storageKey, error }, "an object was left behind"));
   const sealed = await storage.seal(declared.storageKey);
-  if (sealed === null) throw badKey("Nothing has been uploaded under this key yet.");
   try {
-    if (sealed.bytes !== declared.bytes || sealed.mimeType !== declared.mimeType) {
+    if (sealed !== null && (sealed.bytes !== declared.bytes || sealed.mimeType !== declared.mimeType)) {
       throw badKey("What was uploaded has another size or type than was declared.");
     }
-    const result = await record(sealed);
-    await discard(declared.storageKey);
-    return result;
+    const recorded = await record(sealed);
+    if (recorded.row.storageKey === sealed?.storageKey) await discard(declared.storageKey);
+    else if (sealed !== null) await discard(sealed.storageKey);
+    return recorded;
   } catch (error) {
-    await discard(sealed.storageKey);
+    // Only a decision of ours says that the copy was not recorded: a connection that is lost during the commit does not.
+    if (sealed !== null && error instanceof ApiError) await discard(sealed.storageKey);
     throw error;
   }
 }
@@ -140,8 +142,9 @@ export async function findArtifact(connection: Connection, uploadKey: string): P
 export async function addArtifact(
   tx: Transaction,
   kind: UploadKind,
-  { uploadKey, bid, sealed }: { uploadKey: string; bid: Bid; sealed: SealedObject },
+  { uploadKey, bid, sealed }: { uploadKey: string; bid: Bid; sealed: SealedObject | null },
 ): Promise<ArtifactRow> {
+  if (sealed === null) throw badKey("Nothing has been uploaded under this key yet.");
   await tx.query(sql`
     INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind, sha256)
     VALUES (${uploadKey}, ${sealed.storageKey}, ${bid.id}::uuid, ${bid.taskId}::uuid, ${kind}, ${sealed.sha256})`);

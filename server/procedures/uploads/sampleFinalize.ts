@@ -29,16 +29,25 @@ export const sampleFinalize = scoped("bid:write")
     await decideUploadNow(ctx.database, "sample", input.id, ctx.userId);
     const declared = await findDeclared(ctx, "sample", input.id, input.storageKey);
     const existing = await findArtifact(ctx.database, input.storageKey);
-    const row = existing ?? (await sealUpload(ctx, declared, (sealed) => record(ctx, input, sealed)));
+    const { row } = existing
+      ? { row: existing }
+      : await sealUpload(ctx, declared, (sealed) => record(ctx, input, sealed));
     return { sample: await toArtifact(ctx, row) };
   });
 
-function record(ctx: Context & { userId: string }, input: { id: string; storageKey: string }, sealed: SealedObject) {
+function record(
+  ctx: Context & { userId: string },
+  input: { id: string; storageKey: string },
+  sealed: SealedObject | null,
+) {
   return ctx.database.transaction(async (tx) => {
     const { bid } = await lockForUpload(tx, "sample", input.id, ctx.userId);
+    // The same key may have been finished while this copy was made.
+    const existing = await findArtifact(tx, input.storageKey);
+    if (existing) return { row: existing };
     const [samples] = await tx.query<{ count: number }>(sql`
       SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bid.id}::uuid AND kind = 'sample'`);
     checkSampleCount((samples?.count ?? 0) + 1);
-    return addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed });
+    return { row: await addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed }) };
   });
 }
