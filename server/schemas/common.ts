@@ -14,8 +14,18 @@ export function countCharacters(text: string): number {
 const range = (min: number, max: number) =>
   min === 0 ? `At most ${max} characters.` : `${min} to ${max} characters, as a person counts them.`;
 
+/**
+ * One character, as a person counts, may carry any number of combining marks. The longest that people use (a family, a
+ * flag) have 15 UTF-16 units; more than this a character is no text, and would not fit the database's indexes.
+ */
+const MAX_UNITS_PER_CHARACTER = 16;
+
 function withLength<Schema extends z.ZodType<string, string>>(schema: Schema, min: number, max: number) {
   return schema.superRefine((text, context) => {
+    if (text.length > max * MAX_UNITS_PER_CHARACTER) {
+      context.addIssue({ code: "custom", message: `At most ${max} characters are allowed.` });
+      return;
+    }
     const count = countCharacters(text);
     if (count < min) context.addIssue({ code: "custom", message: `At least ${min} characters are needed.` });
     if (count > max)
