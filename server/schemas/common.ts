@@ -44,7 +44,8 @@ export const text = (min: number, max: number) =>
 /** The largest 32-bit integer: more does not fit the database's `integer`. */
 export const MAX_INT32 = 2_147_483_647;
 
-export const Id = z.uuid().meta({ description: "A UUID." });
+/** In lower case, as Postgres prints it: ids are compared, and stand in storage keys. */
+export const Id = z.uuid().toLowerCase().meta({ description: "A UUID." });
 export const Cents = z.int().min(-Number.MAX_SAFE_INTEGER).meta({ description: "Integer cents." });
 
 /** A moment as the API prints it: UTC, six fractional digits. */
