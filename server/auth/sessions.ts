@@ -23,9 +23,12 @@ export async function unsealSession(seal: string, secret: string): Promise<strin
   }
 }
 
+/** Also forgets the user's sessions that are over, so that they do not pile up. */
 export async function startSession(connection: Connection, userId: string, now: Date): Promise<string> {
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_SECONDS * 1000);
   const [row] = await connection.query<{ id: string }>(sql`
+    WITH over AS (
+      DELETE FROM sessions WHERE user_id = ${userId}::uuid AND expires_at <= ${now.toISOString()}::timestamptz)
     INSERT INTO sessions (user_id, expires_at) VALUES (${userId}::uuid, ${expiresAt.toISOString()}::timestamptz)
     RETURNING id`);
   if (!row) throw new Error("INSERT … RETURNING gave no row");

@@ -17,12 +17,15 @@ export const signup = open
   .output(z.object({ user: User }))
   .mutation(async ({ ctx, input }) => {
     const passwordHash = await hashPassword(input.password);
-    const [user] = await ctx.database.query<User>(sql`
-      INSERT INTO users (email, password_hash, display_name)
-      VALUES (${input.email}, ${passwordHash}, ${input.displayName})
-      ON CONFLICT (email) DO NOTHING
-      RETURNING id, email, display_name AS "displayName", created_at AS "createdAt"`);
-    if (!user) throw new ApiError("email_taken");
-    await ctx.sessionCookie.set(await startSession(ctx.database, user.id, ctx.clock.now()));
+    const { user, sessionId } = await ctx.database.transaction(async (tx) => {
+      const [user] = await tx.query<User>(sql`
+        INSERT INTO users (email, password_hash, display_name)
+        VALUES (${input.email}, ${passwordHash}, ${input.displayName})
+        ON CONFLICT (email) DO NOTHING
+        RETURNING id, email, display_name AS "displayName", created_at AS "createdAt"`);
+      if (!user) throw new ApiError("email_taken");
+      return { user, sessionId: await startSession(tx, user.id, ctx.clock.now()) };
+    });
+    await ctx.sessionCookie.set(sessionId);
     return { user };
   });
