@@ -44,7 +44,10 @@ async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise
   try {
     await client.query("BEGIN");
     const result = await work(transactionOver(client));
-    await client.query("COMMIT");
+    const { command } = await client.query("COMMIT");
+    // Postgres answers COMMIT with ROLLBACK, and no error, when a statement failed and its error was caught in `work`.
+    if (command !== "COMMIT")
+      throw new Error("a failed statement was caught inside a transaction: nothing is committed");
     return result;
   } catch (error) {
     // A connection that cannot even roll back is thrown away, with whatever it held.
