@@ -1,6 +1,7 @@
 import type { Request, Response } from "express";
 import { authenticate, clearSessionCookie, isCrossSite, type Principal, setSessionCookie } from "./auth/principal.ts";
 import { ApiError } from "./errors.ts";
+import { currentRequestId } from "./http/requestId.ts";
 import type { Services } from "./services.ts";
 
 /** What every procedure gets. */
@@ -33,7 +34,7 @@ export async function createContext(services: Services, request: Request, respon
   });
   return {
     ...services,
-    requestId: response.locals.requestId,
+    requestId: currentRequestId(),
     principal,
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),

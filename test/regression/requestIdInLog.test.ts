@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { sql } from "../../server/db/connection.ts";
+import { createPerson } from "../factories/people.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService();
+
+test("an internal error stands in the log under the request id that the caller was told", async () => {
+  const person = await createPerson(service);
+  await service.services.database.query(sql`ALTER TABLE wallets RENAME TO wallets_away`);
+  const answer = await person.get("/wallet");
+  await service.services.database.query(sql`ALTER TABLE wallets_away RENAME TO wallets`);
+
+  expect(answer.status).toBe(500);
+  const [line = "{}"] = service.errors.splice(0);
+  expect(JSON.parse(line)).toMatchObject({ requestId: answer.body.requestId, procedure: "wallet.read" });
+});
