@@ -4,6 +4,7 @@
  */
 import { hashPassword } from "../server/auth/passwords.ts";
 import { openServices } from "../server/commands/openServices.ts";
+import { readConfig } from "../server/config.ts";
 import { buildContext } from "../server/context.ts";
 import { appRouter } from "../server/router.ts";
 import type { Services } from "../server/services.ts";
@@ -70,6 +71,10 @@ async function seed(services: Services): Promise<string> {
   return `Seeded ${people.length} people and ${tasks.length} tasks. Sign in as ${who} with the password "${PASSWORD}".`;
 }
 
+if (readConfig(process.env).production) {
+  console.error("The seed makes accounts with money and a password that everyone knows: not with NODE_ENV=production.");
+  process.exit(1);
+}
 const { services, close } = await openServices();
 try {
   console.log(await seed(services));
