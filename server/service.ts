@@ -24,6 +24,14 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
+const wildcards = new Set(["0.0.0.0", "::"]);
+
+/** Where this machine reaches the service. "localhost" may be 127.0.0.1 or ::1; a client tries both. */
+export function ownAddress(host: string | null, port: number): string {
+  if (host === null || wildcards.has(host)) return `http://localhost:${port}`;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
 /** Starts what the role needs; when a part fails to start, those before it are stopped again. */
 export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
@@ -35,7 +43,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
   try {
     const port = config.port === 0 ? await freePort() : config.port;
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
-    const parts = await provideParts(config, `http://127.0.0.1:${port}/processor/events`, log);
+    const parts = await provideParts(config, `${ownAddress(config.host, port)}/processor/events`, log);
     stops.push(parts.stop);
     await applyMigrations(parts.databaseUrl);
 
@@ -60,7 +68,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     const host = config.host ?? (config.production ? undefined : "localhost");
     const server = await serve(createApp(services, config), port, host);
     stops.push(server.stop);
-    parts.announce(`http://localhost:${port}`);
+    parts.announce(ownAddress(config.host, port));
     return { url: publicUrl, stop };
   } catch (error) {
     await stop();
