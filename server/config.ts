@@ -111,7 +111,10 @@ function readStorage(env: z.infer<typeof Environment>): StorageConfig | null {
 
 function readProcessor(env: z.infer<typeof Environment>): ProcessorConfig | null {
   if (!env.STRIPE_SECRET_KEY) return null;
-  const webhookSecrets = (env.STRIPE_WEBHOOK_SECRET ?? "").split(",").filter((part) => part !== "");
+  const webhookSecrets = (env.STRIPE_WEBHOOK_SECRET ?? "")
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
   if (webhookSecrets.length === 0) {
     throw new ConfigError("STRIPE_SECRET_KEY is set, but STRIPE_WEBHOOK_SECRET is not: events could not be verified.");
   }

@@ -42,7 +42,7 @@ const t = initTRPC
     },
   });
 
-export const { router, mergeRouters } = t;
+export const { router } = t;
 
 /** The names in a REST path's braces. */
 export function pathParametersOf(meta: Meta | undefined): string[] {
