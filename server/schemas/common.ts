@@ -33,9 +33,18 @@ function withLength<Schema extends z.ZodType<string, string>>(schema: Schema, mi
   });
 }
 
-/** Text of one line, such as a title: trimmed, then `min` to `max` characters as people count them. */
+const controlOrLineBreak = /[\p{Cc}\u2028\u2029]/u;
+
+/** Text of one line, such as a title, without control characters: trimmed, then `min` to `max` characters as people count them. */
 export const line = (min: number, max: number) =>
-  withLength(z.string().trim(), min, max).meta({ description: range(min, max) });
+  withLength(
+    z
+      .string()
+      .trim()
+      .refine((text) => !controlOrLineBreak.test(text), { message: "One line without control characters is needed." }),
+    min,
+    max,
+  ).meta({ description: range(min, max) });
 
 /** Text of any shape, kept as it is: `min` to `max` characters as people count them. */
 export const text = (min: number, max: number) =>

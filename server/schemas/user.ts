@@ -9,7 +9,7 @@ export type User = z.infer<typeof User>;
 
 /**
  * The one form in which addresses are stored and compared: NFKC, trimmed, lower case, the domain in ASCII.
- * Returns null for what is no address.
+ * Returns null for what is no address, and for invisible characters, with which one address would look like another.
  */
 export function canonicalEmail(input: string): string | null {
   const address = input.normalize("NFKC").trim().toLowerCase();
@@ -17,7 +17,7 @@ export function canonicalEmail(input: string): string | null {
   if (at < 1 || address.length > 254) return null;
   const local = address.slice(0, at);
   const domain = asciiDomain(address.slice(at + 1));
-  if (domain === null || local.length > 64 || /[\s@"(),:;<>[\]\\\p{Cc}]/u.test(local)) return null;
+  if (domain === null || local.length > 64 || /[\s@"(),:;<>[\]\\\p{C}]/u.test(local)) return null;
   if (local.startsWith(".") || local.endsWith(".") || local.includes("..")) return null;
   return `${local}@${domain}`;
 }

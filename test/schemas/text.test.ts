@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { line, text } from "../../server/schemas/common.ts";
+import { canonicalEmail } from "../../server/schemas/user.ts";
+
+test("a line is one line: no break and no control character, in whatever place", () => {
+  const Title = line(3, 120);
+  for (const bad of ["abc\ndef", "abc\u2028def", "\u001b[31mred", "abc\u0007"]) {
+    expect(Title.safeParse(bad).success, JSON.stringify(bad)).toBe(false);
+  }
+  expect(Title.parse(" Käännä ruokalista 👨‍👩‍👧‍👦\n")).toBe("Käännä ruokalista 👨‍👩‍👧‍👦");
+  expect(text(1, 100).parse("one\ntwo\t")).toBe("one\ntwo\t");
+});
+
+test("an invisible character does not make another account of an address that looks the same", () => {
+  for (const bad of ["a\u200bda@example.com", "\u202eada@example.com", "ada\u00ad@example.com"]) {
+    expect(canonicalEmail(bad), JSON.stringify(bad)).toBeNull();
+  }
+  expect(canonicalEmail(" Ädä@BÜCHER.example ")).toBe("ädä@xn--bcher-kva.example");
+});
