@@ -39,6 +39,8 @@ export function isDatabaseAway(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return (
     connectionCodes.has(code ?? "") ||
-    /^(Connection terminated|timeout exceeded when trying to connect)/.test(error.message)
+    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+      error.message,
+    )
   );
 }
