@@ -18,7 +18,7 @@ const range = (min: number, max: number) =>
  * One character, as a person counts, may carry any number of combining marks. The longest that people use (a family, a
  * flag) have 15 UTF-16 units; more than this a character is no text, and would not fit the database's indexes.
  */
-const MAX_UNITS_PER_CHARACTER = 16;
+export const MAX_UNITS_PER_CHARACTER = 16;
 
 function withLength<Schema extends z.ZodType<string, string>>(schema: Schema, min: number, max: number) {
   return schema.superRefine((text, context) => {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, line, Timestamp } from "./common.ts";
+import { Id, line, MAX_UNITS_PER_CHARACTER, Timestamp, text } from "./common.ts";
 
 /** A user, as that user sees the account. */
 export const User = z
@@ -45,4 +45,7 @@ export const Email = z
 
 export const DisplayName = line(1, 80);
 
-export const Password = z.string().min(8).max(128).meta({ description: "8 to 128 characters.", format: "password" });
+export const Password = text(8, 128).meta({ format: "password" });
+
+/** What is compared with a stored password: longer than any that `Password` takes it need not be. */
+export const PasswordAttempt = z.string().max(128 * MAX_UNITS_PER_CHARACTER);

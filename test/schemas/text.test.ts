@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { line, text } from "../../server/schemas/common.ts";
-import { canonicalEmail } from "../../server/schemas/user.ts";
+import { canonicalEmail, Password, PasswordAttempt } from "../../server/schemas/user.ts";
 
 test("a line is one line: no break and no control character, in whatever place", () => {
   const Title = line(3, 120);
@@ -16,4 +16,13 @@ test("an invisible character does not make another account of an address that lo
     expect(canonicalEmail(bad), JSON.stringify(bad)).toBeNull();
   }
   expect(canonicalEmail(" Ädä@BÜCHER.example ")).toBe("ädä@xn--bcher-kva.example");
+});
+
+test("a password's length is counted in characters, and whatever may be set may be tried", () => {
+  const family = "👨‍👩‍👧‍👦";
+  expect(Password.safeParse(family.repeat(7)).success).toBe(false);
+  expect(Password.safeParse(family.repeat(8)).success).toBe(true);
+  const longest = family.repeat(128);
+  expect(PasswordAttempt.parse(Password.parse(longest))).toBe(longest);
+  expect(Password.safeParse("x".repeat(129)).success).toBe(false);
 });

@@ -3,7 +3,7 @@ import { verifyPassword } from "../../auth/passwords.ts";
 import { startSession } from "../../auth/sessions.ts";
 import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
-import { canonicalEmail, User } from "../../schemas/user.ts";
+import { canonicalEmail, PasswordAttempt, User } from "../../schemas/user.ts";
 import { open } from "../../trpc.ts";
 
 /** Signs in with email and password. The answer, and the time it takes, do not tell whether the account exists. */
@@ -13,7 +13,7 @@ export const login = open
     summary: "Sign in",
     errors: ["invalid_credentials"],
   })
-  .input(z.strictObject({ email: z.string().max(320), password: z.string().max(1024) }))
+  .input(z.strictObject({ email: z.string().max(320), password: PasswordAttempt }))
   .output(z.object({ user: User }))
   .mutation(async ({ ctx, input }) => {
     const email = canonicalEmail(input.email);
