@@ -177,7 +177,10 @@ export function toApiError(thrown: unknown, pathParameters: readonly string[] = 
   if (isDatabaseAway(thrown) || thrown instanceof StorageUnavailable) return new ApiError("unavailable", {}, thrown);
   if (!(thrown instanceof TRPCError)) return new ApiError("internal_error", {}, thrown);
   const { cause } = thrown;
-  if (cause && !(cause instanceof z.core.$ZodError)) return toApiError(cause, pathParameters);
+  if (cause instanceof ApiError) return cause;
+  // tRPC wraps what a procedure throws; under any other code the cause is what tRPC itself could not read.
+  if (thrown.code === "INTERNAL_SERVER_ERROR" && cause && !(cause instanceof z.core.$ZodError))
+    return toApiError(cause);
   if (thrown.code === "BAD_REQUEST" && cause instanceof z.core.$ZodError) {
     const namesNothing = cause.issues.some(
       (issue) => issue.code === "invalid_format" && pathParameters.includes(String(issue.path[0])),

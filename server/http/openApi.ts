@@ -1,33 +1,59 @@
 import { createRequire } from "node:module";
-import { generateOpenApiDocument } from "trpc-to-openapi";
+import { generateOpenApiDocument, type OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
 import { SESSION_COOKIE } from "../auth/sessions.ts";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../errors.ts";
 import type { AppRouter } from "../router.ts";
 import { errorsOf } from "../trpc.ts";
-import { asOpenApiRouter, collectRoutes, type Route } from "./routes.ts";
+import { collectRoutes, type Route } from "./routes.ts";
 
 const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
 
-type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
-interface Operation {
-  security?: Json;
-  responses: Record<string, Json>;
-  [key: string]: Json | undefined;
+type Json = null | boolean | number | string | Json[] | JsonObject;
+interface JsonObject {
+  [key: string]: Json;
+}
+interface Operation extends JsonObject {
+  responses: JsonObject;
+}
+/** The parts of the document that are corrected here. */
+interface Document extends JsonObject {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: JsonObject; responses?: JsonObject } & JsonObject;
 }
 
-const description = `Rebid is a marketplace for tasks. A buyer posts a task, bidders bid, the buyer awards one of them, the
-awarded bidder delivers, and the buyer accepts; the money is held until then.
+const description = `Rebid is a marketplace for tasks. A buyer posts a task and its budget is held, bidders bid, the buyer
+awards one of them, the awarded bidder delivers, and the buyer accepts: then the bidder is paid.
 
-All money is integer cents. All timestamps are UTC, ISO 8601. Every error has the same shape: \`error\` is a stable code.
-People use a session cookie; agents send an API key as \`Authorization: Bearer rb_live_…\`.`;
+- **Money** is integer cents. **Timestamps** are UTC, ISO 8601, with six fractional digits. **Ids** are UUIDs.
+- **Who is calling**: people use the session cookie that signing up or in sets; agents send an API key as
+  \`Authorization: Bearer rb_live_…\`. When both are there, the header counts.
+- **Input is strict**: a field that is not documented is refused, and so is \`"100"\` where an integer belongs.
+- **Lists** go from new to old: pass \`nextCursor\` back as \`cursor\` until it is null.
+- **Errors** all have one shape, and \`error\` is a stable code. Beside what an operation lists, any path answers
+  \`not_found\` (404) when there is nothing, and \`method_not_allowed\` (405, with \`Allow\`) to a wrong method.`;
+
+const tagDescriptions: Record<string, string> = {
+  auth: "Accounts and browser sessions.",
+  keys: "API keys for agents, minted by a person in a browser session.",
+  wallet: "Two buckets, available and held, and every movement in them.",
+  tasks: "Post, change, award and accept.",
+  bids: "Bid on a task; then upload samples and the delivery.",
+  disputes: "When a delivery is not what was agreed.",
+  ratings: "What each side thought of the other.",
+  users: "What is public about people.",
+  webhooks: "Events pushed to an address of yours.",
+  payouts: "From the wallet to a bank account.",
+};
 
 /**
  * The OpenAPI document, generated from the procedures and then corrected: trpc-to-openapi says 200 for every success,
- * knows nothing of our error codes, and forbids additional fields in answers, which may gain some.
+ * knows nothing of our error codes, loses the strictness of refined inputs, and forbids additional fields in answers,
+ * which may gain some.
  */
-export function openApiDocument(router: AppRouter, publicUrl: string): Json {
+export function openApiDocument(router: AppRouter, publicUrl: string): JsonObject {
   const routes = collectRoutes(router._def.procedures);
+  for (const route of routes) announce(route);
   const document = toJson(
     generateOpenApiDocument(asOpenApiRouter(router), {
       title: "Rebid",
@@ -35,38 +61,99 @@ export function openApiDocument(router: AppRouter, publicUrl: string): Json {
       description,
       baseUrl: publicUrl,
       securitySchemes: {
-        session: { type: "apiKey", in: "cookie", name: SESSION_COOKIE },
-        apiKey: { type: "http", scheme: "bearer", bearerFormat: "rb_live_…" },
+        session: { type: "apiKey", in: "cookie", name: SESSION_COOKIE, description: "Set by signing up and in." },
+        apiKey: { type: "http", scheme: "bearer", bearerFormat: "rb_live_…", description: "An API key." },
       },
     }),
-  ) as { paths: Record<string, Record<string, Operation>>; components: { schemas: Record<string, Json> } };
+  ) as Document; // the shape that the generator's type describes
 
+  const { schemas } = document.components;
+  // trpc-to-openapi adds a schema of its own for each status; every error of ours has one shape.
+  for (const name of Object.keys(schemas).filter((name) => name.startsWith("error."))) delete schemas[name];
+  schemas.Error = errorSchema();
   for (const route of routes) {
     const operation = document.paths[route.path]?.[route.method.toLowerCase()];
     if (operation === undefined) throw new Error(`${route.procedurePath} is not in the document`);
     correct(operation, route);
   }
-  // trpc-to-openapi adds a schema of its own for each status; every error of ours has one shape.
-  for (const name of Object.keys(document.components.schemas)) {
-    if (name.startsWith("error.")) delete document.components.schemas[name];
-  }
-  document.components.schemas.Error = errorSchema();
-  return allowNewFields(document as unknown as Json);
+  document.components.responses = Object.fromEntries(
+    routes.flatMap(({ meta }) =>
+      [...codesByStatus(errorsOf(meta)).values()].map((codes) => [nameOfErrors(codes), errorResponse(codes)]),
+    ),
+  );
+  document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
+    name,
+    ...(tagDescriptions[name] && { description: tagDescriptions[name] }),
+  }));
+  separateRequestsFromAnswers(document);
+  return tidy(document) as JsonObject;
+}
+
+function tagOf({ procedurePath }: Route): string {
+  return procedurePath.split(".", 1)[0] ?? procedurePath;
+}
+
+/** trpc-to-openapi reads `meta.openapi`. */
+function announce(route: Route): void {
+  const { meta, method, path, procedurePath } = route;
+  Object.assign(meta, {
+    openapi: {
+      method,
+      path,
+      operationId: procedurePath.replaceAll(".", "_"),
+      summary: meta.summary,
+      description: meta.description,
+      tags: [tagOf(route)],
+      protect: meta.access !== "public",
+    },
+  });
+}
+
+/** trpc-to-openapi asks for a meta type with an index signature, which a named interface cannot have. */
+function asOpenApiRouter(router: AppRouter): OpenApiRouter {
+  return router as unknown as OpenApiRouter;
 }
 
 function correct(operation: Operation, route: Route): void {
   const { meta, status } = route;
-  const success = operation.responses["200"] as { description?: string; content?: Json };
-  const responses: Record<string, Json> = {
-    [status]:
-      status === 204
-        ? { description: "Done." }
-        : { description: meta.summary ?? "Success.", content: success.content ?? {} },
+  const success = operation.responses["200"] as { content?: Json };
+  const responses: JsonObject = {
+    [status]: {
+      description: successes[status] ?? "Done.",
+      ...(status !== 204 && { content: success.content ?? {} }),
+    },
   };
-  for (const [code, codes] of codesByStatus(errorsOf(meta))) responses[code] = errorResponse(codes);
+  for (const [code, codes] of codesByStatus(errorsOf(meta))) {
+    responses[code] = { $ref: `#/components/responses/${nameOfErrors(codes)}` };
+  }
   operation.responses = responses;
   operation.security = securityOf(route);
-  if (typeof meta.access === "object") operation["x-required-scope"] = meta.access.scope;
+  if (typeof meta.access === "object") {
+    operation["x-required-scope"] = meta.access.scope;
+    operation.description = [meta.description, `An API key needs the scope \`${meta.access.scope}\`.`]
+      .filter((line) => line !== undefined)
+      .join("\n\n");
+  }
+  const schema = bodySchemaOf(operation);
+  if (schema === undefined) return;
+  if (Object.keys(schema.properties ?? {}).length === 0) {
+    delete operation.requestBody; // an action without input takes no body
+    return;
+  }
+  schema.additionalProperties = false;
+  if (route.method === "PATCH") schema.minProperties = 1;
+}
+
+const successes: Record<number, string> = {
+  200: "Done.",
+  201: "Created.",
+  202: "Accepted; the work goes on in the background.",
+  204: "Done; there is no body.",
+};
+
+function bodySchemaOf(operation: Operation): JsonObject | undefined {
+  const body = operation.requestBody as { content?: { "application/json"?: { schema?: JsonObject } } } | undefined;
+  return body?.content?.["application/json"]?.schema;
 }
 
 function securityOf({ meta }: Route): Json {
@@ -82,6 +169,11 @@ function codesByStatus(codes: ErrorCode[]): Map<number, ErrorCode[]> {
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
   return new Map([...byStatus].sort(([a], [b]) => a - b));
+}
+
+/** Operations that give the same codes at a status share one description of them. */
+function nameOfErrors(codes: ErrorCode[]): string {
+  return codes.join("-");
 }
 
 function errorResponse(codes: ErrorCode[]): Json {
@@ -104,24 +196,103 @@ function errorResponse(codes: ErrorCode[]): Json {
 }
 
 function errorSchema(): Json {
-  const { $schema: _, ...schema } = toJson(z.toJSONSchema(ErrorBody)) as Record<string, Json>;
+  const { $schema: _, ...schema } = toJson(z.toJSONSchema(ErrorBody)) as JsonObject;
   return { ...schema, description: "Every error has this shape. `requestId` is also in the header `X-Request-Id`." };
+}
+
+/**
+ * What is sent to us is strict, while answers may gain fields: a schema that stands in both is there twice, the form for
+ * requests under `NameInput`. The generator's own `NameOutput`, its form for answers, gets the plain name.
+ */
+function separateRequestsFromAnswers(document: Document): void {
+  const { schemas } = document.components;
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  const requests = operations.map(({ requestBody, parameters }) => ({ requestBody, parameters }) as JsonObject);
+  const sent = reachable(requests, schemas);
+  const answers = [...operations.map(({ responses }) => responses), document.components.responses ?? null];
+  const answered = reachable(answers, schemas);
+  const inputs: JsonObject = {};
+  const inputNames = new Map<string, string>();
+  for (const name of sent) {
+    if (answered.has(name) || `${name}Output` in schemas) inputNames.set(name, `${name}Input`);
+    inputs[inputNames.get(name) ?? name] = structuredClone(schemas[name] ?? {});
+  }
+  for (const schema of [...Object.values(inputs), ...requests]) renameRefs(schema, inputNames);
+
+  const outputNames = new Map<string, string>();
+  const outputs: JsonObject = {};
+  for (const name of answered) {
+    const plain = name.replace(/Output$/, "");
+    if (plain !== name && plain in schemas) outputNames.set(name, plain);
+    outputs[outputNames.get(name) ?? name] = allowNewFields(schemas[name] ?? {});
+  }
+  for (const operation of operations) operation.responses = allowNewFields(operation.responses) as JsonObject;
+  for (const schema of [...Object.values(outputs), ...operations.map(({ responses }) => responses)]) {
+    renameRefs(schema, outputNames);
+  }
+  const all = { ...inputs, ...outputs };
+  document.components.schemas = Object.fromEntries(
+    Object.keys(all)
+      .sort()
+      .map((name) => [name, all[name] ?? {}]),
+  );
+}
+
+const refPrefix = "#/components/schemas/";
+
+/** The names of the schemas that a part of the document leads to. */
+function reachable(part: Json, schemas: JsonObject): Set<string> {
+  const names = new Set<string>();
+  const visit = (value: Json) => {
+    if (typeof value !== "object" || value === null) return;
+    const ref = Array.isArray(value) ? undefined : value.$ref;
+    const name = typeof ref === "string" && ref.startsWith(refPrefix) ? ref.slice(refPrefix.length) : undefined;
+    if (name !== undefined && !names.has(name)) {
+      names.add(name);
+      visit(schemas[name] ?? null);
+    }
+    for (const inner of Object.values(value)) visit(inner);
+  };
+  visit(part);
+  return names;
+}
+
+function renameRefs(part: Json, names: ReadonlyMap<string, string>): void {
+  if (typeof part !== "object" || part === null) return;
+  if (!Array.isArray(part) && typeof part.$ref === "string") {
+    const name = part.$ref.slice(refPrefix.length);
+    part.$ref = refPrefix + (names.get(name) ?? name);
+  }
+  for (const inner of Object.values(part)) renameRefs(inner, names);
+}
+
+function allowNewFields(part: Json): Json {
+  return mapObjects(part, (object) => {
+    if (object.additionalProperties !== false) return object;
+    const { additionalProperties: _, ...rest } = object;
+    return rest;
+  });
+}
+
+/** Leaves out what zod adds and no reader needs: the range of safe integers, a pattern beside `format: uuid`, empty lists. */
+function tidy(document: Json): Json {
+  return mapObjects(document, (object) =>
+    Object.fromEntries(
+      Object.entries(object).filter(([key, value]) => {
+        if (key === "minimum" || key === "maximum") return Math.abs(Number(value)) !== Number.MAX_SAFE_INTEGER;
+        if (key === "pattern") return object.format !== "uuid";
+        return !(key === "parameters" && Array.isArray(value) && value.length === 0);
+      }),
+    ),
+  );
+}
+
+function mapObjects(part: Json, change: (object: JsonObject) => JsonObject): Json {
+  if (Array.isArray(part)) return part.map((item) => mapObjects(item, change));
+  if (typeof part !== "object" || part === null) return part;
+  return Object.fromEntries(Object.entries(change(part)).map(([key, inner]) => [key, mapObjects(inner, change)]));
 }
 
 function toJson(value: unknown): Json {
   return JSON.parse(JSON.stringify(value)) as Json; // what JSON.parse gives is Json by definition
-}
-
-/** Answers may gain fields, so a schema must not forbid them; what is sent to us stays strict. */
-function allowNewFields(document: Json): Json {
-  const walk = (value: Json, inRequest: boolean): Json => {
-    if (Array.isArray(value)) return value.map((item) => walk(item, inRequest));
-    if (typeof value !== "object" || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value)
-        .filter(([key, inner]) => inRequest || key !== "additionalProperties" || inner !== false)
-        .map(([key, inner]) => [key, walk(inner, inRequest || key === "requestBody")]),
-    );
-  };
-  return walk(document, false);
 }

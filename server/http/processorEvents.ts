@@ -1,11 +1,12 @@
-import express, { type RequestHandler, Router } from "express";
+import { type RequestHandler, Router } from "express";
 import { sql } from "../db/connection.ts";
 import { ApiError } from "../errors.ts";
 import { InvalidEventSignature } from "../gateways/processor.ts";
 import type { Services } from "../services.ts";
-import { answerError } from "./answer.ts";
+import { allowOnly, answerError } from "./answer.ts";
+import { bodyReader } from "./body.ts";
 
-const readRaw = express.raw({ type: () => true, limit: "1mb" });
+const readEvent = bodyReader(1024 * 1024);
 
 /**
  * Where the payment processor posts its events. A forged or stale one is 400 and leaves no trace; a true one is kept and
@@ -14,7 +15,7 @@ const readRaw = express.raw({ type: () => true, limit: "1mb" });
 export function processorEvents({ processor, clock, database }: Services): Router {
   const receive: RequestHandler = async (request, response) => {
     const signature = request.headers["stripe-signature"];
-    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const body = await readEvent(request, response);
     const event = (() => {
       try {
         return processor.verifyEvent(body, typeof signature === "string" ? signature : undefined, clock.now());
@@ -35,5 +36,5 @@ export function processorEvents({ processor, clock, database }: Services): Route
     });
     response.json({ received: true });
   };
-  return Router().post("/processor/events", readRaw, receive);
+  return Router().post("/processor/events", receive).all("/processor/events", allowOnly("POST"));
 }

@@ -1,8 +1,5 @@
-import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
-import type { AppRouter } from "../router.ts";
 import { type HttpMethod, type Meta, pathParametersOf } from "../trpc.ts";
-import { inputsOf } from "./coercion.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
 export interface Route {
@@ -10,6 +7,7 @@ export interface Route {
   path: string;
   pattern: RegExp;
   procedurePath: string;
+  type: "query" | "mutation";
   /** HTTP status of a success. */
   status: number;
   pathParameters: string[];
@@ -18,36 +16,29 @@ export interface Route {
   meta: Meta;
 }
 
-interface RoutedProcedure {
-  _def: { meta?: unknown; type: string };
+interface ProcedureDefinition {
+  meta?: Meta;
+  type: "query" | "mutation";
+  inputs: unknown[];
 }
 
-function metaOf(procedure: unknown): Meta {
-  return ((procedure as RoutedProcedure)._def.meta ?? {}) as Meta; // every procedure of ours is built with Meta
+/** tRPC keeps a procedure's definition, but does not type all of it. */
+function definitionOf(procedure: unknown): ProcedureDefinition {
+  return (procedure as { _def: ProcedureDefinition })._def;
 }
 
-/** Every REST operation of a router, and its meta. Also tells trpc-to-openapi, which reads `meta.openapi`. */
+/** Every REST operation of a router, in the order in which the router declares them. */
 export function collectRoutes(procedures: Record<string, unknown>): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
-    const meta = metaOf(procedure);
+    const { meta = {}, type } = definitionOf(procedure);
     if (meta.rest === undefined) return [];
     const { method, path, status = 200 } = meta.rest;
-    Object.assign(meta, {
-      openapi: {
-        method,
-        path,
-        operationId: procedurePath.replaceAll(".", "_"),
-        summary: meta.summary,
-        description: meta.description,
-        tags: [procedurePath.split(".")[0]],
-        protect: meta.access !== "public",
-      },
-    });
     return {
       method,
       path,
       pattern: new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
       procedurePath,
+      type,
       status,
       pathParameters: pathParametersOf(meta),
       integerParameters: integerFieldsOf(procedure),
@@ -57,8 +48,8 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
 }
 
 function integerFieldsOf(procedure: unknown): Set<string> {
-  const fields = inputsOf(procedure)
-    .filter((input) => input instanceof z.ZodObject)
+  const fields = definitionOf(procedure)
+    .inputs.filter((input) => input instanceof z.ZodObject)
     .flatMap((input) => Object.entries(input.shape));
   return new Set(fields.filter(([, schema]) => isNumber(schema)).map(([name]) => name));
 }
@@ -68,9 +59,4 @@ function isNumber(schema: z.core.$ZodType): boolean {
     return isNumber(schema.def.innerType);
   }
   return schema instanceof z.ZodNumber;
-}
-
-/** trpc-to-openapi asks for a meta type with an index signature, which a named interface cannot have. */
-export function asOpenApiRouter(router: AppRouter): OpenApiRouter {
-  return router as unknown as OpenApiRouter;
 }

@@ -13,7 +13,12 @@ export interface HttpServer {
 
 /** Listens; `host` undefined means every interface. Throws ConfigError when the port is taken. */
 export async function serve(listener: RequestListener, port: number, host: string | undefined): Promise<HttpServer> {
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, headersTimeout: HEADERS_TIMEOUT_MS });
+  const server = createServer({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    // The application refuses such a request itself, in the one shape of errors.
+    requireHostHeader: false,
+  });
   let stopping = false;
   server.on("request", (request, response) => {
     // A client must not send its next request over a connection that is about to close.

@@ -11,8 +11,11 @@ export function countCharacters(text: string): number {
   return count;
 }
 
-const range = (min: number, max: number) =>
-  min === 0 ? `At most ${max} characters.` : `${min} to ${max} characters, as a person counts them.`;
+/** For the document. JSON Schema counts code points, of which a character has one or more: so it can say `min` only. */
+const bounds = (min: number, max: number) => ({
+  description: `${min === 0 ? "At most" : `${min} to`} ${max} characters, as a person counts them.`,
+  ...(min > 0 && { minLength: min }),
+});
 
 /**
  * One character, as a person counts, may carry any number of combining marks. The longest that people use (a family, a
@@ -44,11 +47,10 @@ export const line = (min: number, max: number) =>
       .refine((text) => !controlOrLineBreak.test(text), { message: "One line without control characters is needed." }),
     min,
     max,
-  ).meta({ description: range(min, max) });
+  ).meta(bounds(min, max));
 
 /** Text of any shape, kept as it is: `min` to `max` characters as people count them. */
-export const text = (min: number, max: number) =>
-  withLength(z.string(), min, max).meta({ description: range(min, max) });
+export const text = (min: number, max: number) => withLength(z.string(), min, max).meta(bounds(min, max));
 
 /** The largest 32-bit integer: more does not fit the database's `integer`. */
 export const MAX_INT32 = 2_147_483_647;
@@ -58,7 +60,9 @@ export const Id = z.uuid().toLowerCase().meta({ description: "A UUID." });
 export const Cents = z.int().min(-Number.MAX_SAFE_INTEGER).meta({ description: "Integer cents." });
 
 /** A moment as the API prints it: UTC, six fractional digits. */
-export const Timestamp = z.string().meta({ description: "UTC, ISO 8601.", example: "2026-11-20T12:00:00.123456Z" });
+export const Timestamp = z
+  .string()
+  .meta({ description: "UTC, ISO 8601.", format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
 
 export const Currency = "usd";
 
@@ -70,20 +74,23 @@ export const InputTimestamp = z
   .refine((value) => cursorPattern.test(value) && value > "0001" && !Number.isNaN(Date.parse(value)), {
     message: "An ISO 8601 timestamp is needed, as in 2026-11-20T12:00:00.123456Z.",
   })
-  .meta({ description: "ISO 8601 timestamp.", example: "2026-11-20T12:00:00.123456Z" });
+  .meta({ description: "ISO 8601 timestamp.", format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
+
+/** The input of what takes none: an unknown field is refused here, too. */
+export const NoInput = z.strictObject({}).optional();
 
 /** The query of every list: rows strictly older than `cursor`, newest first. Source: interface.md "Endpoints". */
 export const PageQuery = z.strictObject({
-  cursor: InputTimestamp.optional().meta({
+  cursor: InputTimestamp.meta({
     description: "Gives the rows strictly older than this; take it from `nextCursor`. Omit it for the first page.",
-  }),
+  }).optional(),
   limit: z.int().min(1).max(100).default(50).meta({ description: "Rows a page." }),
 });
 
 export const NextCursor = z
   .string()
   .nullable()
-  .meta({ description: "`createdAt` of the last row, or null when this is the last page." });
+  .meta({ format: "date-time", description: "`createdAt` of the last row, or null when this is the last page." });
 
 /** The cursor of the next page, or null when fewer rows than asked for came back. */
 export function nextCursorOf(rows: readonly { createdAt: string }[], limit: number): string | null {

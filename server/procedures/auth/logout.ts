@@ -1,10 +1,12 @@
 import { z } from "zod";
 import { endSession } from "../../auth/sessions.ts";
+import { NoInput } from "../../schemas/common.ts";
 import { signedIn } from "../../trpc.ts";
 
 /** Ends the session at once, wherever its cookie is. For an API key, which has no session, it does nothing. */
 export const logout = signedIn
   .meta({ rest: { method: "POST", path: "/auth/logout", status: 204 }, summary: "Sign out" })
+  .input(NoInput)
   .output(z.void())
   .mutation(async ({ ctx }) => {
     if (ctx.principal.kind === "session") await endSession(ctx.database, ctx.principal.sessionId);

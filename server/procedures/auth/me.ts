@@ -2,12 +2,14 @@ import { z } from "zod";
 import { scopes } from "../../auth/scopes.ts";
 import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
+import { NoInput } from "../../schemas/common.ts";
 import { User } from "../../schemas/user.ts";
 import { signedIn } from "../../trpc.ts";
 
 /** Who the caller is, and what the credentials allow. A session has the scope `*`. */
 export const me = signedIn
   .meta({ rest: { method: "GET", path: "/auth/me" }, summary: "Who am I" })
+  .input(NoInput)
   .output(
     z.object({
       user: User,

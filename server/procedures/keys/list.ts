@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { sql } from "../../db/connection.ts";
 import { ApiKey } from "../../schemas/apiKey.ts";
-import { Timestamp } from "../../schemas/common.ts";
+import { NoInput, Timestamp } from "../../schemas/common.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 const ListedKey = ApiKey.extend({ lastUsedAt: Timestamp.nullable() }).meta({ id: "ListedApiKey" });
@@ -9,6 +9,7 @@ const ListedKey = ApiKey.extend({ lastUsedAt: Timestamp.nullable() }).meta({ id:
 /** The caller's keys, newest first; revoked ones are left out. */
 export const list = sessionOnly
   .meta({ rest: { method: "GET", path: "/keys" }, summary: "List API keys" })
+  .input(NoInput)
   .output(z.object({ keys: z.array(ListedKey) }))
   .query(async ({ ctx }) => ({
     keys: await ctx.database.query<z.infer<typeof ListedKey>>(sql`

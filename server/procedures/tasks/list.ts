@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { empty, sql } from "../../db/connection.ts";
-import { InputTimestamp, listOf, MAX_INT32, NextCursor, nextCursorOf, PageQuery, text } from "../../schemas/common.ts";
+import { listOf, MAX_INT32, NextCursor, nextCursorOf, PageQuery, text } from "../../schemas/common.ts";
 import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import { open } from "../../trpc.ts";
 import { taskListColumns } from "./records.ts";
@@ -15,12 +15,11 @@ export const list = open
   .meta({ rest: { method: "GET", path: "/tasks" }, summary: "Search tasks" })
   .input(
     PageQuery.extend({
-      cursor: InputTimestamp.optional(),
       status: listOf(taskStatuses).default("open"),
-      tag: z.string().min(1).max(160).optional().meta({ description: "Tasks that have this tag." }),
-      query: text(2, 80).optional().meta({ description: "2 to 80 characters that stand in the title, in any case." }),
-      minBudget: Budget.optional().meta({ description: "Integer cents, inclusive." }),
-      maxBudget: Budget.optional().meta({ description: "Integer cents, inclusive." }),
+      tag: z.string().min(1).max(160).meta({ description: "Tasks that have this tag." }).optional(),
+      query: text(2, 80).meta({ description: "2 to 80 characters that stand in the title, in any case." }).optional(),
+      minBudget: Budget.meta({ description: "Integer cents, inclusive." }).optional(),
+      maxBudget: Budget.meta({ description: "Integer cents, inclusive." }).optional(),
     }),
   )
   .output(z.object({ tasks: z.array(TaskListItem), nextCursor: NextCursor }))

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { readWallet } from "../../ledger/ledger.ts";
-import { Cents } from "../../schemas/common.ts";
+import { Cents, NoInput } from "../../schemas/common.ts";
 import { signedIn } from "../../trpc.ts";
 
 /** The caller's two buckets; both are 0 for who never had money here. */
 export const read = signedIn
   .meta({ rest: { method: "GET", path: "/wallet" }, summary: "Read the wallet" })
+  .input(NoInput)
   .output(z.object({ availableCents: Cents, heldCents: Cents }))
   .query(({ ctx }) => readWallet(ctx.database, ctx.userId));

@@ -1,0 +1,63 @@
+import express, { type Request, type Response } from "express";
+import { ApiError } from "../errors.ts";
+
+/** Source: decisions.md "Paths and methods". */
+export const MAX_BODY_BYTES = 256 * 1024;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * A function that reads a whole body of at most `limitBytes`, inflated if it was compressed. What is larger is read to
+ * its end and thrown away, so that the connection can go on; then the reader throws `payload_too_large`.
+ */
+export function bodyReader(limitBytes: number) {
+  const read = express.raw({ type: () => true, limit: limitBytes });
+  return async (request: Request, response: Response): Promise<Buffer> => {
+    const failure = await new Promise<unknown>((done) => read(request, response, done));
+    if (failure !== undefined) throw bodyError(failure);
+    return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  };
+}
+
+const readJsonBody = bodyReader(MAX_BODY_BYTES);
+
+/**
+ * The text of a JSON body, still unparsed, or null when there is none. Both transports read their bodies here, so both
+ * refuse the same: another media type or charset, a body too large, bytes that are no UTF-8.
+ */
+export async function readJsonText(request: Request, response: Response): Promise<string | null> {
+  const { headers } = request;
+  const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (!hasBody) return null;
+  if (!isJson(headers["content-type"])) throw new ApiError("unsupported_media_type");
+  const bytes = await readJsonBody(request, response);
+  // A chunked body may turn out to be empty.
+  if (bytes.length === 0) return null;
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw invalidBody("The body is not valid UTF-8.");
+  }
+}
+
+export function invalidBody(message: string, path = ""): ApiError {
+  return new ApiError("invalid_input", { issues: [{ path, message }] });
+}
+
+/** JSON is UTF-8 (RFC 8259); another charset would be read as something that was not sent. */
+function isJson(contentType: string | undefined): boolean {
+  const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
+  if (type.trim() !== "application/json") return false;
+  const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith("charset="));
+  return charset === undefined || /^charset="?utf-?8"?$/.test(charset);
+}
+
+/** Translates the errors of Express' body parser, which carry a `type` of their own. */
+function bodyError(failure: unknown): ApiError {
+  const type = failure instanceof Error && "type" in failure ? failure.type : undefined;
+  if (type === "entity.too.large") return new ApiError("payload_too_large");
+  if (type === "encoding.unsupported") {
+    return new ApiError("unsupported_media_type", { message: "Send the body as it is, or compressed with gzip." });
+  }
+  return invalidBody("The body cannot be read.");
+}

@@ -1,0 +1,80 @@
+import { createExpressMiddleware } from "@trpc/server/adapters/express";
+import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
+import { type RequestHandler, Router } from "express";
+import { createContext } from "../context.ts";
+import { ApiError, errorCatalogue, toApiError } from "../errors.ts";
+import type { AppRouter } from "../router.ts";
+import type { Services } from "../services.ts";
+import type { ErrorShape } from "../trpc.ts";
+import { errorHeaders } from "./answer.ts";
+import { readJsonText } from "./body.ts";
+import { currentRequestId } from "./requestId.ts";
+
+/** Calls in one request at most; each counts by itself against the rate limits. */
+const MAX_BATCH_SIZE = 20;
+
+/** Typed RPC, behind the same fence for bodies as REST. */
+export function rpcApi(router: AppRouter, services: Services): Router {
+  return Router()
+    .use(fence)
+    .use(
+      createExpressMiddleware({
+        router,
+        createContext: ({ req, res }) => createContext(services, req, res),
+        maxBatchSize: MAX_BATCH_SIZE,
+        onError: ({ error, path }) => {
+          // A procedure logs its own failures; this is one on the way to it, such as a database that is away.
+          const failure = toApiError(error);
+          if (path === undefined && failure.status >= 500) {
+            services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
+          }
+        },
+        // JSON-RPC has one code for several of our statuses: a lone call answers with the very status of the REST face.
+        responseMeta: ({ errors: [error], paths = [], type }) => {
+          if (error === undefined || paths.length > 1) return {};
+          const failure = toApiError(error);
+          const allow = failure.code === "method_not_allowed" && { Allow: type === "mutation" ? "POST" : "GET" };
+          return { status: failure.status, headers: { ...errorHeaders(failure), ...allow } };
+        },
+      }),
+    );
+}
+
+/**
+ * Lets through GET, and POST with JSON. tRPC itself also runs a mutation on a form, which any page of any site can post,
+ * takes any depth of path, and knows neither charsets nor compressed bodies.
+ */
+const fence: RequestHandler = async (request, response, next) => {
+  try {
+    if (!/^\/[^/]+$/.test(request.path)) throw new ApiError("not_found");
+    if (request.method !== "GET" && request.method !== "POST") {
+      response.set("Allow", "GET, POST");
+      throw new ApiError("method_not_allowed");
+    }
+    // Streamed answers would carry errors behind a status of 200.
+    delete request.headers["trpc-accept"];
+    delete request.headers.accept;
+    if (request.method === "POST") {
+      request.body = (await readJsonText(request, response)) ?? "";
+      request.headers["content-type"] = "application/json";
+    } else {
+      delete request.headers["content-type"];
+    }
+  } catch (error) {
+    const failure = toApiError(error);
+    response
+      .status(failure.status)
+      .set(errorHeaders(failure))
+      .json({ error: errorShape(failure) });
+    return;
+  }
+  next();
+};
+
+function errorShape(error: ApiError): ErrorShape {
+  return {
+    message: error.message,
+    code: TRPC_ERROR_CODES_BY_KEY[errorCatalogue[error.code].rpc],
+    data: error.toBody(currentRequestId()),
+  };
+}
