@@ -157,8 +157,11 @@ const codeOfRpc: Partial<Record<TRPC_ERROR_CODE_KEY, ErrorCode>> = {
   UNSUPPORTED_MEDIA_TYPE: "unsupported_media_type",
 };
 
+/** More than this many problems help nobody, and an answer should not be larger than what caused it. */
+const MAX_ISSUES = 100;
+
 function issuesOf(error: z.core.$ZodError): InputIssue[] {
-  return error.issues.flatMap((issue) => {
+  const issues = error.issues.flatMap((issue) => {
     const path = issue.path.map(String);
     // An unknown field is named itself, not only the object that holds it.
     if (issue.code === "unrecognized_keys") {
@@ -166,6 +169,7 @@ function issuesOf(error: z.core.$ZodError): InputIssue[] {
     }
     return [{ path: path.join("."), message: issue.message }];
   });
+  return issues.slice(0, MAX_ISSUES);
 }
 
 /**

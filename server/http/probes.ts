@@ -1,6 +1,7 @@
 import { Router } from "express";
 import { sql } from "../db/connection.ts";
 import type { Services } from "../services.ts";
+import { allowOnly } from "./answer.ts";
 
 /** For operators: `/livez` says that the process runs, `/readyz` that it can serve. */
 export function probes({ database }: Services): Router {
@@ -14,5 +15,6 @@ export function probes({ database }: Services): Router {
         () => false,
       );
       response.status(ready ? 200 : 503).json({ status: ready ? "ok" : "the database is away" });
-    });
+    })
+    .all(["/livez", "/readyz"], allowOnly("GET"));
 }

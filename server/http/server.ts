@@ -57,8 +57,14 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   }
   const message =
     error.code === "HPE_HEADER_OVERFLOW" ? "The headers are too large." : "This is no valid HTTP request.";
-  const body = JSON.stringify(new ApiError("invalid_input", { message }).toBody(""));
-  socket.end(
-    `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  const requestId = crypto.randomUUID();
+  const body = JSON.stringify(new ApiError("invalid_input", { message }).toBody(requestId));
+  const head = [
+    "HTTP/1.1 400 Bad Request",
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    "Connection: close",
+  ];
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

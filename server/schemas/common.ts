@@ -66,14 +66,20 @@ export const Timestamp = z
 
 export const Currency = "usd";
 
-const cursorPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/;
+const timestampPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
 
-/** A moment as a client sends it back; Postgres knows no year 0. */
+/** What both JavaScript and Postgres read as one and the same moment: a day that exists, a year from 1, a zone on Earth. */
+function isTimestamp(text: string): boolean {
+  const day = timestampPattern.exec(text)?.[1];
+  if (day === undefined || day < "0001" || Number.isNaN(Date.parse(text))) return false;
+  // Date.parse reads February 30 as March 2.
+  return new Date(day).toISOString().startsWith(day);
+}
+
+/** A moment as a client sends it back. */
 export const InputTimestamp = z
   .string()
-  .refine((value) => cursorPattern.test(value) && value > "0001" && !Number.isNaN(Date.parse(value)), {
-    message: "An ISO 8601 timestamp is needed, as in 2026-11-20T12:00:00.123456Z.",
-  })
+  .refine(isTimestamp, { message: "An ISO 8601 timestamp is needed, as in 2026-11-20T12:00:00.123456Z." })
   .meta({ description: "ISO 8601 timestamp.", format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
 
 /** The input of what takes none: an unknown field is refused here, too. */

@@ -30,7 +30,7 @@ export async function rest(
     body: options.body === undefined ? undefined : JSON.stringify(options.body),
   });
   const text = await response.text();
-  const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+  const isJson = text !== "" && response.headers.get("content-type")?.startsWith("application/json");
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : undefined, text };
 }
 

@@ -1,0 +1,107 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApp } from "../../server/app.ts";
+import { type HttpServer, serve } from "../../server/http/server.ts";
+import { freePort } from "../../server/local/dataDirectory.ts";
+import { expectError, expectErrorBody } from "../setup/expectError.ts";
+import { rawRequest } from "../setup/rawRequest.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService();
+let server: HttpServer;
+let url: string;
+
+beforeAll(async () => {
+  const port = await freePort();
+  server = await serve(createApp(service.services, { trustProxy: false }), port, "127.0.0.1");
+  url = `http://127.0.0.1:${port}`;
+});
+
+afterAll(() => server.stop());
+
+const next = "GET /wallet HTTP/1.1\r\nHost: x\r\n\r\n";
+
+function post(path: string, headers: string[], body: string): string {
+  return [`POST ${path} HTTP/1.1`, "Host: x", ...headers, `Content-Length: ${Buffer.byteLength(body)}`, "", body].join(
+    "\r\n",
+  );
+}
+
+// A refused body that is itself a request: were its rest read as the next one, there would be a third answer.
+const smuggled = `POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`;
+
+test.each([
+  ["415", post("/auth/login", ["Content-Type: text/plain"], smuggled), "unsupported_media_type"],
+  ["413", post("/auth/login", ["Content-Type: application/json"], smuggled.repeat(5_000)), "payload_too_large"],
+  [
+    "415 over RPC",
+    post("/trpc/auth.logout", ["Content-Type: multipart/form-data"], smuggled),
+    "unsupported_media_type",
+  ],
+  ["404", post("/nothing", ["Content-Type: application/json"], smuggled), "not_found"],
+  ["405", post("/auth/me", ["Content-Type: application/json"], smuggled), "method_not_allowed"],
+  [
+    "415 of a chunked body",
+    `POST /auth/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${smuggled.length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
+    "unsupported_media_type",
+  ],
+] as const)("the rest of a body refused with %s is not the next request", async (_name, request, code) => {
+  const [refused, answered, ...rest] = await rawRequest(url, request + next + next, 3);
+  expect(refused?.body.error?.data?.error ?? refused?.body.error).toBe(code);
+  expect(answered?.body.error).toBe("unauthenticated");
+  expect(rest.map(({ body }) => body.error)).toEqual(["unauthenticated"]);
+});
+
+test("two bodies on one connection are two requests", async () => {
+  const login = post("/auth/login", ["Content-Type: application/json"], '{"email": "a@b.cd", "password": "x"}');
+  const answers = await rawRequest(url, login + login, 2);
+  expect(answers.map(({ body }) => body.error)).toEqual(["invalid_credentials", "invalid_credentials"]);
+});
+
+test("a request for an absolute address is one for its path", async () => {
+  const [found, missing] = await rawRequest(
+    url,
+    "GET http://elsewhere.example/tasks?limit=1 HTTP/1.1\r\nHost: x\r\n\r\nGET http://elsewhere.example HTTP/1.1\r\nHost: x\r\n\r\n",
+    2,
+  );
+  expect([found?.status, found?.body.tasks]).toEqual([200, []]);
+  expect([200, 404]).toContain(missing?.status);
+});
+
+test.each([
+  ["two Host headers", "GET /tasks HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n"],
+  ["no Host header", "GET /tasks HTTP/1.1\r\n\r\n"],
+])("%s are refused in the shape of every error", async (_name, request) => {
+  const [answer] = await rawRequest(url, request);
+  if (!answer) throw new Error("no answer");
+  expectError(answer, "invalid_input");
+});
+
+test.each([
+  ["no HTTP", "hello\r\n\r\n"],
+  ["a NUL in the path", "GET /tasks\0 HTTP/1.1\r\nHost: x\r\n\r\n"],
+  ["a space in the path", "GET /tasks x HTTP/1.1\r\nHost: x\r\n\r\n"],
+  [
+    "both lengths",
+    "POST /tasks HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+  ],
+  ["two lengths", "POST /tasks HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello"],
+  ["a negative length", "POST /tasks HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"],
+  [
+    "a broken chunk",
+    "POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+  ],
+  ["headers without end", `GET /tasks HTTP/1.1\r\nHost: x\r\nX-Long: ${"a".repeat(40_000)}\r\n\r\n`],
+  ["an unknown method", "FETCH /tasks HTTP/1.1\r\nHost: x\r\n\r\n"],
+])("what is no valid HTTP is 400 in the shape of every error: %s", async (_name, request) => {
+  const [answer] = await rawRequest(url, request);
+  expect(answer?.status).toBe(400);
+  expectErrorBody(answer?.body, "invalid_input");
+});
+
+test("a target that is no path is answered, too", async () => {
+  for (const target of ["*", "http://", "http://[::1", "/tasks#x", "/tasks?#", "x"]) {
+    const [answer] = await rawRequest(url, `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    expect([200, 400, 404]).toContain(answer?.status);
+    expect(answer?.text).not.toContain("node_modules");
+  }
+});
