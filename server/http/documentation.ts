@@ -66,6 +66,9 @@ const settingsScript = `Scalar.createApiReference("#reference", ${JSON.stringify
   mcp: { disabled: true },
   documentDownloadType: "direct",
   defaultOpenFirstTag: false,
+  orderSchemaPropertiesBy: "preserve",
+  orderRequiredPropertiesFirst: false,
+  authentication: { preferredSecurityScheme: "apiKey" },
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
 })});
 `;
@@ -73,7 +76,7 @@ const settingsScript = `Scalar.createApiReference("#reference", ${JSON.stringify
 const page = `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>API reference · Rebid</title>
+<link rel="icon" href="data:,"><title>API reference · Rebid</title>
 <style>${theme}</style></head>
 <body><div id="reference"></div>
 <noscript>This page needs JavaScript; the contract itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>

@@ -259,7 +259,7 @@ function reachable(part: Json, schemas: JsonObject): Set<string> {
 
 function renameRefs(part: Json, names: ReadonlyMap<string, string>): void {
   if (typeof part !== "object" || part === null) return;
-  if (!Array.isArray(part) && typeof part.$ref === "string") {
+  if (!Array.isArray(part) && typeof part.$ref === "string" && part.$ref.startsWith(refPrefix)) {
     const name = part.$ref.slice(refPrefix.length);
     part.$ref = refPrefix + (names.get(name) ?? name);
   }
@@ -274,17 +274,29 @@ function allowNewFields(part: Json): Json {
   });
 }
 
-/** Leaves out what zod adds and no reader needs: the range of safe integers, a pattern beside `format: uuid`, empty lists. */
+/**
+ * Leaves out what zod adds and no reader needs: the range of safe integers, a pattern beside `format: uuid`, empty lists;
+ * and says "or null" in the short form.
+ */
 function tidy(document: Json): Json {
   return mapObjects(document, (object) =>
     Object.fromEntries(
-      Object.entries(object).filter(([key, value]) => {
+      Object.entries(withShortNull(object)).filter(([key, value]) => {
         if (key === "minimum" || key === "maximum") return Math.abs(Number(value)) !== Number.MAX_SAFE_INTEGER;
         if (key === "pattern") return object.format !== "uuid";
         return !(key === "parameters" && Array.isArray(value) && value.length === 0);
       }),
     ),
   );
+}
+
+/** `{ anyOf: [{ type: "string", … }, { type: "null" }] }` becomes `{ type: ["string", "null"], … }`. */
+function withShortNull(object: JsonObject): JsonObject {
+  const { anyOf, ...rest } = object;
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return object;
+  const [schema, other] = anyOf as [JsonObject, JsonObject]; // the members of an anyOf are schemas
+  if (other.type !== "null" || typeof schema.type !== "string" || schema.enum !== undefined) return object;
+  return { ...schema, ...rest, type: [schema.type, "null"] };
 }
 
 function mapObjects(part: Json, change: (object: JsonObject) => JsonObject): Json {

@@ -14,7 +14,7 @@ export function pages(): Router {
 }
 
 const policy =
-  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const style = `
   :root { color-scheme: light dark; --accent: light-dark(#1f6f5c, #6fcfb5); --quiet: light-dark(#5c6470, #a2a9b4);
@@ -33,7 +33,7 @@ function page(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title === "Rebid" ? title : `${title} · Rebid`}</title><style>${style}</style></head>
+<link rel="icon" href="data:,"><title>${title === "Rebid" ? title : `${title} · Rebid`}</title><style>${style}</style></head>
 <body><main><h1>${title}</h1>
 ${body}
 </main></body>

@@ -13,7 +13,7 @@ export function countCharacters(text: string): number {
 
 /** For the document. JSON Schema counts code points, of which a character has one or more: so it can say `min` only. */
 const bounds = (min: number, max: number) => ({
-  description: `${min === 0 ? "At most" : `${min} to`} ${max} characters, as a person counts them.`,
+  description: `${min === 0 ? "At most" : `${min} to`} ${max.toLocaleString("en")} characters, as a person counts them.`,
   ...(min > 0 && { minLength: min }),
 });
 

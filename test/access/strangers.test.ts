@@ -1,0 +1,145 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import type { ErrorCode } from "../../server/errors.ts";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { awardedTask, deliveredTask, placeBid, postTask, taskInput, upload } from "../factories/tasks.ts";
+import { expectErrorBody } from "../setup/expectError.ts";
+import { type Input, routeOf, routes, transports } from "../setup/operations.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService();
+
+interface World {
+  openTaskId: string;
+  activeBidId: string;
+  awardedBidId: string;
+  sampleKey: string;
+  deliveryKey: string;
+  deliveredTaskId: string;
+  deliveredBidId: string;
+  keyId: string;
+}
+
+let world: World;
+let buyer: TestPerson;
+let bidder: TestPerson;
+let stranger: TestPerson;
+
+beforeAll(async () => {
+  buyer = await createPerson(service, { cents: 100_000 });
+  bidder = await createPerson(service);
+  stranger = await createPerson(service, { cents: 20_000 });
+  const open = await postTask(buyer);
+  const bid = await placeBid(bidder, open.id);
+  const awarded = await awardedTask(buyer, bidder);
+  const delivered = await deliveredTask(buyer, bidder);
+  world = {
+    openTaskId: open.id,
+    activeBidId: bid.id,
+    awardedBidId: awarded.bid.id,
+    sampleKey: await upload(bidder, awarded.bid.id, "sample"),
+    deliveryKey: await upload(bidder, awarded.bid.id, "delivery"),
+    deliveredTaskId: delivered.task.id,
+    deliveredBidId: delivered.bid.id,
+    keyId: (await buyer.get("/keys")).body.keys[0].id,
+  };
+});
+
+/**
+ * What someone who has no part in a task, bid or key gets from each procedure: an error, or their own view, in which
+ * nothing of the others may show. `open` is for everyone by design, such as bidding on an open task.
+ */
+type Expected = ErrorCode | "own view" | "open";
+const file = { mimeType: "text/plain", bytes: 5 };
+const table: Record<string, [Expected, (world: World) => Input]> = {
+  "auth.signup": [
+    "open",
+    () => ({ email: `new${Math.random()}@example.com`, password: "a password", displayName: "N" }),
+  ],
+  "auth.login": ["open", () => ({ email: stranger.email, password: stranger.password })],
+  "auth.me": ["own view", () => ({})],
+  "auth.logout": ["open", () => ({})],
+  "keys.create": ["own view", () => ({ label: "mine", scopes: [] })],
+  "keys.list": ["own view", () => ({})],
+  "keys.revoke": ["not_found", ({ keyId }) => ({ id: keyId })],
+  "wallet.read": ["own view", () => ({})],
+  "wallet.ledger": ["own view", () => ({})],
+  "wallet.topup": ["own view", () => ({ amountCents: 500 })],
+  "tasks.list": ["open", () => ({})],
+  "tasks.create": ["own view", () => taskInput({ maxBudgetCents: 100 })],
+  "tasks.read": ["open", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
+  "tasks.update": ["forbidden", ({ openTaskId }) => ({ id: openTaskId, title: "Taken over" })],
+  "tasks.cancel": ["forbidden", ({ openTaskId }) => ({ id: openTaskId })],
+  "tasks.award": ["forbidden", ({ openTaskId, activeBidId }) => ({ id: openTaskId, bidId: activeBidId })],
+  "tasks.accept": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
+  "bids.place": ["open", ({ openTaskId }) => ({ id: openTaskId, priceCents: 5, etaHours: 1 })],
+  "bids.listForTask": ["own view", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
+  "bids.listOwn": ["own view", () => ({})],
+  "bids.update": ["forbidden", ({ activeBidId }) => ({ id: activeBidId, priceCents: 1 })],
+  "bids.withdraw": ["forbidden", ({ activeBidId }) => ({ id: activeBidId })],
+  "bids.sampleInit": ["forbidden", ({ awardedBidId }) => ({ id: awardedBidId, ...file })],
+  "bids.sampleFinalize": ["forbidden", ({ awardedBidId, sampleKey }) => ({ id: awardedBidId, storageKey: sampleKey })],
+  "bids.deliveryInit": ["forbidden", ({ awardedBidId }) => ({ id: awardedBidId, ...file })],
+  "bids.deliveryFinalize": [
+    "forbidden",
+    ({ awardedBidId, deliveryKey }) => ({ id: awardedBidId, storageKey: deliveryKey }),
+  ],
+};
+
+test("every procedure is in the table: a new one needs its line", () => {
+  expect(Object.keys(table).sort()).toEqual(routes.map(({ procedurePath }) => procedurePath).sort());
+});
+
+describe.each(transports)("over $transport", ({ transport, call }) => {
+  test.each(Object.entries(table))("%s gives a stranger no more than is theirs", async (name, [expected, inputOf]) => {
+    const visitor = await createPerson(service, { cents: 10_000 });
+    const input = name === "auth.login" ? { email: visitor.email, password: visitor.password } : inputOf(world);
+    const { status, body } = await call(service.url, routeOf(name), input, visitor.session);
+    if (expected !== "own view" && expected !== "open") {
+      expectErrorBody(body, expected);
+      return;
+    }
+    expect([name, status]).toEqual([name, routeOf(name).status]);
+    const seen = JSON.stringify(body ?? null);
+    // Never to be seen by others: addresses, keys, uploads.
+    for (const secret of [buyer.email, bidder.email, world.keyId, world.sampleKey, world.deliveryKey, "downloadUrl"]) {
+      expect(seen).not.toContain(secret);
+    }
+    if (expected === "open") return;
+    for (const id of [buyer.id, bidder.id, world.openTaskId, world.activeBidId, world.deliveredBidId]) {
+      expect(seen).not.toContain(id);
+    }
+  });
+
+  test(`what the ${transport} stranger tried has changed nothing`, async () => {
+    const { task, bids } = (await buyer.get(`/tasks/${world.openTaskId}`)).body;
+    expect(task.status).toBe("open");
+    expect(bids.find((bid: { id: string }) => bid.id === world.activeBidId)).toMatchObject({
+      status: "active",
+      priceCents: 8_000,
+    });
+    expect((await buyer.get(`/tasks/${world.deliveredTaskId}`)).body.task.status).toBe("delivered");
+    expect((await buyer.get("/keys")).body.keys).toHaveLength(1);
+    const awarded = (await bidder.get(`/bids?status=awarded`)).body.bids;
+    expect(awarded).toHaveLength(2);
+  });
+});
+
+test("the other side of a task is a stranger to what is not theirs", async () => {
+  expectErrorBody((await bidder.post(`/tasks/${world.deliveredTaskId}/accept`)).body, "forbidden");
+  expectErrorBody((await bidder.post(`/tasks/${world.openTaskId}/cancel`)).body, "forbidden");
+  expectErrorBody((await buyer.post(`/bids/${world.activeBidId}/withdraw`)).body, "forbidden");
+  expectErrorBody((await buyer.post(`/bids/${world.awardedBidId}/delivery/init`, file)).body, "forbidden");
+  const rival = await createPerson(service);
+  await placeBid(rival, world.openTaskId, { priceCents: 4_000 });
+  const seen = (await rival.get(`/tasks/${world.openTaskId}/bids`)).body.bids;
+  expect(seen.map((bid: { bidder: { id: string } }) => bid.bidder.id)).toEqual([rival.id]);
+});
+
+test("an anonymous reader of a task sees the public fields only", async () => {
+  const response = await fetch(`${service.url}/tasks/${world.deliveredTaskId}`);
+  const body = (await response.json()) as { task: object };
+  expect(Object.keys(body)).toEqual(["task"]);
+  expect(Object.keys(body.task).sort()).toEqual(
+    ["bidCount", "createdAt", "description", "id", "maxBudgetCents", "status", "tags", "title"].sort(),
+  );
+});
