@@ -22,12 +22,11 @@ export function rpcApi(router: AppRouter, services: Services): Router {
         router,
         createContext: ({ req, res }) => createContext(services, req, res),
         maxBatchSize: MAX_BATCH_SIZE,
-        onError: ({ error, path }) => {
-          // A procedure logs its own failures; this is one on the way to it, such as a database that is away.
+        onError: ({ error }) => {
+          // A procedure has logged its own failures and made ApiErrors of them; this is one on the way to it.
           const failure = toApiError(error);
-          if (path === undefined && failure.status >= 500) {
-            services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
-          }
+          if (failure.status < 500 || error.cause instanceof ApiError) return;
+          services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
         },
         // JSON-RPC has one code for several of our statuses: a lone call answers with the very status of the REST face.
         responseMeta: ({ errors: [error], paths = [], type }) => {

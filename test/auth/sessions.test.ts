@@ -1,11 +1,148 @@
-import { expect, test } from "vitest";
+import { sealData } from "iron-session";
+import { afterEach, expect, test } from "vitest";
 import { SESSION_LIFETIME_SECONDS } from "../../server/auth/sessions.ts";
 import { sql } from "../../server/db/connection.ts";
-import { createPerson } from "../factories/people.ts";
-import { rest } from "../setup/client.ts";
+import { cookieOf, createPerson } from "../factories/people.ts";
+import { type Credentials, rest } from "../setup/client.ts";
+import { expectError } from "../setup/expectError.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
+const DAY_SECONDS = 24 * 3600;
+let advanced = 0;
+
+const advance = (seconds: number) => {
+  service.clock.advance(seconds);
+  advanced += seconds;
+};
+afterEach(() => advance(-advanced));
+
+const me = (credentials: Credentials) => rest(service.url, "GET", "/auth/me", { credentials });
+
+test("the cookie is for the browser only, for 14 days, for this site", async () => {
+  const person = await createPerson(service);
+  const answer = await rest(service.url, "POST", "/auth/login", {
+    body: { email: person.email, password: person.password },
+  });
+  const [pair = "", ...attributes] = answer.headers.get("set-cookie")?.split("; ") ?? [];
+  expect(pair).toMatch(/^rebid_session=[\w.%*~-]+$/);
+  expect(attributes.filter((attribute) => !attribute.startsWith("Expires="))).toEqual(
+    expect.arrayContaining(["HttpOnly", "Secure", "SameSite=Lax", "Path=/", `Max-Age=${14 * DAY_SECONDS}`]),
+  );
+  expect(attributes.some((attribute) => attribute.startsWith("Domain="))).toBe(false);
+  expect(answer.text).not.toContain(pair.slice("rebid_session=".length));
+});
+
+test("each login has a session of its own, and signing in does not end another", async () => {
+  const person = await createPerson(service);
+  const again = cookieOf(
+    await rest(service.url, "POST", "/auth/login", { body: { email: person.email, password: person.password } }),
+  );
+  expect(again).not.toEqual(person.session);
+  await person.post("/auth/logout");
+  expectError(await me(person.session), "unauthenticated");
+  expect((await me(again)).status).toBe(200);
+});
+
+test("logging out ends the session at once, wherever its cookie is, and clears the browser's", async () => {
+  const person = await createPerson(service);
+  const [first, ...copies] = await Promise.all(Array.from({ length: 5 }, () => me(person.session)));
+  expect([first, ...copies].map((answer) => answer?.status)).toEqual([200, 200, 200, 200, 200]);
+  const answer = await rest(service.url, "POST", "/auth/logout", { credentials: person.session });
+  expect([answer.status, answer.text]).toEqual([204, ""]);
+  expect(answer.headers.get("set-cookie")).toMatch(/^rebid_session=;.*Expires=Thu, 01 Jan 1970/);
+  expectError(await me(person.session), "unauthenticated");
+  expectError(await rest(service.url, "POST", "/auth/logout", { credentials: person.session }), "unauthenticated");
+  expect((await me(person.key)).status).toBe(200);
+});
+
+test("logging out with a key ends nothing", async () => {
+  const person = await createPerson(service);
+  expect((await rest(service.url, "POST", "/auth/logout", { credentials: person.key })).status).toBe(204);
+  expect((await me(person.key)).status).toBe(200);
+  expect((await me(person.session)).status).toBe(200);
+});
+
+test("a session that is used lasts, and one that is not used for 14 days is over", async () => {
+  const person = await createPerson(service);
+  expect((await me(person.session)).headers.get("set-cookie")).toBeNull();
+  let session = person.session;
+  for (let day = 10; day <= 40; day += 10) {
+    advance(10 * DAY_SECONDS);
+    const answer = await me(session);
+    expect(answer.status).toBe(200);
+    session = cookieOf(answer); // the browser's copy is prolonged, too
+    expect(session.cookie).toMatch(/^rebid_session=./);
+  }
+  advance(14 * DAY_SECONDS - 60);
+  const prolonged = await me(session);
+  expect(prolonged.status).toBe(200);
+  advance(14 * DAY_SECONDS + 60);
+  expectError(await me(cookieOf(prolonged)), "unauthenticated");
+  expectError(await me(session), "unauthenticated");
+});
+
+test("crafted cookies are nobody, and never an error of ours", async () => {
+  const person = await createPerson(service);
+  const real = person.session.cookie ?? "";
+  const seal = decodeURIComponent(real.slice("rebid_session=".length));
+  const secret = service.services.settings.sessionSecret;
+  const sealed = (data: object, password = secret) => sealData(data, { password });
+  const crafted = [
+    "",
+    "x",
+    "%",
+    "%zz",
+    "null",
+    "{}",
+    "Fe26.2",
+    "Fe26.2**",
+    "Fe26.2*1*a*b*c*d*e*f",
+    "Fe26.2*1*a*b*c**e*f~2",
+    "Fe26.2*1*a*b*c*99999999999999999999*e*f~2",
+    "~2",
+    "*".repeat(2_000),
+    ...[60, 120, 180].map((at) => seal.slice(0, at) + (seal[at] === "A" ? "B" : "A") + seal.slice(at + 1)),
+    seal.replace(/.{8}~2/, "~2"),
+    seal.replace("Fe26.2", "Fe26.3"),
+    seal.replace(/\*[^*]+/, "*2"),
+    seal.toLowerCase(),
+    await sealed({}),
+    await sealed({ sessionId: null }),
+    await sealed({ sessionId: 7 }),
+    await sealed({ sessionId: "x" }),
+    await sealed({ sessionId: "'; DROP TABLE sessions; --" }),
+    await sealed({ sessionId: crypto.randomUUID() }),
+    await sealed({ sessionId: person.id }),
+    await sealed({ sessionId: crypto.randomUUID() }, "another secret, of 32 characters or more"),
+  ];
+  for (const value of crafted) {
+    for (const cookie of [`rebid_session=${value}`, `rebid_session=${encodeURIComponent(value)}`]) {
+      expectError(await me({ cookie }), "unauthenticated");
+      expect((await rest(service.url, "GET", "/tasks", { credentials: { cookie } })).status).toBe(200);
+    }
+  }
+  for (const cookie of [";;;", "=", "rebid_session", `REBID_SESSION=${seal}`, `x=${real}`]) {
+    expectError(await me({ cookie }), "unauthenticated");
+  }
+  expect((await me({ cookie: `a=b; ${real}; c=d` })).status).toBe(200);
+});
+
+test("a bearer wins over the cookie", async () => {
+  const [ada, bob] = [await createPerson(service), await createPerson(service)];
+  const both = await me({ ...ada.session, ...bob.key });
+  expect(both.body).toMatchObject({ user: { id: bob.id }, auth: { kind: "apiKey" } });
+  expectError(await me({ ...ada.session, authorization: "Bearer nonsense" }), "unauthenticated");
+  expectError(await me({ ...ada.session, authorization: "" }), "unauthenticated");
+});
+
+test("who I am says how I came in, and a session has every scope", async () => {
+  const person = await createPerson(service);
+  const { id, email, displayName } = person;
+  const user = { id, email, displayName, createdAt: expect.stringMatching(/\.\d{6}Z$/) };
+  expect((await me(person.session)).body).toEqual({ user, auth: { kind: "session", scopes: ["*"] } });
+  expect((await me(person.key)).body.auth.scopes).not.toContain("*");
+});
 
 async function countSessions(userId: string): Promise<number> {
   const rows = await service.services.database.query(sql`SELECT 1 FROM sessions WHERE user_id = ${userId}::uuid`);
@@ -17,7 +154,7 @@ test("a login forgets the sessions that are over, and no other", async () => {
   const logIn = () => rest(service.url, "POST", "/auth/login", { body: { email, password } });
   expect((await logIn()).status).toBe(200);
   expect(await countSessions(id)).toBe(2);
-  service.clock.advance(SESSION_LIFETIME_SECONDS + 1);
+  advance(SESSION_LIFETIME_SECONDS + 1);
   expect((await logIn()).status).toBe(200);
   expect(await countSessions(id)).toBe(1);
 });

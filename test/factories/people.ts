@@ -21,7 +21,7 @@ export interface TestPerson {
 let count = 0;
 
 /** The cookie that an answer sets, as the browser would send it back. */
-export function cookieOf(answer: Answer): Credentials {
+export function cookieOf(answer: Pick<Answer, "headers">): Credentials {
   const [pair = ""] = (answer.headers.get("set-cookie") ?? "").split(";");
   return { cookie: pair };
 }

@@ -1,0 +1,80 @@
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { createApp } from "../../server/app.ts";
+import { ProcessorUnavailable } from "../../server/gateways/processor.ts";
+import { type HttpServer, serve } from "../../server/http/server.ts";
+import { freePort } from "../../server/local/dataDirectory.ts";
+import type { Services } from "../../server/services.ts";
+import { createPerson } from "../factories/people.ts";
+import { expectErrorBody } from "../setup/expectError.ts";
+import { routeOf, transports } from "../setup/operations.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService();
+let lines: { requestId?: string; level: number; procedure?: string }[];
+let stops: HttpServer[];
+
+beforeEach(() => {
+  lines = [];
+  stops = [];
+});
+afterEach(async () => {
+  for (const server of stops) await server.stop();
+});
+
+/** A second front of the same service, with something in it that fails. */
+async function broken(changes: (services: Services) => Partial<Services>): Promise<string> {
+  const { services } = service;
+  const log = pino(
+    { serializers: { error: pino.stdSerializers.err } },
+    { write: (line) => lines.push(JSON.parse(line)) },
+  );
+  const port = await freePort();
+  const app = createApp({ ...services, log, ...changes(services) }, { trustProxy: false });
+  stops.push(await serve(app, port, "127.0.0.1"));
+  return `http://127.0.0.1:${port}`;
+}
+
+const away = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:5432"), { code: "ECONNREFUSED" });
+const bug = new TypeError("Cannot read properties of undefined (reading 'secret_column')");
+
+describe.each(transports)("over $transport", ({ call }) => {
+  test.each([
+    ["unavailable", 503, "the database is away", away],
+    ["internal_error", 500, "there is a bug", bug],
+  ] as const)(
+    "%s (%i) when %s: logged once with the request's id, and nothing of it is told",
+    async (code, status, _why, failure) => {
+      const person = await createPerson(service);
+      const failing = await broken(({ database }) => ({
+        database: { ...database, query: () => Promise.reject(failure), transaction: () => Promise.reject(failure) },
+      }));
+      const calls = [
+        await call(failing, routeOf("tasks.list"), {}), // fails in the procedure
+        await call(failing, routeOf("wallet.read"), {}, person.session), // fails on the way to it
+        await call(failing, routeOf("tasks.cancel"), { id: crypto.randomUUID() }, person.key),
+      ];
+      for (const answer of calls) {
+        expectErrorBody(answer.body, code);
+        expect(answer.status).toBe(status);
+        expect(JSON.stringify(answer.body)).not.toMatch(/ECONNREFUSED|10\.0\.0\.7|secret_column/);
+        expect(answer.headers.get("x-request-id")).toBe(answer.body.requestId);
+        expect(lines.filter(({ requestId }) => requestId === answer.body.requestId)).toHaveLength(1);
+      }
+      expect(JSON.stringify(lines)).toContain(failure.message.slice(0, 20));
+    },
+  );
+
+  test("processor_unavailable (502) when the payment processor does not answer", async () => {
+    const person = await createPerson(service);
+    const failing = await broken(({ processor }) => ({
+      processor: {
+        ...processor,
+        createCheckoutSession: () => Promise.reject(new ProcessorUnavailable("ECONNREFUSED at api.stripe.com")),
+      },
+    }));
+    const answer = await call(failing, routeOf("wallet.topup"), { amountCents: 500 }, person.session);
+    expectErrorBody(answer.body, "processor_unavailable");
+    expect([answer.status, JSON.stringify(answer.body).includes("stripe")]).toEqual([502, false]);
+  });
+});

@@ -1,0 +1,239 @@
+import { readFile } from "node:fs/promises";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import { beforeAll, describe, expect, test } from "vitest";
+import { errorCatalogue } from "../../server/errors.ts";
+import { openApiDocument } from "../../server/http/openApi.ts";
+import type { Route } from "../../server/http/routes.ts";
+import { appRouter } from "../../server/router.ts";
+import { errorsOf } from "../../server/trpc.ts";
+import { type Played, playLifecycle } from "../lifecycle/run.ts";
+import { rest } from "../setup/client.ts";
+import { callOverRest, inputFieldsOf, routes } from "../setup/operations.ts";
+import { useService } from "../setup/testService.ts";
+
+interface Schema {
+  [keyword: string]: unknown;
+}
+interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  schema: Schema;
+}
+interface Response {
+  description: string;
+  headers?: object;
+  content?: { "application/json": { schema: Schema } };
+}
+interface Operation {
+  operationId: string;
+  summary: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody?: { required: boolean; content: { "application/json": { schema: Schema } } };
+  responses: Record<string, Response | { $ref: string }>;
+  "x-required-scope"?: string;
+}
+interface Document {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; responses: Record<string, Response>; securitySchemes: object };
+  tags: { name: string }[];
+}
+
+const service = useService();
+const document = openApiDocument(appRouter, "http://localhost:3000") as unknown as Document; // held against it below
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+);
+const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, formats: formats() });
+ajv.addVocabulary(["example", "components"]);
+ajv.addSchema({ $id: "openapi", components: document.components });
+
+function formats() {
+  return {
+    uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+    "date-time": /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/,
+    password: true,
+    uri: true,
+  } as const;
+}
+
+/** A validator for a schema of the document; its references lead into the document. */
+function validator(schema: Schema): ValidateFunction {
+  const rebased = JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components');
+  return ajv.compile(JSON.parse(rebased) as Schema);
+}
+
+function operationOf(route: Route): Operation {
+  const operation = document.paths[route.path]?.[route.method.toLowerCase()];
+  if (operation === undefined) throw new Error(`${route.procedurePath} is not documented`);
+  return operation;
+}
+
+function responseOf(route: Route, status: number): Response {
+  const response = operationOf(route).responses[status];
+  if (response === undefined) throw new Error(`${route.procedurePath} documents no ${status}`);
+  if (!("$ref" in response)) return response;
+  const found = document.components.responses[response.$ref.replace("#/components/responses/", "")];
+  if (found === undefined) throw new Error(`${response.$ref} leads nowhere`);
+  return found;
+}
+
+function codesOf(response: Response): string[] {
+  const text = JSON.stringify(response.content?.["application/json"].schema);
+  const [, codes = ""] = /"error":\{"type":"string","enum":\[([^\]]*)\]/.exec(text) ?? [];
+  return codes.split(",").map((code) => code.replaceAll('"', ""));
+}
+
+describe("the document", () => {
+  test("holds together: references resolve, ids are unique, path parameters are declared", () => {
+    expect(document.openapi).toBe("3.1.0");
+    const references: string[] = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
+    expect(references.length).toBeGreaterThan(50);
+    for (const reference of new Set(references)) {
+      const [, group, name] = /^"\$ref":"#\/components\/(schemas|responses)\/([\w-]+)"$/.exec(reference) ?? [];
+      expect(group === "responses" || group === "schemas", reference).toBe(true);
+      expect(document.components[group as "schemas" | "responses"], reference).toHaveProperty(name ?? "");
+    }
+    const unused = Object.keys(document.components.schemas).filter(
+      (name) => !references.includes(`"$ref":"#/components/schemas/${name}"`),
+    );
+    expect(unused).toEqual([]);
+    const ids = operations.map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { path, operation } of operations) {
+      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+      const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === "path");
+      expect(declared.map(({ name }) => name)).toEqual(inPath);
+      for (const { required } of declared) expect(required).toBe(true);
+      expect(operation.summary).toMatch(/^[A-Z]/);
+      for (const tag of operation.tags) expect(document.tags.map(({ name }) => name)).toContain(tag);
+    }
+  });
+
+  test("has every procedure, and no other operation", () => {
+    expect(operations.map(({ operation }) => operation.operationId).sort()).toEqual(
+      routes.map(({ procedurePath }) => procedurePath.replaceAll(".", "_")).sort(),
+    );
+  });
+
+  test("has none of the generator's oddities", () => {
+    const text = JSON.stringify(document);
+    expect(text).not.toMatch(/"nullable"|"9007199254740991"|9007199254740991|"\w+Output"|error\.[A-Z]/);
+    for (const schema of Object.values(document.components.schemas)) expect(() => validator(schema)).not.toThrow();
+  });
+
+  test("is the committed one, and the one that is served", async () => {
+    const committed: unknown = JSON.parse(await readFile("openapi/openapi.json", "utf8"));
+    expect(committed).toEqual(document);
+    const served = (await rest(service.url, "GET", "/openapi.json")).body;
+    expect({ ...served, servers: [] }).toEqual({ ...document, servers: [] });
+    expect(served.servers).toEqual([{ url: service.url }]);
+  });
+});
+
+describe.each(routes.map((route) => [route.procedurePath, route] as const))("%s", (_name, route) => {
+  const operation = operationOf(route);
+
+  test("documents its success, each status and each code that it can give, and no other", () => {
+    const expected: Record<string, string[]> = { [route.status]: [] };
+    for (const code of errorsOf(route.meta)) {
+      const { status } = errorCatalogue[code];
+      expected[status] = [...(expected[status] ?? []), code].sort();
+    }
+    const documented = Object.keys(operation.responses).map((status) => {
+      const response = responseOf(route, Number(status));
+      expect(response.description).not.toBe("");
+      if (status === "429") expect(response.headers).toHaveProperty("Retry-After");
+      return [status, Number(status) < 400 ? [] : codesOf(response).sort()];
+    });
+    expect(Object.fromEntries(documented)).toEqual(expected);
+    expect("content" in responseOf(route, route.status)).toBe(route.status !== 204);
+  });
+
+  test("documents who may call it", () => {
+    const { access } = route.meta;
+    const session = { session: [] };
+    const either = [session, { apiKey: [] }];
+    if (access === "public") expect(operation.security).toEqual([{}, ...either]);
+    else if (access === "session" || access === "moderator") expect(operation.security).toEqual([session]);
+    else expect(operation.security).toEqual(either);
+    expect(operation["x-required-scope"]).toBe(typeof access === "object" ? access.scope : undefined);
+  });
+
+  test("documents every field that it takes, and that it refuses others", () => {
+    const inQueryOrPath = (operation.parameters ?? []).map(({ name }) => name);
+    const schema = operation.requestBody?.content["application/json"].schema;
+    const inBody = Object.keys((schema?.properties as object | undefined) ?? {});
+    expect([...inQueryOrPath, ...inBody].sort()).toEqual(inputFieldsOf(route).sort());
+    if (schema !== undefined) expect(schema.additionalProperties).toBe(false);
+    if (route.method === "GET" || route.method === "DELETE") expect(operation.requestBody).toBeUndefined();
+  });
+});
+
+describe("over the main job", () => {
+  let played: Played[];
+  beforeAll(async () => {
+    played = await playLifecycle(service, callOverRest, "openapi");
+  });
+
+  test("every answer is as documented", () => {
+    for (const { name, route, status, body } of played) {
+      const { content } = responseOf(route, status);
+      if (status === 204) {
+        expect(body).toBeUndefined();
+        continue;
+      }
+      const validate = validator(content?.["application/json"].schema ?? {});
+      expect([name, validate(body), validate.errors]).toEqual([name, true, null]);
+    }
+  });
+
+  test("no answer has a field that is not documented", () => {
+    for (const { name, route, status, body } of played.filter((step) => step.status < 400 && step.status !== 204)) {
+      const schema = responseOf(route, status).content?.["application/json"].schema ?? {};
+      expect([name, undocumented(body, schema)]).toEqual([name, []]);
+    }
+  });
+
+  test("every request that was accepted is as documented, and a field more would not be", () => {
+    for (const { name, route, input, status } of played.filter((step) => step.status < 400)) {
+      const { parameters = [], requestBody } = operationOf(route);
+      for (const parameter of parameters) {
+        const value = input[parameter.name];
+        if (value === undefined) expect(parameter.required).not.toBe(true);
+        else expect([name, parameter.name, validator(parameter.schema)(value)]).toEqual([name, parameter.name, true]);
+      }
+      const names = new Set(parameters.map((parameter) => parameter.name));
+      const body = Object.fromEntries(Object.entries(input).filter(([field]) => !names.has(field)));
+      if (requestBody === undefined) {
+        expect([name, body, status]).toEqual([name, {}, status]);
+        continue;
+      }
+      const validate = validator(requestBody.content["application/json"].schema);
+      expect([name, validate(body), validate.errors]).toEqual([name, true, null]);
+      expect([name, validate({ ...body, unheardOf: 1 })]).toEqual([name, false]);
+    }
+  });
+});
+
+/** The paths of fields in a value that its schema does not name. */
+function undocumented(value: unknown, schema: Schema, path = ""): string[] {
+  if (typeof schema.$ref === "string") {
+    return undocumented(value, document.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {}, path);
+  }
+  if (Array.isArray(schema.anyOf)) {
+    const found = schema.anyOf.map((option: Schema) => undocumented(value, option, path));
+    return found.toSorted((a, b) => a.length - b.length)[0] ?? [];
+  }
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => undocumented(item, (schema.items ?? {}) as Schema, `${path}[${index}]`));
+  }
+  if (typeof value !== "object" || value === null) return [];
+  const properties = (schema.properties ?? {}) as Record<string, Schema>;
+  return Object.entries(value).flatMap(([key, inner]) =>
+    properties[key] === undefined ? [`${path}.${key}`] : undocumented(inner, properties[key], `${path}.${key}`),
+  );
+}
