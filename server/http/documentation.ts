@@ -7,7 +7,18 @@ import { allowOnly } from "./answer.ts";
 import { openApiDocument } from "./openApi.ts";
 
 const SCRIPT_PATH = "/docs/reference.js";
-const { resolve } = createRequire(import.meta.url);
+
+/**
+ * The viewer comes with a development dependency of 290 packages, of which this one file is served. A production image
+ * without them copies the package's `package.json` and this file, or goes without: then the page shows where the contract is.
+ */
+function findViewer(): string | null {
+  try {
+    return createRequire(import.meta.url).resolve("@scalar/api-reference/browser/standalone.js");
+  } catch {
+    return null;
+  }
+}
 
 /** Only what we serve ourselves runs and is fetched; the viewer styles its parts inline. */
 const policy = [
@@ -26,20 +37,24 @@ const policy = [
 export function documentation(router: AppRouter, { settings }: Services): Router {
   let document: unknown;
   let script: Promise<Buffer> | undefined;
+  const viewer = findViewer();
   return Router()
     .get("/openapi.json", (_request, response) => {
       document ??= openApiDocument(router, settings.publicUrl);
       response.json(document);
     })
     .get("/docs", (_request, response) => {
-      response.set("Content-Security-Policy", policy).type("html").send(page);
+      response
+        .set("Content-Security-Policy", policy)
+        .type("html")
+        .send(viewer === null ? pageWithoutViewer : page);
     })
     .get("/docs/settings.js", (_request, response) => {
       response.type("js").send(settingsScript);
     })
-    .get(SCRIPT_PATH, async (_request, response) => {
-      // The viewer, from its npm package: no other server takes part.
-      script ??= readFile(resolve("@scalar/api-reference").replace(/dist\/.*$/, "dist/browser/standalone.js"));
+    .get(SCRIPT_PATH, async (_request, response, next) => {
+      if (viewer === null) return next("router");
+      script ??= readFile(viewer);
       response
         .set("Cache-Control", "public, max-age=86400")
         .type("js")
@@ -73,13 +88,22 @@ const settingsScript = `Scalar.createApiReference("#reference", ${JSON.stringify
 })});
 `;
 
+const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,"><title>API reference · Rebid</title>`;
+
 const page = `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,"><title>API reference · Rebid</title>
+<head>${head}
 <style>${theme}</style></head>
 <body><div id="reference"></div>
 <noscript>This page needs JavaScript; the contract itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>
 <script src="${SCRIPT_PATH}"></script><script src="/docs/settings.js"></script></body>
+</html>
+`;
+
+const pageWithoutViewer = `<!doctype html>
+<html lang="en">
+<head>${head}</head>
+<body><p>The viewer is not installed here; the contract itself is at <a href="/openapi.json">/openapi.json</a>.</p></body>
 </html>
 `;

@@ -20,11 +20,14 @@ export async function serve(listener: RequestListener, port: number, host: strin
     requireHostHeader: false,
   });
   let stopping = false;
-  server.on("request", (request, response) => {
+  const answer: RequestListener = (request, response) => {
     // A client must not send its next request over a connection that is about to close.
     if (stopping) response.setHeader("Connection", "close");
     listener(request, response);
-  });
+  };
+  server.on("request", answer);
+  // Node's own answer to an expectation that it does not know is an empty 417; we ignore what we do not know.
+  server.on("checkExpectation", answer);
   server.on("clientError", answerBrokenRequest);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {

@@ -98,6 +98,21 @@ test.each([
   expectErrorBody(answer?.body, "invalid_input");
 });
 
+test("an expectation that nobody knows changes nothing, and 100-continue is granted", async () => {
+  const odd = await rawRequest(url, "GET /wallet HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\n\r\n");
+  expect(odd[0]?.body.error).toBe("unauthenticated");
+  const login = post("/auth/login", ["Content-Type: application/json", "Expect: 100-continue"], "{}");
+  const [granted, answer] = await rawRequest(url, login, 2);
+  expect(granted?.status).toBe(100);
+  expect(answer?.body.error).toBe("invalid_input");
+});
+
+test("an upgrade that we do not know is an ordinary request", async () => {
+  const headers = "Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
+  const [answer] = await rawRequest(url, `GET /wallet HTTP/1.1\r\n${headers}\r\n`);
+  expect(answer?.body.error).toBe("unauthenticated");
+});
+
 test("a target that is no path is answered, too", async () => {
   for (const target of ["*", "http://", "http://[::1", "/tasks#x", "/tasks?#", "x"]) {
     const [answer] = await rawRequest(url, `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
