@@ -11,7 +11,6 @@ let bidder: TestPerson;
 let taskId: string;
 
 beforeAll(async () => {
-  // Funded and posted through RPC only where the very first REST call matters is not possible: signing up is one.
   buyer = await createPerson(service, { cents: 1_000_000 });
   bidder = await createPerson(service);
   taskId = (await postTask(buyer)).id;
