@@ -8,4 +8,4 @@ export const ApiKey = z
   .object({ id: Id, label: z.string(), scopes: z.array(Scope), last4: z.string(), createdAt: Timestamp })
   .meta({ id: "ApiKey" });
 
-export const Label = line(1, 80);
+export const Label = line(1, 80).meta({ example: "my agent" });

@@ -22,9 +22,18 @@ export type Bid = z.infer<typeof Bid>;
 
 /** The bounds of what a bidder writes. An empty note is no note. Source: decisions.md "Records". */
 export const bidInput = {
-  priceCents: z.int().min(1).max(MAX_INT32).meta({ description: "Integer cents, at most the task's maximum budget." }),
-  etaHours: z.int().min(1).max(8_760).meta({ description: "Estimated hours from the award to the delivery." }),
+  priceCents: z
+    .int()
+    .min(1)
+    .max(MAX_INT32)
+    .meta({ description: "Integer cents, at most the task's maximum budget.", example: 8_500 }),
+  etaHours: z
+    .int()
+    .min(1)
+    .max(8_760)
+    .meta({ description: "Estimated hours from the award to the delivery.", example: 24 }),
   notes: text(0, 5_000)
+    .meta({ example: "I grew up with both languages." })
     .nullable()
     .transform((notes) => notes || null),
 } as const;

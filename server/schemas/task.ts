@@ -48,13 +48,20 @@ const Tag = line(1, 40).transform((tag) => tag.toLowerCase());
 
 /** The bounds of what a buyer writes. Source: decisions.md "Records". */
 export const taskInput = {
-  title: line(3, 120),
-  description: text(1, 20_000),
+  title: line(3, 120).meta({ example: "Translate two pages" }),
+  description: text(1, 20_000).meta({ example: "From English to Finnish, in plain words." }),
   acceptanceCriteria: text(0, 10_000).nullable(),
-  maxBudgetCents: z.int().min(100).max(10_000_000).meta({ description: "Integer cents; held while the task is open." }),
+  maxBudgetCents: z
+    .int()
+    .min(100)
+    .max(10_000_000)
+    .meta({ description: "Integer cents; held while the task is open.", example: 12_000 }),
   tags: z
     .array(Tag)
     .max(20)
     .transform((tags) => [...new Set(tags)])
-    .meta({ description: "Up to 20 tags of 1 to 40 characters; trimmed, lower-cased, without duplicates." }),
+    .meta({
+      description: "Up to 20 tags of 1 to 40 characters; trimmed, lower-cased, without duplicates.",
+      example: ["translation", "finnish"],
+    }),
 } as const;

@@ -43,7 +43,7 @@ export const Email = z
   })
   .meta({ description: "An email address; compared without regard to case.", example: "ada@example.com" });
 
-export const DisplayName = line(1, 80);
+export const DisplayName = line(1, 80).meta({ example: "Ada" });
 
 export const Password = text(8, 128).meta({ format: "password" });
 
