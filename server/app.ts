@@ -44,7 +44,8 @@ function answerUnexpected({ log }: Services): ErrorRequestHandler {
   return (thrown: unknown, _request, response, _next) => {
     const error = toApiError(thrown);
     // What a procedure threw has been logged there, with the procedure's name.
-    if (error.status >= 500 && !(thrown instanceof TRPCError)) {
+    const isLogged = thrown instanceof TRPCError && thrown.cause instanceof ApiError;
+    if (error.status >= 500 && !isLogged) {
       log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);
     }
     if (response.headersSent) response.destroy();

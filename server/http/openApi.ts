@@ -1,11 +1,11 @@
 import { createRequire } from "node:module";
-import { generateOpenApiDocument, type OpenApiRouter } from "trpc-to-openapi";
+import { generateOpenApiDocument } from "trpc-to-openapi";
 import { z } from "zod";
 import { SESSION_COOKIE } from "../auth/sessions.ts";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../errors.ts";
 import type { AppRouter } from "../router.ts";
 import { errorsOf } from "../trpc.ts";
-import { collectRoutes, type Route } from "./routes.ts";
+import { asOpenApiRouter, collectRoutes, type Route, tagOf } from "./routes.ts";
 
 const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
 
@@ -53,7 +53,6 @@ const tagDescriptions: Record<string, string> = {
  */
 export function openApiDocument(router: AppRouter, publicUrl: string): JsonObject {
   const routes = collectRoutes(router._def.procedures);
-  for (const route of routes) announce(route);
   const document = toJson(
     generateOpenApiDocument(asOpenApiRouter(router), {
       title: "Rebid",
@@ -87,31 +86,6 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
   }));
   separateRequestsFromAnswers(document);
   return tidy(document) as JsonObject;
-}
-
-function tagOf({ procedurePath }: Route): string {
-  return procedurePath.split(".", 1)[0] ?? procedurePath;
-}
-
-/** trpc-to-openapi reads `meta.openapi`. */
-function announce(route: Route): void {
-  const { meta, method, path, procedurePath } = route;
-  Object.assign(meta, {
-    openapi: {
-      method,
-      path,
-      operationId: procedurePath.replaceAll(".", "_"),
-      summary: meta.summary,
-      description: meta.description,
-      tags: [tagOf(route)],
-      protect: meta.access !== "public",
-    },
-  });
-}
-
-/** trpc-to-openapi asks for a meta type with an index signature, which a named interface cannot have. */
-function asOpenApiRouter(router: AppRouter): OpenApiRouter {
-  return router as unknown as OpenApiRouter;
 }
 
 function correct(operation: Operation, route: Route): void {

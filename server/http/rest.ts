@@ -1,23 +1,21 @@
-import { callTRPCProcedure } from "@trpc/server";
 import type { Request, RequestHandler, Response } from "express";
-import { createContext } from "../context.ts";
 import { ApiError } from "../errors.ts";
 import type { AppRouter } from "../router.ts";
 import type { Services } from "../services.ts";
 import { answerMethodNotAllowed } from "./answer.ts";
 import { invalidBody, readJsonText } from "./body.ts";
+import { openApiCaller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
 import { parseQuery, parseTarget, type Target } from "./target.ts";
 
 /**
- * The REST face: finds the procedure that a request names, gathers its input from path, query and body, and calls it
- * as typed RPC does. Whatever is thrown becomes an answer in the application's error handler.
- *
- * trpc-to-openapi, which writes the document, has such a handler too. It is not used: it coerces types in bodies (for
- * typed RPC as well, once REST was called), answers 404 for a wrong method, and leaves paths undecoded.
+ * The REST face: a fence around trpc-to-openapi. It decides what the library would get wrong: which paths and methods
+ * there are, how paths are decoded, what a body may be, and the status of a success. Whatever is thrown becomes an
+ * answer in the application's error handler.
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
   const routes = collectRoutes(router._def.procedures);
+  const call = openApiCaller(router, services);
 
   return async (request, response, next) => {
     const target = parseTarget(request.url);
@@ -31,36 +29,32 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
         candidates.map((candidate) => candidate.method),
       );
     }
-    const input = await readInput(request, response, route, target);
-    const ctx = await createContext(services, request, response);
-    const output = await callTRPCProcedure({
-      router,
-      path: route.procedurePath,
-      type: route.type,
-      ctx,
-      getRawInput: async () => input,
-      signal: undefined,
-      batchIndex: 0,
-    });
+    const fields = await readFields(request, response, route, target);
+    const output = await call(request, response, route, target.path, fields);
     response.status(route.status);
     if (route.status === 204) response.end();
-    else response.json(output);
+    else response.type("json").send(output);
   };
 }
 
-/** The fields of path, query or body as one input. No field stands in two places. */
-async function readInput(request: Request, response: Response, route: Route, target: Target): Promise<object> {
-  const takesBody = route.method === "POST" || route.method === "PATCH";
+/** Fields of these names would change the object that carries them on the way to the procedure, not reach it. */
+const bornNames = ["__proto__", "toJSON"];
+
+/** The fields of body or query. No field stands in two places, and none that belongs to the path stands here. */
+async function readFields(request: Request, response: Response, route: Route, target: Target): Promise<object> {
   const query = parseQuery(target.search, route.integerParameters);
-  const body = takesBody ? await readObject(request, response) : {};
+  const fields = route.takesBody ? await readObject(request, response) : Object.fromEntries(query);
   const issues = [
-    ...(takesBody ? [...query.keys()] : []).map((path) => ({ path, message: "No query belongs here." })),
+    ...(route.takesBody ? [...query.keys()] : []).map((path) => ({ path, message: "No query belongs here." })),
     ...route.pathParameters
-      .filter((name) => Object.hasOwn(body, name) || query.has(name))
+      .filter((name) => Object.hasOwn(fields, name))
       .map((path) => ({ path, message: "This field stands in the path." })),
+    ...bornNames
+      .filter((name) => Object.hasOwn(fields, name))
+      .map((path) => ({ path, message: "This field is not known here." })),
   ];
   if (issues.length > 0) throw new ApiError("invalid_input", { issues });
-  return { ...Object.fromEntries(query), ...body, ...route.pattern.exec(target.path)?.groups };
+  return fields;
 }
 
 /** A JSON object; no body at all is the empty one. */

@@ -1,4 +1,6 @@
+import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
+import type { AppRouter } from "../router.ts";
 import { type HttpMethod, type Meta, pathParametersOf } from "../trpc.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
@@ -10,6 +12,8 @@ export interface Route {
   type: "query" | "mutation";
   /** HTTP status of a success. */
   status: number;
+  /** Whether the input stands in a JSON body; otherwise it stands in the query. */
+  takesBody: boolean;
   pathParameters: string[];
   /** Query parameters that hold an integer: on the wire they are text. */
   integerParameters: Set<string>;
@@ -27,23 +31,49 @@ function definitionOf(procedure: unknown): ProcedureDefinition {
   return (procedure as { _def: ProcedureDefinition })._def;
 }
 
-/** Every REST operation of a router, in the order in which the router declares them. */
+/**
+ * Every REST operation of a router, in the order in which the router declares them. Also tells trpc-to-openapi, which
+ * reads `meta.openapi`.
+ */
 export function collectRoutes(procedures: Record<string, unknown>): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
     const { meta = {}, type } = definitionOf(procedure);
     if (meta.rest === undefined) return [];
     const { method, path, status = 200 } = meta.rest;
-    return {
+    const route: Route = {
       method,
       path,
       pattern: new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
       procedurePath,
       type,
       status,
+      takesBody: method === "POST" || method === "PATCH",
       pathParameters: pathParametersOf(meta),
       integerParameters: integerFieldsOf(procedure),
       meta,
     };
+    announce(route);
+    return route;
+  });
+}
+
+/** The noun that a procedure belongs to. */
+export function tagOf({ procedurePath }: Route): string {
+  return procedurePath.split(".", 1)[0] ?? procedurePath;
+}
+
+function announce(route: Route): void {
+  const { meta, method, path, procedurePath } = route;
+  Object.assign(meta, {
+    openapi: {
+      method,
+      path,
+      operationId: procedurePath.replaceAll(".", "_"),
+      summary: meta.summary,
+      description: meta.description,
+      tags: [tagOf(route)],
+      protect: meta.access !== "public",
+    },
   });
 }
 
@@ -59,4 +89,9 @@ function isNumber(schema: z.core.$ZodType): boolean {
     return isNumber(schema.def.innerType);
   }
   return schema instanceof z.ZodNumber;
+}
+
+/** trpc-to-openapi asks for a meta type with an index signature, which a named interface cannot have. */
+export function asOpenApiRouter(router: AppRouter): OpenApiRouter {
+  return router as unknown as OpenApiRouter;
 }
