@@ -14,14 +14,14 @@ const CONNECTIONS = 16;
  * against bare `node:http` + `pg` handlers that send the same statements to the same database.
  */
 const bench: Bench = async (environment) => {
-  const key = await seed(environment);
+  const keys = await seed(environment);
   const bare = await startBareServer(environment);
   const rebid = await startRebid(environment);
   const generator = await startLoadGenerator(environment);
 
-  async function compare(what: string, atLeast: number, load: Omit<Load, "port" | "connections" | "seconds">) {
+  async function compare(what: string, atLeast: number, load: Omit<Load, "port" | "seconds">) {
     const requestsPerSecond = async (port: number, seconds: number) => {
-      const result = await generator.run({ ...load, port, seconds, connections: CONNECTIONS });
+      const result = await generator.run({ ...load, port, seconds });
       const failed = Object.entries(result.statuses).filter(([status]) => !status.startsWith("2"));
       if (failed.length > 0) throw new Error(`${what} on port ${port} answered with ${JSON.stringify(failed)}`);
       return result.requestsPerSecond;
@@ -50,37 +50,43 @@ const bench: Bench = async (environment) => {
     await compare("POST /tasks, with an API key", 0.4, {
       method: "POST",
       path: "/tasks",
-      headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+      headers: keys.map((key) => ({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" })),
       body: JSON.stringify(task),
     }),
   ];
 };
 export default bench;
 
-/** Fills the feed, and makes a buyer with money and an API key, which it gives. */
-async function seed({ databaseUrl, log }: BenchEnvironment): Promise<string> {
+/** Fills the feed, and makes a buyer with money and an API key for each connection; gives the keys. */
+async function seed({ databaseUrl, log }: BenchEnvironment): Promise<string[]> {
   log(`writing ${TASKS.toLocaleString("en")} tasks`);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
-  const key = generateApiKey();
-  const user = `INSERT INTO users (email, password_hash, display_name) VALUES ('buyer@example.com', '', 'Buyer') RETURNING id`;
-  const [{ id }] = (await client.query<{ id: string }>(user)).rows as [{ id: string }]; // one row
-  await client.query(
-    "INSERT INTO api_keys (user_id, label, scopes, key_hash, last4) VALUES ($1, 'bench', '{task:write}', $2, $3)",
-    [id, hashApiKey(key), key.slice(-4)],
-  );
-  await client.query("SELECT ledger_exchange($1, 'topup', 1000000000, 'bench')", [id]);
+  const keys = Array.from({ length: CONNECTIONS }, generateApiKey);
+  for (const [index, key] of keys.entries()) {
+    await client.query(
+      `WITH buyer AS (
+         INSERT INTO users (email, password_hash, display_name) VALUES ($1, '', 'Buyer') RETURNING id
+       ), api_key AS (
+         INSERT INTO api_keys (user_id, label, scopes, key_hash, last4)
+         SELECT id, 'bench', '{task:write}', $2, $3 FROM buyer
+       )
+       SELECT id FROM buyer`,
+      [`buyer${index}@example.com`, hashApiKey(key), key.slice(-4)],
+    );
+  }
+  await client.query("SELECT ledger_exchange(id, 'topup', 1000000000, 'bench ' || id) FROM users");
   await client.query(
     `INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, status, created_at)
-     SELECT $1, 'Translate page ' || n, repeat('From English to Finnish, in plain words. ', 10), 100 + n % 10000,
+     SELECT (SELECT id FROM users LIMIT 1), 'Translate page ' || n,
+            repeat('From English to Finnish, in plain words. ', 10), 100 + n % 10000,
             ARRAY['translation', 'tag' || n % 100], CASE WHEN n % 4 = 0 THEN 'cancelled' ELSE 'open' END,
             clock_timestamp() - n * interval '1 second'
      FROM generate_series(1, ${TASKS}) AS n`,
-    [id],
   );
   await client.query("VACUUM ANALYZE");
   await client.end();
-  return key;
+  return keys;
 }
 
 async function startBareServer(environment: BenchEnvironment): Promise<number> {

@@ -37,14 +37,17 @@ async function createTask(request: IncomingMessage): Promise<unknown> {
 async function inTransaction<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
   const client = await pool.connect();
   try {
-    await client.query("BEGIN");
-    const result = await work(client);
-    await client.query("COMMIT");
-    return result;
-  } catch (error) {
-    await client.query("ROLLBACK");
-    if (isRetryable(error)) return await inTransaction(work);
-    throw error;
+    for (;;) {
+      try {
+        await client.query("BEGIN");
+        const result = await work(client);
+        await client.query("COMMIT");
+        return result;
+      } catch (error) {
+        await client.query("ROLLBACK");
+        if (!isRetryable(error)) throw error;
+      }
+    }
   } finally {
     client.release();
   }

@@ -12,7 +12,7 @@ export interface Measurement {
 }
 
 export interface BenchEnvironment {
-  /** A migrated database that nothing else uses, on a Postgres as `npm start` brings it along. */
+  /** A migrated database that nothing else uses, on the embedded Postgres, without fsync. */
   databaseUrl: string;
   /** An empty directory. */
   directory: string;

@@ -11,8 +11,8 @@ async function run(load: Load): Promise<LoadResult> {
   const statuses: Record<string, number> = {};
   const began = performance.now();
   await Promise.all(
-    Array.from({ length: load.connections }, () =>
-      send(load, (status, durationMs) => {
+    load.headers.map((headers) =>
+      send(load, headers, (status, durationMs) => {
         statuses[status] = (statuses[status] ?? 0) + 1;
         durations.push(durationMs);
         return performance.now() < endMs;
@@ -30,8 +30,11 @@ async function run(load: Load): Promise<LoadResult> {
 }
 
 /** One request after the other on one connection until `onAnswer` says that it is enough. */
-function send(load: Load, onAnswer: (status: string, durationMs: number) => boolean): Promise<void> {
-  const { method, path, headers, body = "", port } = load;
+function send(
+  { method, path, body = "", port }: Load,
+  headers: Record<string, string>,
+  onAnswer: (status: string, durationMs: number) => boolean,
+): Promise<void> {
   const lines = Object.entries({ Host: `127.0.0.1:${port}`, "Content-Length": Buffer.byteLength(body), ...headers });
   const request = Buffer.from(
     `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,

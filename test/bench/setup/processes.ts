@@ -32,10 +32,9 @@ export interface Load {
   port: number;
   method: string;
   path: string;
-  headers: Record<string, string>;
   body?: string;
-  /** Requests under way at the same time, each on a connection of its own. */
-  connections: number;
+  /** One for each connection; each connection has one request under way at a time. */
+  headers: Record<string, string>[];
   seconds: number;
 }
 
@@ -52,10 +51,12 @@ export async function startLoadGenerator(environment: Pick<BenchEnvironment, "on
   const child = await startProcess(environment, new URL("load.ts", import.meta.url).pathname, { ready: /^ready$/ });
   return {
     async run(load: Load): Promise<LoadResult> {
-      const answer = once(child, "message");
+      const answer = new Promise<LoadResult>((resolve, reject) => {
+        child.once("message", (result: LoadResult) => resolve(result));
+        child.once("exit", () => reject(new Error("the load generator ended")));
+      });
       child.send(load);
-      const [result] = await answer;
-      return result as LoadResult; // what load.ts sends
+      return answer;
     },
   };
 }
