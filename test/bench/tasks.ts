@@ -45,7 +45,7 @@ const bench: Bench = async (environment) => {
     await compare(`GET /tasks, 50 of ${TASKS.toLocaleString("en")}`, 0.5, {
       method: "GET",
       path: "/tasks",
-      headers: {},
+      headers: keys.map(() => ({})),
     }),
     await compare("POST /tasks, with an API key", 0.4, {
       method: "POST",
