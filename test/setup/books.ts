@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Connection, sql } from "../../server/db/connection.ts";
-import type { TestService } from "./testService.ts";
+import type { Reachable } from "./testService.ts";
 
 interface Fault {
   rule: string;
@@ -11,7 +11,7 @@ interface Fault {
  * Asserts what must be true of the money at any moment: every wallet is the fold of its entries, step by step and
  * without a gap; every movement sums to zero; and what is held is just what the tasks under way need.
  */
-export async function expectBooksToBalance({ services }: Pick<TestService, "services">): Promise<void> {
+export async function expectBooksToBalance({ services }: Pick<Reachable, "services">): Promise<void> {
   expect(await findFaults(services.database), "faults in the books").toEqual([]);
 }
 
