@@ -1,12 +1,12 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import { Server as NetServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../config.ts";
 import { ApiError } from "../errors.ts";
 
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_TIMEOUT_MS = 20_000;
-/** How long a stopping server still takes requests, so that clients learn from an answer to use their connection no more. */
+/** How long a stopping server still takes requests on open connections, so that clients learn to leave them. */
 const DRAIN_MS = 500;
 /** A request that is not answered this long after the stop began, such as one that never sends its body, is cut off. */
 const STOP_TIMEOUT_MS = 6_000;
@@ -50,14 +50,17 @@ function announceClose(response: ServerResponse): void {
 }
 
 /**
- * `close` ends idle connections at once, and one on which a request is just arriving counts as idle. So for a moment
- * every answer says that its connection closes, and only then the idle ones are ended, the others after their answers.
+ * Takes no new connections at once. http's own `close` would also end the idle ones at once, and one on which a request
+ * is just arriving counts as idle: so for a moment they stay open, every answer says that its connection closes, and only
+ * then those that are idle are ended, the others after their answers.
  */
 async function closeGently(server: Server): Promise<void> {
-  await sleep(DRAIN_MS);
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // One turn of the loop takes in the connections that the kernel has made and we have not seen.
+  await new Promise(setImmediate);
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const tooLate = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
+  await Promise.race([closed, sleep(DRAIN_MS)]);
   const idle = setInterval(() => server.closeIdleConnections(), 50);
-  const tooLate = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS - DRAIN_MS);
   await closed;
   clearInterval(idle);
   clearTimeout(tooLate);
