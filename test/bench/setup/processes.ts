@@ -52,8 +52,12 @@ export async function startLoadGenerator(environment: Pick<BenchEnvironment, "on
   return {
     async run(load: Load): Promise<LoadResult> {
       const answer = new Promise<LoadResult>((resolve, reject) => {
-        child.once("message", (result: LoadResult) => resolve(result));
-        child.once("exit", () => reject(new Error("the load generator ended")));
+        const onExit = () => reject(new Error("the load generator ended"));
+        child.once("exit", onExit);
+        child.once("message", (result: LoadResult) => {
+          child.off("exit", onExit);
+          resolve(result);
+        });
       });
       child.send(load);
       return answer;

@@ -2,8 +2,8 @@ import { sql } from "../../../server/db/connection.ts";
 import { taskColumns, taskListColumns } from "../../../server/procedures/tasks/records.ts";
 
 /**
- * The SQL that the service sends for `GET /tasks` and `POST /tasks`, for the bare server to send, too. The bench compares
- * these texts with what the service really sends, and fails when they differ.
+ * The SQL that the service sends for `GET /tasks` and `POST /tasks`, for the bare server to send, too: whoever
+ * changes a statement there changes it here.
  */
 export const feedPage = sql`
   SELECT ${taskListColumns} FROM tasks t WHERE t.status = ${""} ORDER BY t.created_at DESC LIMIT ${0}`.text;
