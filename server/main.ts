@@ -30,11 +30,13 @@ async function main(): Promise<void> {
     redact: secretPaths,
     serializers: { error: pino.stdSerializers.err },
   });
-  const stopped = new Promise<string>((resolve) => {
-    process.once("SIGTERM", resolve);
-    process.once("SIGINT", resolve);
+  // `on`, not `once`: npm passes on a signal that the terminal has sent to us already, and a second one must not kill.
+  const stopped = new Promise<null>((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => resolve(null));
   });
-  const service = await startService(config, log);
+  const service = await Promise.race([startService(config, log), stopped]);
+  // Stopped before it served anything: the embedded parts stop when the process exits.
+  if (service === null) return;
   console.log(`Rebid is ready: ${service.url ?? "worker"}`);
 
   await stopped;

@@ -20,7 +20,7 @@ const WORKER_CONCURRENCY = 8;
 export interface RunningService {
   /** The service's own address, or null for a lone worker, which serves nothing. */
   url: string | null;
-  /** Finishes what is in flight, in the order: requests, jobs, connections, embedded parts. */
+  /** Finishes what is in flight: requests and jobs side by side, then connections, then embedded parts. */
   stop(): Promise<void>;
 }
 
@@ -35,10 +35,12 @@ export function ownAddress(host: string | null, port: number): string {
 /** Starts what the role needs; when a part fails to start, those before it are stopped again. */
 export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
+  const busy: (() => Promise<void>)[] = [];
+  const stopPart = (part: () => Promise<void>) =>
+    part().catch((error: unknown) => log.error({ error }, "a part did not stop well"));
   const stop = async () => {
-    for (const stopPart of stops.toReversed()) {
-      await stopPart().catch((error: unknown) => log.error({ error }, "a part did not stop well"));
-    }
+    await Promise.all(busy.map(stopPart));
+    for (const part of stops.toReversed()) await stopPart(part);
   };
   try {
     const port = config.port === 0 ? await freePort() : config.port;
@@ -62,12 +64,13 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     await migrateJobs(services);
     if (config.role !== "api") {
       const worker = await startWorker(services, { concurrency: WORKER_CONCURRENCY });
-      stops.push(worker.stop);
+      busy.push(worker.stop);
     }
     if (config.role === "worker") return { url: null, stop };
-    const host = config.host ?? (config.production ? undefined : "localhost");
+    // Not "localhost", which may be ::1 alone: whoever asks for that name tries both addresses.
+    const host = config.host ?? (config.production ? undefined : "127.0.0.1");
     const server = await serve(createApp(services, config), port, host);
-    stops.push(server.stop);
+    busy.push(server.stop);
     parts.announce(ownAddress(config.host, port));
     return { url: publicUrl, stop };
   } catch (error) {

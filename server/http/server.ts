@@ -1,10 +1,15 @@
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { Socket } from "node:net";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { Server as NetServer, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../config.ts";
 import { ApiError } from "../errors.ts";
 
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_TIMEOUT_MS = 20_000;
+/** How long a stopping server still takes requests on open connections, so that clients learn to leave them. */
+const DRAIN_MS = 500;
+/** A request that is not answered this long after the stop began, such as one that never sends its body, is cut off. */
+const STOP_TIMEOUT_MS = 6_000;
 
 export interface HttpServer {
   /** Accepts no further request and resolves when those that were accepted are answered. */
@@ -19,10 +24,12 @@ export async function serve(listener: RequestListener, port: number, host: strin
     // The application refuses such a request itself, in the one shape of errors.
     requireHostHeader: false,
   });
+  const underway = new Set<ServerResponse>();
   let stopping = false;
   const answer: RequestListener = (request, response) => {
-    // A client must not send its next request over a connection that is about to close.
-    if (stopping) response.setHeader("Connection", "close");
+    if (stopping) announceClose(response);
+    underway.add(response);
+    response.once("close", () => underway.delete(response));
     listener(request, response);
   };
   server.on("request", answer);
@@ -39,17 +46,32 @@ export async function serve(listener: RequestListener, port: number, host: strin
   return {
     async stop() {
       stopping = true;
+      underway.forEach(announceClose);
       await closeGently(server);
     },
   };
 }
 
-/** `close` ends idle connections at once and the others as soon as their answers are out. */
+/** A client must not send its next request over a connection that is about to close. */
+function announceClose(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader("Connection", "close");
+}
+
+/**
+ * Takes no new connections at once. http's own `close` would also end the idle ones at once, and one on which a request
+ * is just arriving counts as idle: so for a moment they stay open, every answer says that its connection closes, and only
+ * then those that are idle are ended, the others after their answers.
+ */
 async function closeGently(server: Server): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  // One turn of the loop takes in the connections that the kernel has made and we have not seen.
+  await new Promise(setImmediate);
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  const tooLate = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
+  await Promise.race([closed, sleep(DRAIN_MS)]);
   const idle = setInterval(() => server.closeIdleConnections(), 50);
   await closed;
   clearInterval(idle);
+  clearTimeout(tooLate);
 }
 
 /** What is no HTTP at all gets the documented shape, too, as far as a raw socket allows. */

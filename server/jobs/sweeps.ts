@@ -6,7 +6,7 @@ import { applyProcessorEvent, findUnprocessedEvents } from "./applyProcessorEven
  * Deadlines and inboxes live in the domain's own rows; jobs only make them prompt. These sweeps do what a lost job would
  * have done. Each looks at a partial index that is empty when nothing is late, so they may run often.
  */
-const SWEEP_INTERVAL_MS = 5_000;
+const SWEEP_INTERVAL_MS = 1_000;
 const BATCH = 100;
 
 async function sweep<Payload>(

@@ -13,6 +13,7 @@ import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { ConfigError } from "../config.ts";
 
 /**
  * What the parts that `npm start` brings along need to keep, and what the project's other commands need to find them.
@@ -67,13 +68,13 @@ const ownerWriteMs = 5_000;
  * by SIGKILL too. So no pid is ever compared, and none that was given out again can mislead. SQLite takes paths of up
  * to about 500 bytes.
  *
- * @throws Error naming the directory, the pid and the URL of the running service when the directory has an owner.
+ * @throws ConfigError naming the directory, the pid and the URL of the running service when the directory has an owner.
  */
 export async function claimDataDirectory(directory: string): Promise<DataDirectory> {
   mkdirSync(resolve(directory), { recursive: true, mode: 0o700 });
   const path = realpathSync(directory);
   const lock = await takeLock(path);
-  if (!lock) throw new Error(await describeOwner(path));
+  if (!lock) throw new ConfigError(await describeOwner(path));
 
   let state: LocalState;
   try {
@@ -112,11 +113,16 @@ export function readLocalState(directory: string): LocalState | null {
     lock.exec("BEGIN; SELECT 1 FROM sqlite_schema; COMMIT");
     return null;
   } catch (error) {
-    if (isBusy(error)) return readState(directory);
+    if (isBusy(error)) return withoutFormerUrl(readState(directory));
     throw error;
   } finally {
     lock.close();
   }
+}
+
+/** An owner that has just taken the lock may not have written its state yet: the URL there is the previous run's. */
+function withoutFormerUrl(state: LocalState | null): LocalState | null {
+  return state === null || isAlive(state.pid) ? state : { ...state, serviceUrl: undefined };
 }
 
 /** A free TCP port on 127.0.0.1: the preferred one if nothing listens there, else one that the system picks. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type Config, ConfigError, type ProcessorConfig, type StorageConfig } from "../config.ts";
 import { claimDataDirectory, type DataDirectory, freePort, type LocalState, readLocalState } from "./dataDirectory.ts";
@@ -24,21 +25,49 @@ type Settings = Pick<Parts, "databaseUrl" | "sessionSecret" | "processor" | "sto
 const secret = () => randomBytes(32).toString("hex");
 const portOf = (url: string | undefined) => (url === undefined ? undefined : Number(new URL(url).port));
 
+/** How long a lone `api` or `worker` waits for the service on its data directory to be ready: longer than a recovery. */
+const JOIN_TIMEOUT_MS = 60_000;
+
 /**
- * Starts an embedded part for each that the settings do not name. The process that does so owns the data directory; a
- * lone `api` or `worker` joins the parts of a service that runs on the same directory already.
- * `eventsUrl` is where the embedded processor posts its events.
+ * Starts an embedded part for each that the settings do not name. The process that does so owns the data directory.
+ * An `api` joins the parts of a service that runs on the same directory already; a `worker` always joins, and waits for
+ * that service, since the embedded processor has to know where the events go. `eventsUrl` is that address.
  */
 export async function provideParts(config: Config, eventsUrl: string, log: Logger): Promise<Parts> {
-  const { databaseUrl, sessionSecret, processor, storage } = config;
+  const { databaseUrl, processor, storage } = config;
+  // A worker seals no session.
+  const sessionSecret = config.sessionSecret ?? (config.role === "worker" ? secret() : null);
   if (databaseUrl && sessionSecret && processor && storage) {
     return { databaseUrl, sessionSecret, processor, storage, announce: () => {}, stop: async () => {} };
   }
-  const running = config.role === "all" ? null : readLocalState(config.dataDirectory);
-  if (running !== null) {
-    return { ...settingsOf(config, running), announce: () => {}, stop: async () => {} };
+  const claim = config.role === "all" ? await claimDataDirectory(config.dataDirectory) : await claimOrJoin(config);
+  if (claim !== null) return startParts(config, claim, eventsUrl, log);
+  const settings = settingsOf(config, readLocalState(config.dataDirectory));
+  return { ...settings, announce: () => {}, stop: async () => {} };
+}
+
+/** The data directory if it is ours now, or null when a service on it is ready. Several may come at the same moment. */
+async function claimOrJoin({ role, dataDirectory }: Config): Promise<DataDirectory | null> {
+  const deadline = Date.now() + JOIN_TIMEOUT_MS;
+  for (;;) {
+    const running = readLocalState(dataDirectory);
+    if (running?.serviceUrl) return null;
+    if (running === null && role === "api") {
+      const claim = await claimDataDirectory(dataDirectory).catch((error: unknown) => {
+        // Another process was faster; whatever else is wrong is not cured by waiting.
+        if (readLocalState(dataDirectory) === null) throw error;
+        return null;
+      });
+      if (claim !== null) return claim;
+    }
+    if (Date.now() > deadline) {
+      throw new ConfigError(
+        `No service became ready on ${dataDirectory}. Start one with \`npm start\` or ROLE=api first, or set ` +
+          "DATABASE_URL and the keys of the object store and the payment processor.",
+      );
+    }
+    await sleep(100);
   }
-  return startParts(config, await claimDataDirectory(config.dataDirectory), eventsUrl, log);
 }
 
 /** What was set, and the running parts' addresses for the rest. Also for the project's other commands. */

@@ -1,7 +1,7 @@
 import type { Scope } from "../../server/auth/scopes.ts";
 import { scopes as allScopes } from "../../server/auth/scopes.ts";
 import { type Answer, type Credentials, rest } from "../setup/client.ts";
-import type { TestService } from "../setup/testService.ts";
+import type { Reachable } from "../setup/testService.ts";
 
 export interface TestPerson {
   id: string;
@@ -37,7 +37,7 @@ export async function createKey(
 
 /** Signs up over HTTP. Calls go with the session unless `using: "key"`. `cents` are put into the wallet at once. */
 export async function createPerson(
-  service: TestService,
+  service: Reachable,
   options: { cents?: number; using?: "session" | "key" } = {},
 ): Promise<TestPerson> {
   const { url } = service;
@@ -61,7 +61,7 @@ export async function createPerson(
 }
 
 /** Money from outside, without the detour over a checkout page. */
-export async function fund(service: TestService, userId: string, cents: number): Promise<void> {
+export async function fund(service: Reachable, userId: string, cents: number): Promise<void> {
   await service.services.database.transaction((tx) =>
     tx.ledger.deposit(userId, "topup", cents, `test ${crypto.randomUUID()}`),
   );

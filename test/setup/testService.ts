@@ -27,6 +27,12 @@ export interface TestService {
   errors: string[];
 }
 
+/** What factories need: where a service listens, and its database. */
+export interface Reachable {
+  url: string;
+  services: Pick<Services, "database">;
+}
+
 export interface TestServiceOptions {
   settings?: Partial<Settings>;
   /** Also run jobs and sweeps. */

@@ -26,7 +26,9 @@ export const list = open
   .query(async ({ ctx, input }) => {
     const tag = input.tag?.trim().toLowerCase();
     const statuses = [...new Set(input.status.split(","))];
-    const tasks = await ctx.database.query<TaskListItem>(sql`
+    const filters = [input.tag, input.query, input.minBudget, input.maxBudget].filter((value) => value !== undefined);
+    const isSearch = filters.length > 0 || statuses.length > 1;
+    const statement = sql`
       SELECT ${taskListColumns} FROM tasks t
       WHERE ${statuses.length === 1 ? sql`t.status = ${statuses[0]}` : sql`t.status = ANY (${statuses}::text[])`}
         ${tag === undefined ? empty : sql`AND t.tags @> ARRAY[${tag}]`}
@@ -34,6 +36,7 @@ export const list = open
         ${input.minBudget === undefined ? empty : sql`AND t.max_budget_cents >= ${input.minBudget}`}
         ${input.maxBudget === undefined ? empty : sql`AND t.max_budget_cents <= ${input.maxBudget}`}
         ${input.cursor === undefined ? empty : sql`AND t.created_at < ${input.cursor}::timestamptz`}
-      ORDER BY t.created_at DESC LIMIT ${input.limit}`);
+      ORDER BY t.created_at DESC LIMIT ${input.limit}`;
+    const tasks = await ctx.database.query<TaskListItem>(statement, { plan: isSearch ? "fresh" : "cached" });
     return { tasks, nextCursor: nextCursorOf(tasks, input.limit) };
   });

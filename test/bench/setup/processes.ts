@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { BenchEnvironment } from "./bench.ts";
+
+/** Starts `node <file>` and waits for a line of its output that matches; it is stopped when the bench ends. */
+export async function startProcess(
+  { onEnd }: Pick<BenchEnvironment, "onEnd">,
+  file: string,
+  options: { environment?: Record<string, string>; nodeOptions?: string[]; ready: RegExp },
+): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [...(options.nodeOptions ?? []), file], {
+    stdio: ["ignore", "pipe", "inherit", "ipc"],
+    env: { ...process.env, ...options.environment },
+  });
+  const exit = once(child, "exit");
+  onEnd(async () => {
+    child.kill("SIGTERM");
+    await exit;
+  });
+  if (child.stdout === null) throw new Error("stdout is a pipe");
+  for await (const line of createInterface({ input: child.stdout })) {
+    if (options.ready.test(line)) {
+      child.stdout.resume();
+      return child;
+    }
+  }
+  throw new Error(`${file} ended before it was ready`);
+}
+
+export interface Load {
+  port: number;
+  method: string;
+  path: string;
+  body?: string;
+  /** One for each connection; each connection has one request under way at a time. */
+  headers: Record<string, string>[];
+  seconds: number;
+}
+
+export interface LoadResult {
+  requestsPerSecond: number;
+  medianMs: number;
+  p99Ms: number;
+  /** How often each status came. */
+  statuses: Record<string, number>;
+}
+
+/** A process that sends requests; `run` sends one load and gives its figures. */
+export async function startLoadGenerator(environment: Pick<BenchEnvironment, "onEnd">) {
+  const child = await startProcess(environment, new URL("load.ts", import.meta.url).pathname, { ready: /^ready$/ });
+  return {
+    async run(load: Load): Promise<LoadResult> {
+      const answer = new Promise<LoadResult>((resolve, reject) => {
+        const onExit = () => reject(new Error("the load generator ended"));
+        child.once("exit", onExit);
+        child.once("message", (result: LoadResult) => {
+          child.off("exit", onExit);
+          resolve(result);
+        });
+      });
+      child.send(load);
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import pg from "pg";
+import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
+import { freePort } from "../../server/local/dataDirectory.ts";
+import { type Bench, type BenchEnvironment, interleave, type Measurement } from "./setup/bench.ts";
+import { type Load, startLoadGenerator, startProcess } from "./setup/processes.ts";
+
+const TASKS = 200_000;
+const ROUNDS = 6;
+const SECONDS = 2;
+const CONNECTIONS = 16;
+
+/**
+ * What the service costs on top of its SQL: `GET /tasks` (50 of 200,000 rows) and `POST /tasks` (with an API key)
+ * against bare `node:http` + `pg` handlers that send the same statements to the same database.
+ */
+const bench: Bench = async (environment) => {
+  const keys = await seed(environment);
+  const bare = await startBareServer(environment);
+  const rebid = await startRebid(environment);
+  const generator = await startLoadGenerator(environment);
+
+  async function compare(what: string, atLeast: number, load: Omit<Load, "port" | "seconds">) {
+    const requestsPerSecond = async (port: number, seconds: number) => {
+      const result = await generator.run({ ...load, port, seconds });
+      const failed = Object.entries(result.statuses).filter(([status]) => !status.startsWith("2"));
+      if (failed.length > 0) throw new Error(`${what} on port ${port} answered with ${JSON.stringify(failed)}`);
+      return result.requestsPerSecond;
+    };
+    for (const port of [rebid, bare]) await requestsPerSecond(port, SECONDS);
+    const figures = await interleave(
+      ROUNDS,
+      () => requestsPerSecond(rebid, SECONDS),
+      () => requestsPerSecond(bare, SECONDS),
+    );
+    return { what, unit: "requests/s", ...figures, against: "bare node:http + pg", atLeast } satisfies Measurement;
+  }
+
+  const task = {
+    title: "Translate a page",
+    description: "From English to Finnish, in plain words.",
+    maxBudgetCents: 100,
+    tags: ["translation", "finnish"],
+  };
+  return [
+    await compare(`GET /tasks, 50 of ${TASKS.toLocaleString("en")}`, 0.5, {
+      method: "GET",
+      path: "/tasks",
+      headers: keys.map(() => ({})),
+    }),
+    await compare("POST /tasks, with an API key", 0.4, {
+      method: "POST",
+      path: "/tasks",
+      headers: keys.map((key) => ({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" })),
+      body: JSON.stringify(task),
+    }),
+  ];
+};
+export default bench;
+
+/** Fills the feed, and makes a buyer with money and an API key for each connection; gives the keys. */
+async function seed({ databaseUrl, log }: BenchEnvironment): Promise<string[]> {
+  log(`writing ${TASKS.toLocaleString("en")} tasks`);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const keys = Array.from({ length: CONNECTIONS }, generateApiKey);
+  for (const [index, key] of keys.entries()) {
+    await client.query(
+      `WITH buyer AS (
+         INSERT INTO users (email, password_hash, display_name) VALUES ($1, '', 'Buyer') RETURNING id
+       ), api_key AS (
+         INSERT INTO api_keys (user_id, label, scopes, key_hash, last4)
+         SELECT id, 'bench', '{task:write}', $2, $3 FROM buyer
+       )
+       SELECT id FROM buyer`,
+      [`buyer${index}@example.com`, hashApiKey(key), key.slice(-4)],
+    );
+  }
+  await client.query("SELECT ledger_exchange(id, 'topup', 1000000000, 'bench ' || id) FROM users");
+  await client.query(
+    `INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, status, created_at)
+     SELECT (SELECT id FROM users LIMIT 1), 'Translate page ' || n,
+            repeat('From English to Finnish, in plain words. ', 10), 100 + n % 10000,
+            ARRAY['translation', 'tag' || n % 100], CASE WHEN n % 4 = 0 THEN 'cancelled' ELSE 'open' END,
+            clock_timestamp() - n * interval '1 second'
+     FROM generate_series(1, ${TASKS}) AS n`,
+  );
+  await client.query("VACUUM ANALYZE");
+  await client.end();
+  return keys;
+}
+
+async function startBareServer(environment: BenchEnvironment): Promise<number> {
+  const port = await freePort();
+  const file = new URL("setup/bareServer.ts", import.meta.url).pathname;
+  const variables = { DATABASE_URL: environment.databaseUrl, PORT: String(port) };
+  await startProcess(environment, file, { environment: variables, ready: /^ready$/ });
+  return port;
+}
+
+async function startRebid(environment: BenchEnvironment): Promise<number> {
+  const port = await freePort();
+  const file = new URL("../../server/main.ts", import.meta.url).pathname;
+  await startProcess(environment, file, {
+    environment: {
+      DATABASE_URL: environment.databaseUrl,
+      DATA_DIR: environment.directory,
+      PORT: String(port),
+      ROLE: "api",
+      RATE_LIMITS: "off",
+      SPAM_GUARD: "off",
+      LOG_LEVEL: "error",
+    },
+    ready: /^Rebid is ready/,
+  });
+  return port;
+}
