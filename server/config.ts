@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
 
@@ -86,10 +87,21 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
+const proxyNames = new Set(["loopback", "linklocal", "uniquelocal"]);
+
+function isSubnet(text: string): boolean {
+  const [address = "", bits = "0", ...rest] = text.split("/");
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && /^\d+$/.test(bits) && Number(bits) <= most;
+}
+
 function parseTrustProxy(text: string): boolean | number | string {
   if (text === "" || text === "0" || text === "false") return false;
   if (text === "true") return true;
-  return /^\d+$/.test(text) ? Number(text) : text;
+  if (/^\d+$/.test(text)) return Number(text);
+  const wrong = text.split(",").find((part) => !proxyNames.has(part.trim()) && !isSubnet(part.trim()));
+  if (wrong === undefined) return text;
+  throw new ConfigError(`TRUST_PROXY: "${wrong}" is neither a number of proxies nor an address or subnet.`);
 }
 
 function readStorage(env: z.infer<typeof Environment>): StorageConfig | null {

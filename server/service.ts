@@ -9,7 +9,7 @@ import { s3Storage } from "./gateways/storage.ts";
 import { serve } from "./http/server.ts";
 import { migrateJobs, startWorker } from "./jobs/worker.ts";
 import { freePort } from "./local/dataDirectory.ts";
-import { provideParts } from "./local/localParts.ts";
+import { givenParts, type Parts } from "./parts.ts";
 import type { Services } from "./services.ts";
 
 /** Connections of one process at most. */
@@ -32,6 +32,12 @@ export function ownAddress(host: string | null, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
+/** Loaded only when needed: what the embedded parts are made of is not there in a production installation. */
+async function startLocalParts(config: Config, eventsUrl: string, log: Logger): Promise<Parts> {
+  const { provideParts } = await import("./local/localParts.ts");
+  return provideParts(config, eventsUrl, log);
+}
+
 /** Starts what the role needs; when a part fails to start, those before it are stopped again. */
 export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
@@ -45,7 +51,8 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
   try {
     const port = config.port === 0 ? await freePort() : config.port;
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
-    const parts = await provideParts(config, `${ownAddress(config.host, port)}/processor/events`, log);
+    const eventsUrl = `${ownAddress(config.host, port)}/processor/events`;
+    const parts = givenParts(config) ?? (await startLocalParts(config, eventsUrl, log));
     stops.push(parts.stop);
     await applyMigrations(parts.databaseUrl);
 

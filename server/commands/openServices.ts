@@ -5,7 +5,7 @@ import { systemClock } from "../gateways/clock.ts";
 import { stripeProcessor } from "../gateways/processor.ts";
 import { s3Storage } from "../gateways/storage.ts";
 import { readLocalState } from "../local/dataDirectory.ts";
-import { settingsOf } from "../local/localParts.ts";
+import { settingsOf } from "../parts.ts";
 import type { Services } from "../services.ts";
 
 /**

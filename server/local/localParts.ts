@@ -2,31 +2,19 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { type Config, ConfigError, type ProcessorConfig, type StorageConfig } from "../config.ts";
-import { claimDataDirectory, type DataDirectory, freePort, type LocalState, readLocalState } from "./dataDirectory.ts";
+import { type Config, ConfigError } from "../config.ts";
+import { type Parts, partsOf, settingsOf } from "../parts.ts";
+import { claimDataDirectory, type DataDirectory, freePort, readLocalState } from "./dataDirectory.ts";
 import { startObjectStore } from "./objectStore.ts";
 import { startPostgres } from "./postgres.ts";
 import { startProcessor } from "./processor/start.ts";
-
-/** The addresses and keys that the service runs with: those that were set, and the embedded parts' for the others. */
-export interface Parts {
-  databaseUrl: string;
-  sessionSecret: string;
-  processor: ProcessorConfig;
-  storage: StorageConfig;
-  /** To be called when the service answers: the project's other commands find it through the data directory. */
-  announce(serviceUrl: string): void;
-  /** Stops what was started here, the database last. */
-  stop(): Promise<void>;
-}
-
-type Settings = Pick<Parts, "databaseUrl" | "sessionSecret" | "processor" | "storage">;
 
 const secret = () => randomBytes(32).toString("hex");
 const portOf = (url: string | undefined) => (url === undefined ? undefined : Number(new URL(url).port));
 
 /** How long a lone `api` or `worker` waits for the service on its data directory to be ready: longer than a recovery. */
 const JOIN_TIMEOUT_MS = 60_000;
+const ALONE_AFTER_MS = 3_000;
 
 /**
  * Starts an embedded part for each that the settings do not name. The process that does so owns the data directory.
@@ -34,25 +22,22 @@ const JOIN_TIMEOUT_MS = 60_000;
  * that service, since the embedded processor has to know where the events go. `eventsUrl` is that address.
  */
 export async function provideParts(config: Config, eventsUrl: string, log: Logger): Promise<Parts> {
-  const { databaseUrl, processor, storage } = config;
-  // A worker seals no session.
-  const sessionSecret = config.sessionSecret ?? (config.role === "worker" ? secret() : null);
-  if (databaseUrl && sessionSecret && processor && storage) {
-    return { databaseUrl, sessionSecret, processor, storage, announce: () => {}, stop: async () => {} };
-  }
   const claim = config.role === "all" ? await claimDataDirectory(config.dataDirectory) : await claimOrJoin(config);
   if (claim !== null) return startParts(config, claim, eventsUrl, log);
   const settings = settingsOf(config, readLocalState(config.dataDirectory));
-  return { ...settings, announce: () => {}, stop: async () => {} };
+  return partsOf(settings);
 }
 
 /** The data directory if it is ours now, or null when a service on it is ready. Several may come at the same moment. */
-async function claimOrJoin({ role, dataDirectory }: Config): Promise<DataDirectory | null> {
-  const deadline = Date.now() + JOIN_TIMEOUT_MS;
+async function claimOrJoin({ role, dataDirectory, databaseUrl }: Config): Promise<DataDirectory | null> {
+  const startedAt = Date.now();
   for (;;) {
     const running = readLocalState(dataDirectory);
     if (running?.serviceUrl) return null;
-    if (running === null && role === "api") {
+    const waitedMs = Date.now() - startedAt;
+    // A worker on a database of its own may be alone on this directory for good.
+    const isAlone = role === "api" || (databaseUrl !== null && waitedMs > ALONE_AFTER_MS);
+    if (running === null && isAlone) {
       const claim = await claimDataDirectory(dataDirectory).catch((error: unknown) => {
         // Another process was faster; whatever else is wrong is not cured by waiting.
         if (readLocalState(dataDirectory) === null) throw error;
@@ -60,7 +45,7 @@ async function claimOrJoin({ role, dataDirectory }: Config): Promise<DataDirecto
       });
       if (claim !== null) return claim;
     }
-    if (Date.now() > deadline) {
+    if (waitedMs > JOIN_TIMEOUT_MS) {
       throw new ConfigError(
         `No service became ready on ${dataDirectory}. Start one with \`npm start\` or ROLE=api first, or set ` +
           "DATABASE_URL and the keys of the object store and the payment processor.",
@@ -68,28 +53,6 @@ async function claimOrJoin({ role, dataDirectory }: Config): Promise<DataDirecto
     }
     await sleep(100);
   }
-}
-
-/** What was set, and the running parts' addresses for the rest. Also for the project's other commands. */
-export function settingsOf(config: Config, state: LocalState | null): Settings {
-  const databaseUrl = config.databaseUrl ?? state?.databaseUrl;
-  const sessionSecret = config.sessionSecret ?? state?.sessionSecret;
-  const processor = config.processor ?? (state?.processor ? processorConfigOf(state.processor) : null);
-  const storage = config.storage ?? state?.s3 ?? null;
-  if (!databaseUrl || !sessionSecret || !processor || !storage) {
-    throw new ConfigError(
-      `The service on ${config.dataDirectory} does not run, or is still starting: start it with \`npm start\` first.`,
-    );
-  }
-  return { databaseUrl, sessionSecret, processor, storage };
-}
-
-function processorConfigOf({
-  apiBase,
-  secretKey,
-  webhookSecret,
-}: NonNullable<LocalState["processor"]>): ProcessorConfig {
-  return { secretKey, webhookSecrets: [webhookSecret], apiBase };
 }
 
 async function startParts(config: Config, claim: DataDirectory, eventsUrl: string, log: Logger): Promise<Parts> {
