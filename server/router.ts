@@ -1,6 +1,7 @@
 import { authRouter } from "./procedures/auth/router.ts";
 import { bidsRouter } from "./procedures/bids/router.ts";
 import { keysRouter } from "./procedures/keys/router.ts";
+import { payoutsRouter } from "./procedures/payouts/router.ts";
 import { tasksRouter } from "./procedures/tasks/router.ts";
 import { walletRouter } from "./procedures/wallet/router.ts";
 import { router } from "./trpc.ts";
@@ -11,6 +12,7 @@ export const appRouter = router({
   wallet: walletRouter,
   tasks: tasksRouter,
   bids: bidsRouter,
+  payouts: payoutsRouter,
 });
 
 export type AppRouter = typeof appRouter;

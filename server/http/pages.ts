@@ -62,4 +62,13 @@ const pagesByPath = {
     `<p>You left the checkout, and your wallet is as it was.</p>
 <p class="quiet">You can close this page.</p>`,
   ),
+  "/onboarding/done": page(
+    "Welcome back",
+    `<p>Your details are being checked. Once they are complete, payouts work.</p>
+<p class="quiet">You can close this page.</p>`,
+  ),
+  "/onboarding/expired": page(
+    "This link has expired",
+    `<p>A link works once and for a few minutes. Start the onboarding again to get a new one.</p>`,
+  ),
 };

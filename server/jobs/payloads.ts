@@ -6,6 +6,8 @@ export const jobPayloads = {
   acceptDelivery: z.strictObject({ taskId: z.uuid() }),
   /** Does what a stored event of the payment processor says. */
   applyProcessorEvent: z.strictObject({ eventId: z.string() }),
+  /** Takes a payout one step further. */
+  advancePayout: z.strictObject({ payoutId: z.uuid() }),
 } as const;
 
 export type JobName = keyof typeof jobPayloads;

@@ -2,6 +2,7 @@ import { Logger as GraphileLogger, run, runMigrations, type TaskList } from "gra
 import type { z } from "zod";
 import type { Services } from "../services.ts";
 import { acceptDelivery } from "./acceptDelivery.ts";
+import { advancePayout } from "./advancePayout.ts";
 import { applyProcessorEvent } from "./applyProcessorEvent.ts";
 import { type JobName, jobPayloads } from "./payloads.ts";
 import { startSweeps } from "./sweeps.ts";
@@ -14,6 +15,7 @@ function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Service
 const handlers: Record<JobName, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
+  advancePayout: handler(jobPayloads.advancePayout, advancePayout),
 };
 
 // A future job is found by polling: this is how late a deadline can be at most, when nothing else is going on.

@@ -1,0 +1,216 @@
+import { sql } from "../db/connection.ts";
+import {
+  BalanceTooLow,
+  IdempotencyKeyReused,
+  ProcessorRefused,
+  type ProcessorTransfer,
+  ProcessorUnavailable,
+} from "../gateways/processor.ts";
+import { syncPayoutAccount } from "../procedures/payouts/accounts.ts";
+import { lockPayout, type PayoutFindings, type PayoutRecord, recordPayoutFact } from "../procedures/payouts/records.ts";
+import {
+  ageOfKey,
+  factOfPayoutStatus,
+  lookDelaySeconds,
+  type PayoutFact,
+  payoutStates,
+  retryDelaySeconds,
+  STEP_LEASE_SECONDS,
+} from "../procedures/payouts/rules.ts";
+import type { Services } from "../services.ts";
+import type { JobPayload } from "./payloads.ts";
+
+/** A payout whose next step this process has taken: the key of its call is stored before the call is made. */
+interface Claim extends PayoutRecord {
+  idempotencyKey: string;
+  keyCreatedAt: string;
+}
+
+/**
+ * What a step's call taught: a fact, or that it must be tried again. With the same key as long as the outcome is unknown;
+ * with a new one only after a definite refusal, which Stripe would replay for the old key.
+ */
+type StepResult = ({ fact: PayoutFact; newKey?: boolean } & PayoutFindings) | { retry: "sameKey" | "newKey" };
+
+/**
+ * Takes a payout one step further: transfer, payout to the bank, a look at it, or the way back. It commits its claim and
+ * the call's key, makes the call outside any transaction, and commits what came of it. Dying anywhere in between leaves a
+ * claim that ends by itself; the next one repeats the call with the same key and parameters, so it is done once.
+ */
+export async function advancePayout(services: Services, { payoutId }: JobPayload<"advancePayout">): Promise<void> {
+  const claim = await claimStep(services, payoutId);
+  if (claim === null) return;
+  const result = await runStep(services, claim);
+  await recordResult(services, claim, result);
+  if ("fact" in result && (result.fact === "transferRefused" || result.fact === "payoutRefused")) {
+    // Most refusals mean that the account may not be paid any more: the next payout should be told so at once.
+    await syncPayoutAccount(services, claim.accountId).catch((error: unknown) =>
+      services.log.warn({ payoutId, error }, "the account of a refused payout could not be fetched"),
+    );
+  }
+}
+
+async function claimStep({ database, clock }: Services, payoutId: string): Promise<Claim | null> {
+  const now = clock.now();
+  return database.transaction(async (tx) => {
+    const payout = await lockPayout(tx, sql`id = ${payoutId}::uuid`);
+    if (payout === null || payout.nextStepAt === null || new Date(payout.nextStepAt) > now) return null;
+    const idempotencyKey = payout.idempotencyKey ?? `payout-${crypto.randomUUID()}`;
+    const keyCreatedAt = payout.keyCreatedAt ?? now.toISOString();
+    const attempts = payout.attempts + 1;
+    await tx.query(sql`
+      UPDATE payouts SET idempotency_key = ${idempotencyKey}, key_created_at = ${keyCreatedAt}::timestamptz,
+        attempts = ${attempts}, next_step_at = ${after(now, STEP_LEASE_SECONDS)}::timestamptz
+      WHERE id = ${payout.id}::uuid`);
+    return { ...payout, idempotencyKey, keyCreatedAt, attempts };
+  });
+}
+
+const refusals: readonly PayoutFact[] = ["transferUnfunded", "transferRefused", "payoutRefused"];
+
+async function recordResult(services: Services, claim: Claim, result: StepResult): Promise<void> {
+  const { database, clock, settings } = services;
+  const now = clock.now();
+  const pollSeconds = settings.processorPollSeconds;
+  await database.transaction(async (tx) => {
+    const payout = await lockPayout(tx, sql`id = ${claim.id}::uuid`);
+    if (payout === null) return;
+    if ("fact" in result) {
+      const { fact, newKey: _, ...findings } = result;
+      // A refusal speaks of its own key only: a call with another one may be under way, and succeed.
+      if (refusals.includes(fact) && payout.idempotencyKey !== claim.idempotencyKey) return;
+      const state = await recordPayoutFact(tx, payout, fact, findings, { now, pollSeconds });
+      if (state !== payout.state) return;
+    }
+    // An event may have moved the payout on during the call, or another process have taken a step that took too long.
+    if (payout.state !== claim.state || payout.attempts !== claim.attempts) return;
+    const looked = payoutStates[payout.state].step === "look";
+    const delaySeconds = looked
+      ? lookDelaySeconds(payout.state, secondsBetween(payout.paidAt, now), pollSeconds)
+      : retryDelaySeconds(claim.attempts, pollSeconds);
+    const nextStepAt = delaySeconds === null ? null : after(now, delaySeconds);
+    const forgetKey = looked || ("fact" in result ? result.newKey === true : result.retry === "newKey");
+    await tx.query(sql`
+      UPDATE payouts SET next_step_at = ${nextStepAt}::timestamptz,
+        idempotency_key = CASE WHEN ${forgetKey} THEN NULL ELSE idempotency_key END,
+        key_created_at = CASE WHEN ${forgetKey} THEN NULL ELSE key_created_at END
+      WHERE id = ${claim.id}::uuid`);
+    if (nextStepAt !== null && !looked) {
+      await tx.jobs.add("advancePayout", { payoutId: claim.id }, { runAt: new Date(nextStepAt) });
+    }
+  });
+}
+
+const after = (now: Date, seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString();
+const secondsBetween = (earlier: string | null, now: Date) =>
+  earlier === null ? 0 : (now.getTime() - new Date(earlier).getTime()) / 1000;
+
+async function runStep(services: Services, claim: Claim): Promise<StepResult> {
+  const { step } = payoutStates[claim.state];
+  if (step === null) return { retry: "sameKey" };
+  const { call, find, refused } = steps[step];
+  const keyAge = ageOfKey(new Date(claim.keyCreatedAt), services.clock.now());
+  try {
+    if (step === "look" || keyAge === "fresh") return await call(services, claim);
+    return (await find(services, claim)) ?? { retry: keyAge === "expired" ? "newKey" : "sameKey" };
+  } catch (error) {
+    if (error instanceof IdempotencyKeyReused) {
+      services.log.error({ payoutId: claim.id, error }, "an idempotency key was used with other parameters");
+      return (await find(services, claim)) ?? { retry: "sameKey" };
+    }
+    if (error instanceof ProcessorUnavailable) return { retry: "sameKey" };
+    if (error instanceof ProcessorRefused) return refused(services, claim, error);
+    throw error;
+  }
+}
+
+interface StepCalls {
+  /** Does the step, with the claim's key. */
+  call(services: Services, claim: Claim): Promise<StepResult>;
+  /** Looks for what the step may have done already; null when there is nothing. */
+  find(services: Services, claim: Claim): Promise<StepResult | null>;
+  /** What a definite refusal means. */
+  refused(services: Services, claim: Claim, error: ProcessorRefused): Promise<StepResult> | StepResult;
+}
+
+const steps: Record<"transfer" | "payOut" | "look" | "reverse", StepCalls> = {
+  transfer: {
+    async call({ processor }, { id, accountId, amountCents, currency, idempotencyKey }) {
+      const { transferId } = await processor.createTransfer({
+        ...{ accountId, amountCents, currency, idempotencyKey },
+        transferGroup: id,
+        payoutId: id,
+      });
+      return { fact: "transferMade", transferId };
+    },
+    async find({ processor }, claim) {
+      const [transfer] = await processor.findTransfers(claim.id);
+      if (transfer === undefined) return null;
+      const fact = isReversed(transfer, claim) ? "transferReversed" : "transferMade";
+      return { fact, transferId: transfer.transferId };
+    },
+    refused: (_services, _claim, error) =>
+      error instanceof BalanceTooLow
+        ? { fact: "transferUnfunded", newKey: true }
+        : { fact: "transferRefused", failureMessage: error.message },
+  },
+  payOut: {
+    async call({ processor }, { id, accountId, amountCents, currency, idempotencyKey }) {
+      const payout = await processor.createPayout({ accountId, amountCents, currency, idempotencyKey, payoutId: id });
+      return payoutResult(payout);
+    },
+    async find({ processor }, claim) {
+      const [payout] = await processor.findPayouts(claim.accountId, claim.id);
+      return payout === undefined ? null : payoutResult(payout);
+    },
+    refused: (_services, _claim, error) =>
+      error instanceof BalanceTooLow ? { retry: "newKey" } : { fact: "payoutRefused", failureMessage: error.message },
+  },
+  look: {
+    async call({ processor }, { accountId, processorPayoutId }) {
+      return payoutResult(await processor.getPayout(accountId, processorPayoutId ?? ""));
+    },
+    find: async () => null,
+    refused: complain("a payout that was sent cannot be read"),
+  },
+  reverse: {
+    async call({ processor }, { transferId, amountCents, idempotencyKey }) {
+      await processor.reverseTransfer({ transferId: transferId ?? "", amountCents, idempotencyKey });
+      return { fact: "transferReversed" };
+    },
+    async find({ processor }, claim) {
+      const [transfer] = await processor.findTransfers(claim.id);
+      return transfer !== undefined && isReversed(transfer, claim) ? { fact: "transferReversed" } : null;
+    },
+    async refused(services, claim, error) {
+      // The account may not have the money back yet. Any other refusal may mean that it was reversed by hand.
+      if (error instanceof BalanceTooLow) return { retry: "newKey" };
+      return (
+        (await steps.reverse.find(services, claim)) ?? complain("a transfer cannot be reversed")(services, claim, error)
+      );
+    },
+  },
+};
+
+function complain(message: string) {
+  return (services: Services, claim: Claim, error: ProcessorRefused): StepResult => {
+    services.log.error({ payoutId: claim.id, error }, message);
+    return { retry: "newKey" };
+  };
+}
+
+function isReversed(transfer: ProcessorTransfer, { amountCents }: Claim): boolean {
+  return transfer.reversedCents >= amountCents;
+}
+
+function payoutResult(payout: { id: string; status: string; failureMessage: string | null }): StepResult {
+  const { id: processorPayoutId, failureMessage } = payout;
+  return { fact: factOfPayoutStatus(payout.status), processorPayoutId, failureMessage };
+}
+
+/** The payouts whose next step is due, whether or not a job for it is left. */
+export function findDuePayouts({ database, clock }: Services, limit: number): Promise<{ payoutId: string }[]> {
+  return database.query<{ payoutId: string }>(sql`
+    SELECT id AS "payoutId" FROM payouts WHERE next_step_at <= ${clock.now().toISOString()}::timestamptz
+    ORDER BY next_step_at LIMIT ${limit}`);
+}

@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { isOverdraft } from "../../db/databaseErrors.ts";
+import { ApiError } from "../../errors.ts";
+import { Currency, Id, MAX_INT32 } from "../../schemas/common.ts";
+import { scoped } from "../../trpc.ts";
+import { callingProcessor, findPayoutAccount, syncPayoutAccount } from "./accounts.ts";
+
+/** Debits the wallet at once and leaves the rest to jobs: the transfer to the caller's account, then to the bank. */
+export const create = scoped("payouts:write")
+  .meta({
+    rest: { method: "POST", path: "/payouts", status: 202 },
+    summary: "Request a payout",
+    errors: ["insufficient_funds", "onboarding_required", "onboarding_incomplete", "processor_unavailable"],
+  })
+  .input(z.strictObject({ amountCents: z.int().min(1000).max(MAX_INT32).meta({ description: "Integer cents." }) }))
+  .output(
+    z.object({
+      pendingLedgerId: Id.meta({ description: "The ledger entry that debited the wallet." }),
+      status: z.literal("pending"),
+    }),
+  )
+  .mutation(async ({ ctx, input: { amountCents } }) => {
+    const account = await findPayoutAccount(ctx.database, ctx.userId);
+    const accountId = account?.accountId;
+    if (!accountId) throw new ApiError("onboarding_required");
+    // The news that an account has become active may still be on its way: ask before refusing.
+    const active = account.active || (await callingProcessor(() => syncPayoutAccount(ctx, accountId)))?.active;
+    if (!active) throw new ApiError("onboarding_incomplete");
+
+    const now = ctx.clock.now().toISOString();
+    return ctx.database
+      .transaction(async (tx) => {
+        const [payout] = await tx.query<{ id: string }>(sql`SELECT uuid_v7() AS id`);
+        if (!payout) throw new Error("SELECT gave no row");
+        const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, "payout", amountCents, `payout:${payout.id}`);
+        if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was booked before`);
+        await tx.query(sql`
+          INSERT INTO payouts (id, user_id, account_id, amount_cents, currency, ledger_entry_id, next_step_at)
+          VALUES (${payout.id}::uuid, ${ctx.userId}::uuid, ${accountId}, ${amountCents}, ${Currency},
+                  ${pendingLedgerId}::uuid, ${now}::timestamptz)`);
+        await tx.jobs.add("advancePayout", { payoutId: payout.id });
+        return { pendingLedgerId, status: "pending" as const };
+      })
+      .catch((error: unknown) => {
+        throw isOverdraft(error) ? new ApiError("insufficient_funds") : error;
+      });
+  });

@@ -1,0 +1,28 @@
+import { z } from "zod";
+import { sessionOnly } from "../../trpc.ts";
+import { callingProcessor, ensurePayoutAccount } from "./accounts.ts";
+
+/** Opens the processor's onboarding page for the caller's connected account, which is made at the first call. */
+export const onboarding = sessionOnly
+  .meta({
+    rest: { method: "POST", path: "/payouts/onboarding" },
+    summary: "Start or continue the payout onboarding",
+    errors: ["processor_unavailable"],
+  })
+  .output(
+    z.object({
+      url: z.string().meta({ description: "Redirect the browser here. The link works once." }),
+      expiresAt: z.int().meta({ description: "Epoch seconds." }),
+    }),
+  )
+  .mutation(({ ctx }) =>
+    callingProcessor(async () => {
+      const { publicUrl } = ctx.settings;
+      const accountId = await ensurePayoutAccount(ctx, ctx.userId);
+      return ctx.processor.createOnboardingLink({
+        accountId,
+        returnUrl: `${publicUrl}/onboarding/done`,
+        refreshUrl: `${publicUrl}/onboarding/expired`,
+      });
+    }),
+  );

@@ -1,0 +1,6 @@
+import { router } from "../../trpc.ts";
+import { create } from "./create.ts";
+import { list } from "./list.ts";
+import { onboarding } from "./onboarding.ts";
+
+export const payoutsRouter = router({ onboarding, create, list });
