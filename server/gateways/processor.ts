@@ -75,6 +75,8 @@ export interface CheckoutSession {
   amountCents: number | null;
   currency: string | null;
   clientReferenceId: string | null;
+  /** A slow payment failed for good. Known only when the session was asked for, not from a list or an event. */
+  paymentFailed: boolean;
   /** Epoch seconds. */
   expiresAt: number;
 }
@@ -116,6 +118,11 @@ export interface ProcessorRefund {
   id: string;
   status: "pending" | "succeeded" | "failed" | "canceled" | "requires_action" | (string & {});
   amountCents: number;
+  paymentIntentId: string | null;
+  /** Set when the money left the platform's balance. */
+  balanceTransactionId: string | null;
+  /** Set when it came back, because the refund failed. */
+  failureBalanceTransactionId: string | null;
   /** Epoch seconds. */
   createdAt: number;
 }
@@ -167,6 +174,8 @@ export interface Processor {
     idempotencyKey: string;
   }): Promise<CheckoutSession>;
   getCheckoutSession(sessionId: string): Promise<CheckoutSession>;
+  /** The session whose payment this is; null when the payment came about otherwise. */
+  findCheckoutSession(paymentIntentId: string): Promise<CheckoutSession | null>;
 
   /** All refunds and disputes of a payment as they are now: what an event said may be older. */
   findRefunds(paymentIntentId: string): Promise<ProcessorRefund[]>;
@@ -275,7 +284,14 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
     },
 
     async getCheckoutSession(sessionId) {
-      return checkoutSession(await translated(stripe.checkout.sessions.retrieve(sessionId)));
+      const session = stripe.checkout.sessions.retrieve(sessionId, { expand: ["payment_intent"] });
+      return checkoutSession(await translated(session));
+    },
+
+    async findCheckoutSession(paymentIntentId) {
+      const sessions = stripe.checkout.sessions.list({ payment_intent: paymentIntentId, limit: 1 });
+      const [session] = (await translated(sessions)).data;
+      return session === undefined ? null : checkoutSession(session);
     },
 
     async findRefunds(paymentIntentId) {

@@ -21,8 +21,15 @@ export function checkoutSession(session: Stripe.Checkout.Session): CheckoutSessi
     amountCents: session.amount_total,
     currency: session.currency,
     clientReferenceId: session.client_reference_id,
+    paymentFailed: session.status === "complete" && hasFailed(session.payment_intent),
     expiresAt: session.expires_at,
   };
+}
+
+/** A payment that failed waits for another card, which a completed session never asks for. */
+function hasFailed(intent: Stripe.Checkout.Session["payment_intent"]): boolean {
+  if (typeof intent !== "object" || intent === null) return false;
+  return intent.status === "requires_payment_method" || intent.status === "canceled";
 }
 
 export function transferRecord(transfer: Stripe.Transfer): ProcessorTransfer {
@@ -62,7 +69,15 @@ export function balanceTransactionRecord(transaction: Stripe.BalanceTransaction)
 }
 
 export function refundRecord(refund: Stripe.Refund): ProcessorRefund {
-  return { id: refund.id, status: refund.status ?? "unknown", amountCents: refund.amount, createdAt: refund.created };
+  return {
+    id: refund.id,
+    status: refund.status ?? "unknown",
+    amountCents: refund.amount,
+    paymentIntentId: idOf(refund.payment_intent),
+    balanceTransactionId: idOf(refund.balance_transaction),
+    failureBalanceTransactionId: idOf(refund.failure_balance_transaction ?? null),
+    createdAt: refund.created,
+  };
 }
 
 export function disputeRecord(dispute: Stripe.Dispute): ProcessorDispute {

@@ -11,6 +11,7 @@ import { lockPayout, type PayoutFindings, type PayoutRecord, recordPayoutFact } 
 import {
   ageOfKey,
   factOfPayoutStatus,
+  failureMessageOf,
   lookDelaySeconds,
   type PayoutFact,
   payoutStates,
@@ -204,8 +205,9 @@ function isReversed(transfer: ProcessorTransfer, { amountCents }: Claim): boolea
 }
 
 function payoutResult(payout: { id: string; status: string; failureMessage: string | null }): StepResult {
-  const { id: processorPayoutId, failureMessage } = payout;
-  return { fact: factOfPayoutStatus(payout.status), processorPayoutId, failureMessage };
+  const { id: processorPayoutId, status } = payout;
+  const failureMessage = failureMessageOf(status, payout.failureMessage);
+  return { fact: factOfPayoutStatus(status), processorPayoutId, failureMessage };
 }
 
 /** The payouts whose next step is due, whether or not a job for it is left. */

@@ -1,92 +1,115 @@
 import { z } from "zod";
 import { sql } from "../db/connection.ts";
 import type { Transaction } from "../db/database.ts";
+import { type ProcessorEvent, ProcessorUnavailable } from "../gateways/processor.ts";
+import { syncPayoutAccount } from "../procedures/payouts/accounts.ts";
 import type { Services } from "../services.ts";
 import type { JobPayload } from "./payloads.ts";
+import { accountOfEvent } from "./processorEvents/accounts.ts";
+import { applyCheckout, readCheckoutEvent } from "./processorEvents/checkout.ts";
+import { applyDispute, readDispute } from "./processorEvents/disputes.ts";
+import { applyPayout, applyTransfer } from "./processorEvents/payouts.ts";
+import { applyRefund, readRefund } from "./processorEvents/refunds.ts";
+import { Related } from "./processorEvents/related.ts";
+import { settlePaidTopup } from "./processorEvents/topups.ts";
 
-/** The parts of Stripe's checkout session that decide about a top-up. Unknown statuses must not crash anything. */
-const CheckoutSession = z.object({
+/** As the intake stored it, a ProcessorEvent. */
+const StoredEvent = z.object({
   id: z.string(),
-  client_reference_id: z.string().nullish(),
-  payment_status: z.string(),
-  payment_intent: z.union([z.string(), z.object({ id: z.string() })]).nullish(),
-  amount_total: z.int().nullish(),
-  currency: z.string().nullish(),
+  type: z.string(),
+  createdAt: z.number(),
+  account: z.string().nullable(),
+  data: z.unknown(),
+  relatedObjectId: z.string().nullable(),
 });
-type CheckoutSession = z.infer<typeof CheckoutSession>;
 
-const StoredEvent = z.object({ type: z.string(), data: z.unknown() });
+/** What an event does in the transaction that marks it as done; it gives a word on the outcome. */
+type Effect = (tx: Transaction) => Promise<string> | string;
 
-/** Does what a stored event says, and marks it as done, in one transaction. What is not understood is kept and left alone. */
+/**
+ * Does what a stored event says, and marks it as done in the same transaction. What must be fetched is fetched before
+ * that. Events come in any order and any number of times, and each effect is made so that this does not matter. What is
+ * not understood is kept and left alone. While the processor does not answer, the event stays for the next sweep.
+ */
 export async function applyProcessorEvent(
-  { database, log }: Services,
+  services: Services,
   { eventId }: JobPayload<"applyProcessorEvent">,
 ): Promise<void> {
+  const { database, log } = services;
+  const [stored] = await database.query<{ payload: unknown }>(sql`
+    SELECT payload FROM processor_events WHERE id = ${eventId} AND processed_at IS NULL`);
+  if (!stored) return;
+  const effect = await understand(services, StoredEvent.parse(stored.payload)).catch((error: unknown) => {
+    if (!(error instanceof ProcessorUnavailable)) throw error;
+    log.warn({ eventId, error }, "the processor does not answer; the event waits");
+    return null;
+  });
+  if (effect === null) return;
   await database.transaction(async (tx) => {
-    const [row] = await tx.query<{ payload: unknown }>(sql`
-      SELECT payload FROM processor_events WHERE id = ${eventId} AND processed_at IS NULL FOR UPDATE`);
+    const [row] = await tx.query(sql`
+      SELECT id FROM processor_events WHERE id = ${eventId} AND processed_at IS NULL FOR UPDATE`);
     if (!row) return;
-    const outcome = await apply(tx, StoredEvent.parse(row.payload));
+    const outcome = await effect(tx);
     if (outcome.startsWith("unexpected")) log.error({ eventId, outcome }, "a processor event does not fit our records");
     await tx.query(sql`
       UPDATE processor_events SET processed_at = clock_timestamp(), outcome = ${outcome} WHERE id = ${eventId}`);
   });
 }
 
-async function apply(tx: Transaction, event: z.infer<typeof StoredEvent>): Promise<string> {
-  switch (event.type) {
-    case "checkout.session.completed":
-    case "checkout.session.async_payment_succeeded":
-    case "checkout.session.async_payment_failed":
-    case "checkout.session.expired": {
-      const session = CheckoutSession.safeParse(event.data);
-      return session.success ? applyCheckout(tx, event.type, session.data) : "unexpected: not a checkout session";
-    }
-    default:
-      return "not understood";
+/** Finds out what an event means, and fetches what it leaves open. */
+async function understand(services: Services, event: ProcessorEvent): Promise<Effect> {
+  const { clock, settings, processor } = services;
+  const moment = { now: clock.now(), pollSeconds: settings.processorPollSeconds };
+  const { type, data, account } = event;
+  if (type.startsWith("checkout.session.")) {
+    const news = readCheckoutEvent(event);
+    return news === null ? notA("checkout session") : (tx) => applyCheckout(tx, news);
   }
+  if (type.startsWith("refund.") || type === "charge.refund.updated") {
+    const refund = readRefund(data);
+    return refund === null ? notA("refund") : onTopup(services, refund.paymentIntentId, refund, applyRefund);
+  }
+  if (type === "charge.refunded") {
+    // The charge tells only a sum: each refund has its own reference, so they are fetched.
+    const charge = ChargeSnapshot.safeParse(data).data;
+    if (charge === undefined) return notA("charge");
+    const refunds = charge.payment_intent === null ? [] : await processor.findRefunds(charge.payment_intent);
+    return onTopup(services, charge.payment_intent, refunds, async (tx, topup, all) => {
+      const outcomes: string[] = [];
+      for (const refund of all) outcomes.push(await applyRefund(tx, topup, refund));
+      return outcomes.join(", ") || "nothing moved";
+    });
+  }
+  if (type.startsWith("charge.dispute.")) {
+    const dispute = readDispute(data);
+    return dispute === null ? notA("dispute") : onTopup(services, dispute.paymentIntentId, dispute, applyDispute);
+  }
+  if (type.startsWith("payout.")) return (tx) => applyPayout(tx, account, data, moment);
+  if (type.startsWith("transfer.")) return (tx) => applyTransfer(tx, data, moment);
+  const accountId = accountOfEvent(event);
+  if (accountId !== null) {
+    const synced = await syncPayoutAccount(services, accountId);
+    return () => (synced === null ? "not ours" : synced.active ? "active" : "not active");
+  }
+  return () => "not understood";
 }
 
-/**
- * Events come in any order and any number of times. A paid session credits once, since the ledger's reference is the
- * payment intent and never the event; what closes a top-up cannot undo a payment.
- */
-async function applyCheckout(tx: Transaction, type: string, session: CheckoutSession): Promise<string> {
-  const [topup] = await tx.query<{
-    id: string;
-    userId: string;
-    amountCents: number;
-    currency: string;
-    status: string;
-  }>(sql`
-    SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status FROM topups
-    WHERE session_id = ${session.id} OR id::text = ${session.client_reference_id ?? ""} FOR UPDATE`);
-  if (!topup) return "unexpected: no such top-up";
+const ChargeSnapshot = z.object({ payment_intent: Related });
 
-  const setStatus = (status: string, paymentIntentId: string | null = null) =>
-    tx.query(sql`
-      UPDATE topups SET status = ${status}, session_id = ${session.id}, updated_at = clock_timestamp(),
-             payment_intent_id = coalesce(${paymentIntentId}, payment_intent_id)
-      WHERE id = ${topup.id}::uuid`);
+const notA =
+  (noun: string): Effect =>
+  () =>
+    `unexpected: not a ${noun}`;
 
-  if (session.payment_status === "paid") {
-    const paymentIntentId =
-      typeof session.payment_intent === "string" ? session.payment_intent : session.payment_intent?.id;
-    if (!paymentIntentId) return "unexpected: paid without a payment intent";
-    if (session.amount_total !== topup.amountCents || session.currency !== topup.currency) {
-      return `unexpected: paid ${session.amount_total} ${session.currency} for a top-up of ${topup.amountCents} ${topup.currency}`;
-    }
-    const entry = await tx.ledger.deposit(topup.userId, "topup", topup.amountCents, paymentIntentId);
-    await setStatus("paid", paymentIntentId);
-    return entry === null ? "credited before" : "credited";
-  }
-  if (topup.status === "paid") return "paid before";
-  if (type === "checkout.session.completed") {
-    if (topup.status === "created") await setStatus("processing");
-    return "waits for the payment";
-  }
-  await setStatus(type === "checkout.session.expired" ? "expired" : "failed");
-  return "closed";
+/** The effect on the top-up that a payment intent paid for, which is settled first if it was not yet. */
+async function onTopup<News>(
+  services: Services,
+  paymentIntentId: string | null,
+  news: News,
+  apply: (tx: Transaction, topup: { id: string; userId: string }, news: News) => Promise<string>,
+): Promise<Effect> {
+  const topup = paymentIntentId === null ? null : await settlePaidTopup(services, paymentIntentId);
+  return topup === null ? () => "not ours" : (tx) => apply(tx, topup, news);
 }
 
 /** Events that were kept and not yet applied, whether or not a job for them is left. */

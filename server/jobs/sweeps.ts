@@ -2,6 +2,7 @@ import type { Services } from "../services.ts";
 import { acceptDelivery, findDueDeliveries } from "./acceptDelivery.ts";
 import { advancePayout, findDuePayouts } from "./advancePayout.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "./applyProcessorEvent.ts";
+import { checkTopup, findUnsettledTopups } from "./checkTopup.ts";
 
 /**
  * Deadlines and inboxes live in the domain's own rows; jobs only make them prompt. These sweeps do what a lost job would
@@ -35,6 +36,7 @@ function sweep<Payload>(
 const sweeps: Record<string, Sweep> = {
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),
+  unsettledTopups: sweep(findUnsettledTopups, checkTopup),
   duePayouts: sweep(findDuePayouts, advancePayout),
 };
 

@@ -8,7 +8,8 @@ export interface Reason {
 
 /** Within one wallet: the two kinds of return from `held` to `available`. */
 type ReturnKind = "hold_release" | "dispute_refund";
-type IncomingKind = "topup" | "payout_reversal" | "adjustment";
+/** `topup_refund` and `chargeback` come in when a refund failed or a dispute was won: what was taken before. */
+type IncomingKind = "topup" | "payout_reversal" | "topup_refund" | "chargeback" | "adjustment";
 type ClawBackKind = "topup_refund" | "chargeback";
 
 /**

@@ -1,9 +1,13 @@
 import { z } from "zod";
 import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
-import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
 import { Currency } from "../../schemas/common.ts";
 import { sessionOnly } from "../../trpc.ts";
+import { callingProcessor } from "../payouts/accounts.ts";
+import { openCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
+
+/** After this long a call to the processor has ended one way or the other; a top-up without a session is then looked after. */
+const UNANSWERED_SECONDS = 15;
 
 /**
  * Opens a hosted checkout page. Our row comes first and its id goes along as reference and idempotency key, so that
@@ -19,29 +23,18 @@ export const topup = sessionOnly
   .output(
     z.object({ checkoutUrl: z.string().meta({ description: "Redirect the browser here." }), sessionId: z.string() }),
   )
-  .mutation(async ({ ctx, input }) => {
-    const [row] = await ctx.database.query<{ id: string }>(sql`
-      INSERT INTO topups (user_id, amount_cents, currency)
-      VALUES (${ctx.userId}::uuid, ${input.amountCents}, ${Currency}) RETURNING id`);
-    if (!row) throw new Error("INSERT … RETURNING gave no row");
-    const { publicUrl } = ctx.settings;
-    const session = await ctx.processor
-      .createCheckoutSession({
-        topupId: row.id,
-        userId: ctx.userId,
-        amountCents: input.amountCents,
-        currency: Currency,
-        successUrl: `${publicUrl}/topup/done`,
-        cancelUrl: `${publicUrl}/topup/cancelled`,
-        idempotencyKey: `topup-${row.id}`,
-      })
-      .catch((error: unknown) => {
-        const known = error instanceof ProcessorUnavailable || error instanceof ProcessorRefused;
-        throw known ? new ApiError("processor_unavailable", {}, error) : error;
-      });
-    if (session.url === null) throw new ApiError("processor_unavailable");
-    await ctx.database.query(sql`
-      UPDATE topups SET session_id = ${session.id}, expires_at = to_timestamp(${session.expiresAt}),
-             updated_at = clock_timestamp() WHERE id = ${row.id}::uuid`);
-    return { checkoutUrl: session.url, sessionId: session.id };
-  });
+  .mutation(({ ctx, input }) =>
+    callingProcessor(async () => {
+      const { publicUrl } = ctx.settings;
+      const firstCheckAt = new Date(ctx.clock.now().getTime() + UNANSWERED_SECONDS * 1000).toISOString();
+      const [row] = await ctx.database.query<TopupRecord>(sql`
+        INSERT INTO topups (user_id, amount_cents, currency, success_url, cancel_url, next_check_at)
+        VALUES (${ctx.userId}::uuid, ${input.amountCents}, ${Currency}, ${`${publicUrl}/topup/done`},
+                ${`${publicUrl}/topup/cancelled`}, ${firstCheckAt}::timestamptz)
+        RETURNING ${topupColumns}`);
+      if (!row) throw new Error("INSERT … RETURNING gave no row");
+      const session = await openCheckout(ctx, row);
+      if (session.url === null) throw new ApiError("processor_unavailable");
+      return { checkoutUrl: session.url, sessionId: session.id };
+    }),
+  );

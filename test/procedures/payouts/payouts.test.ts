@@ -6,7 +6,7 @@ import { rest } from "../../setup/client.ts";
 import { control, eventually } from "../../setup/processorControl.ts";
 import { useService } from "../../setup/testService.ts";
 
-const service = useService({ worker: true });
+const service = useService({ worker: true, settings: { processorPollSeconds: 4 } });
 
 const payoutsOf = async (person: TestPerson) => (await person.get("/payouts")).body.payouts;
 const firstPayout = (person: TestPerson, status: string) =>
@@ -120,7 +120,7 @@ async function stripeVersion(): Promise<string> {
 
 test("an account is made once although its making was not answered", async () => {
   const person = await createPerson(service);
-  await control(service, "POST", "faults", { name: "reset_after", next: 1, call: "POST /v2/core/accounts" });
+  await control(service, "POST", "faults", { name: "server_error_after", next: 1, call: "POST /v2/core/accounts" });
   expect(await person.post("/payouts/onboarding")).toMatchObject({
     status: 502,
     body: { error: "processor_unavailable" },
