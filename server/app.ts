@@ -4,6 +4,7 @@ import type { Config } from "./config.ts";
 import { ApiError, toApiError } from "./errors.ts";
 import { answerError } from "./http/answer.ts";
 import { documentation } from "./http/documentation.ts";
+import { metrics } from "./http/metrics.ts";
 import { oneHost } from "./http/oneHost.ts";
 import { pages } from "./http/pages.ts";
 import { probes } from "./http/probes.ts";
@@ -28,6 +29,7 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
+  app.use(metrics(services));
   app.use(probes(services));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));

@@ -8,6 +8,8 @@ export const jobPayloads = {
   applyProcessorEvent: z.strictObject({ eventId: z.string() }),
   /** Takes a payout one step further. */
   advancePayout: z.strictObject({ payoutId: z.uuid() }),
+  /** Checks the whole ledger; the schedule adds fields of its own. */
+  auditLedger: z.object({}),
 } as const;
 
 export type JobName = keyof typeof jobPayloads;

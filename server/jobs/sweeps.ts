@@ -3,6 +3,7 @@ import { acceptDelivery, findDueDeliveries } from "./acceptDelivery.ts";
 import { advancePayout, findDuePayouts } from "./advancePayout.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "./applyProcessorEvent.ts";
 import { checkTopup, findUnsettledTopups } from "./checkTopup.ts";
+import { unlockJobsOfGoneWorkers } from "./liveWorkers.ts";
 
 /**
  * Deadlines and inboxes live in the domain's own rows; jobs only make them prompt. These sweeps do what a lost job would
@@ -34,6 +35,7 @@ function sweep<Payload>(
 }
 
 const sweeps: Record<string, Sweep> = {
+  goneWorkers: unlockJobsOfGoneWorkers,
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),

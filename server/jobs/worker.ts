@@ -1,9 +1,12 @@
-import { Logger as GraphileLogger, run, runMigrations, type TaskList } from "graphile-worker";
+import { EventEmitter } from "node:events";
+import { Logger as GraphileLogger, run, runMigrations, type TaskList, type WorkerEvents } from "graphile-worker";
 import type { z } from "zod";
 import type { Services } from "../services.ts";
 import { acceptDelivery } from "./acceptDelivery.ts";
 import { advancePayout } from "./advancePayout.ts";
 import { applyProcessorEvent } from "./applyProcessorEvent.ts";
+import { auditLedger } from "./auditLedger.ts";
+import { startHeartbeat } from "./liveWorkers.ts";
 import { type JobName, jobPayloads } from "./payloads.ts";
 import { startSweeps } from "./sweeps.ts";
 
@@ -16,7 +19,11 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
+  auditLedger: handler(jobPayloads.auditLedger, auditLedger),
 };
+
+/** Every night at 03:17 UTC; a night that nothing ran in is made up for at the next start. */
+const CRONTAB = "17 3 * * * auditLedger ?fill=1d";
 
 // A future job is found by polling: this is how late a deadline can be at most, when nothing else is going on.
 const POLL_INTERVAL_MS = 500;
@@ -46,19 +53,28 @@ export async function startWorker(
   services: Services,
   options: { concurrency: number },
 ): Promise<{ stop(): Promise<void> }> {
+  // The pool's id is what graphile-worker writes into the jobs that this process takes.
+  const events: WorkerEvents = new EventEmitter();
+  const poolId = new Promise<string>((resolve) => {
+    events.once("pool:create", ({ workerPool }) => resolve(workerPool.id));
+  });
   const runner = await run({
     pgPool: services.database.pool,
     taskList: taskListOf(services),
     concurrency: options.concurrency,
     pollInterval: POLL_INTERVAL_MS,
     noHandleSignals: true,
+    crontab: CRONTAB,
+    events,
     logger: loggerOver(services),
   });
+  const heartbeat = startHeartbeat(services, await poolId);
   const sweeps = startSweeps(services);
   return {
     async stop() {
       await sweeps.stop();
       await runner.stop();
+      await heartbeat.stop();
     },
   };
 }

@@ -1,0 +1,92 @@
+import { type RequestHandler, Router } from "express";
+import { sql } from "../db/connection.ts";
+import { findLastAudit } from "../jobs/auditLedger.ts";
+import type { Services } from "../services.ts";
+
+interface Metric {
+  name: string;
+  help: string;
+  type: "gauge" | "counter";
+  samples: { labels?: Record<string, string>; value: number }[];
+}
+
+/**
+ * For operators: `/metrics` in Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/),
+ * and the count of requests that it shows. What is counted belongs to this process, the rest to the database.
+ */
+export function metrics(services: Services): Router {
+  const requests = new Map<string, number>();
+  const count: RequestHandler = (request, response, next) => {
+    response.once("finish", () => {
+      const key = `${request.method} ${response.statusCode}`;
+      requests.set(key, (requests.get(key) ?? 0) + 1);
+    });
+    next();
+  };
+  return Router()
+    .use(count)
+    .get("/metrics", async (_request, response) => {
+      const all = [requestsMetric(requests), ...(await auditMetrics(services)), ...(await backlogMetrics(services))];
+      response.type("text/plain; version=0.0.4; charset=utf-8").send(all.map(print).join(""));
+    });
+}
+
+function requestsMetric(requests: Map<string, number>): Metric {
+  const samples = [...requests].map(([key, value]) => {
+    const [method = "", status = ""] = key.split(" ");
+    return { labels: { method, status }, value };
+  });
+  return { name: "rebid_http_requests_total", help: "Requests answered by this process.", type: "counter", samples };
+}
+
+/** Before the first audit there is nothing to show: an alert should ask for an old or an absent timestamp. */
+async function auditMetrics(services: Services): Promise<Metric[]> {
+  const last = await findLastAudit(services);
+  if (last === null) return [];
+  return [
+    {
+      name: "rebid_ledger_discrepancies",
+      help: "What the last audit of the ledger found to be off, by check.",
+      type: "gauge",
+      samples: last.report.checks.map(({ name, count }) => ({ labels: { check: name }, value: count })),
+    },
+    {
+      name: "rebid_ledger_audit_timestamp_seconds",
+      help: "When the last audit of the ledger ended.",
+      type: "gauge",
+      samples: [{ value: Date.parse(last.finishedAt) / 1000 }],
+    },
+  ];
+}
+
+async function backlogMetrics({ database }: Services): Promise<Metric[]> {
+  const [row] = await database.query<{ jobs: number; events: number; payouts: number }>(sql`
+    SELECT
+      (SELECT count(*) FROM graphile_worker.jobs
+        WHERE run_at <= now() AND locked_at IS NULL AND attempts < max_attempts) AS jobs,
+      (SELECT count(*) FROM processor_events WHERE processed_at IS NULL) AS events,
+      (SELECT count(*) FROM payouts WHERE next_step_at < clock_timestamp()) AS payouts`);
+  const gauge = (name: string, help: string, value = 0): Metric => ({
+    name,
+    help,
+    type: "gauge",
+    samples: [{ value }],
+  });
+  return [
+    gauge("rebid_jobs_waiting", "Jobs that are due and not yet taken by a worker.", row?.jobs),
+    gauge("rebid_processor_events_waiting", "Events of the payment processor not yet applied.", row?.events),
+    gauge("rebid_payouts_due", "Payouts whose next step is due.", row?.payouts),
+  ];
+}
+
+function print({ name, help, type, samples }: Metric): string {
+  const lines = samples.map(({ labels = {}, value }) => {
+    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
+    return `${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}\n`;
+  });
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
+}
+
+function escapeLabel(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+}

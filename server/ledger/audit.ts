@@ -1,0 +1,224 @@
+import { type Connection, connectionOver, type Sql, sql } from "../db/connection.ts";
+import type { Database } from "../db/database.ts";
+import type { Processor } from "../gateways/processor.ts";
+import { compareWithProcessor, processorChecks } from "./auditProcessor.ts";
+
+/** Something that does not agree: what it is about, what it should be and what it is. Amounts are cents. */
+export interface Discrepancy {
+  check: string;
+  subject: string;
+  expected: string;
+  actual: string;
+}
+
+export interface AuditReport {
+  /** Every check that ran, in order, with how much it found. */
+  checks: { name: string; count: number }[];
+  /** At most EXAMPLES a check. */
+  discrepancies: Discrepancy[];
+  /** All of them. */
+  count: number;
+}
+
+const EXAMPLES = 20;
+
+/** What a task must hold: the budget while it is open, the price from the award until the money is moved. */
+const openHolds = sql`
+  SELECT t.id AS task_id, t.buyer_id, CASE
+    WHEN t.status = 'open' THEN t.max_budget_cents
+    WHEN t.status IN ('awarded', 'delivered', 'disputed') THEN b.price_cents
+    ELSE 0 END AS cents
+  FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id`;
+
+/**
+ * The checks within the database. Each statement gives a row for everything that is off: subject, expected, actual.
+ * They read the entries and trust nothing else.
+ */
+const checks: Record<string, Sql> = {
+  "every movement sums to zero": sql`
+    SELECT 'transfer ' || transfer_id AS subject, 0 AS expected, sum(amount_cents) AS actual
+    FROM ledger_entries GROUP BY transfer_id HAVING sum(amount_cents) <> 0`,
+
+  "all accounts together sum to zero": sql`
+    SELECT 'all entries' AS subject, 0 AS expected, sum(amount_cents) AS actual
+    FROM ledger_entries HAVING sum(amount_cents) <> 0`,
+
+  "wallets equal the sums of their entries": sql`
+    SELECT 'user ' || user_id || ', ' || bucket AS subject, coalesce(e.cents, 0) AS expected, coalesce(w.cents, 0) AS actual
+    FROM (
+      SELECT user_id, bucket, sum(amount_cents) AS cents FROM ledger_entries WHERE user_id IS NOT NULL GROUP BY user_id, bucket
+    ) e FULL JOIN (
+      SELECT user_id, b.bucket, b.cents FROM wallets,
+        LATERAL (VALUES ('available', available_cents), ('held', held_cents), ('debt', -debt_cents)) AS b (bucket, cents)
+    ) w USING (user_id, bucket)
+    WHERE coalesce(e.cents, 0) <> coalesce(w.cents, 0)`,
+
+  "each entry's balance follows from the one before": sql`
+    SELECT 'entry ' || id AS subject, running AS expected, balance_after_cents AS actual
+    FROM (
+      SELECT id, balance_after_cents, sum(amount_cents) OVER (PARTITION BY user_id, bucket ORDER BY version) AS running
+      FROM ledger_entries WHERE user_id IS NOT NULL
+    ) chain WHERE balance_after_cents IS DISTINCT FROM running`,
+
+  "no entry is missing from a wallet's history": sql`
+    SELECT 'user ' || user_id || ', version' AS subject, place AS expected, version AS actual
+    FROM (
+      SELECT user_id, version, row_number() OVER (PARTITION BY user_id ORDER BY version) AS place
+      FROM ledger_entries WHERE user_id IS NOT NULL
+    ) numbered WHERE version <> place
+    UNION ALL
+    SELECT 'user ' || w.user_id || ', last version', coalesce(e.last, 0), w.version
+    FROM wallets w
+    LEFT JOIN (SELECT user_id, max(version) AS last FROM ledger_entries GROUP BY user_id) e ON e.user_id = w.user_id
+    WHERE w.version <> coalesce(e.last, 0)`,
+
+  "no bucket is negative, and nobody owes who could pay": sql`
+    SELECT 'user ' || user_id AS subject, 'nothing below 0, no debt beside money' AS expected,
+           format('%s available, %s held, %s owed', available_cents, held_cents, debt_cents) AS actual
+    FROM wallets WHERE available_cents < 0 OR held_cents < 0 OR debt_cents < 0 OR (available_cents > 0 AND debt_cents > 0)`,
+
+  "each task holds what its state says": sql`
+    SELECT 'task ' || o.task_id AS subject, o.cents AS expected, coalesce(h.cents, 0) AS actual
+    FROM (${openHolds}) o
+    LEFT JOIN (
+      SELECT t.task_id, e.user_id, sum(e.amount_cents) AS cents
+      FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id WHERE e.bucket = 'held'
+      GROUP BY t.task_id, e.user_id
+    ) h ON h.task_id = o.task_id AND h.user_id = o.buyer_id
+    WHERE o.cents IS DISTINCT FROM coalesce(h.cents, 0)`,
+
+  "held money equals the open holds": sql`
+    SELECT 'user ' || user_id AS subject, coalesce(o.cents, 0) AS expected, coalesce(w.held_cents, 0) AS actual
+    FROM (SELECT buyer_id AS user_id, sum(cents) AS cents FROM (${openHolds}) h GROUP BY buyer_id) o
+    FULL JOIN wallets w USING (user_id)
+    WHERE coalesce(o.cents, 0) <> coalesce(w.held_cents, 0)`,
+
+  "each accepted task was paid its price, once": sql`
+    SELECT 'task ' || t.id AS subject, CASE WHEN t.status = 'accepted' THEN b.price_cents ELSE 0 END AS expected,
+           coalesce(p.cents, 0) AS actual
+    FROM tasks t
+    LEFT JOIN bids b ON b.id = t.awarded_bid_id
+    LEFT JOIN (
+      SELECT l.task_id, e.user_id, sum(e.amount_cents) AS cents
+      FROM ledger_entries e JOIN ledger_transfers l ON l.id = e.transfer_id WHERE e.kind = 'task_earning'
+      GROUP BY l.task_id, e.user_id
+    ) p ON p.task_id = t.id
+    WHERE t.status <> 'resolved'
+      AND (coalesce(p.cents, 0) <> CASE WHEN t.status = 'accepted' THEN b.price_cents ELSE 0 END
+           OR (p.user_id IS NOT NULL AND p.user_id <> t.awarded_bidder_id))`,
+
+  "nothing stands alone": sql`
+    SELECT 'transfer ' || t.id AS subject, 'entries' AS expected, 'none' AS actual
+    FROM ledger_transfers t WHERE NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.transfer_id = t.id)
+    UNION ALL
+    SELECT 'entry ' || e.id, 'a transfer', 'none'
+    FROM ledger_entries e WHERE NOT EXISTS (SELECT 1 FROM ledger_transfers t WHERE t.id = e.transfer_id)
+    UNION ALL
+    SELECT 'entry ' || e.id, 'a task', 'none'
+    FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+    WHERE t.task_id IS NULL AND e.kind IN ('hold', 'hold_release', 'task_payment', 'task_earning', 'dispute_refund')
+    UNION ALL
+    SELECT 'entry ' || e.id, 'an external reference', 'none'
+    FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+    WHERE t.external_ref IS NULL AND e.kind IN ('topup', 'payout', 'payout_reversal', 'topup_refund', 'chargeback')`,
+
+  "each paid top-up was credited, once, and no other money came in": sql`
+    SELECT coalesce('top-up ' || p.id, 'entry ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,
+           coalesce(e.amount_cents, 0) AS actual
+    FROM (
+      SELECT id, user_id, payment_intent_id AS reference, amount_cents AS cents FROM topups WHERE status = 'paid'
+    ) p FULL JOIN (
+      SELECT e.id, e.user_id, t.external_ref AS reference, e.amount_cents
+      FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+      WHERE e.kind = 'topup' AND e.bucket = 'available'
+    ) e USING (user_id, reference)
+    WHERE coalesce(p.cents, 0) <> coalesce(e.amount_cents, 0)`,
+
+  "each payout was debited, and credited back if and only if it failed": sql`
+    SELECT coalesce('payout ' || p.id, 'entry ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,
+           coalesce(e.amount_cents, 0) AS actual
+    FROM (
+      SELECT id, user_id, 'payout:' || id AS reference, -amount_cents AS cents FROM payouts
+      UNION ALL
+      SELECT id, user_id, 'payout:' || id || ':reversal', amount_cents FROM payouts WHERE state = 'failed'
+    ) p FULL JOIN (
+      SELECT e.id, e.user_id, t.external_ref AS reference, e.amount_cents
+      FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+      WHERE e.kind IN ('payout', 'payout_reversal') AND e.bucket = 'available'
+    ) e USING (user_id, reference)
+    WHERE coalesce(p.cents, 0) <> coalesce(e.amount_cents, 0)`,
+};
+
+/** The names of all checks. */
+export const auditChecks: readonly string[] = [...Object.keys(checks), ...processorChecks];
+
+/**
+ * Checks the ledger against itself, in one snapshot of the database that holds up nobody, and then the top-ups and payouts
+ * made since `since` (null: all) against the processor's records. Safe on a live service: what was under way between two
+ * reads is looked at again before it counts. Throws ProcessorUnavailable.
+ */
+export async function audit(
+  { database, processor }: { database: Database; processor: Processor },
+  { since }: { since: Date | null },
+): Promise<AuditReport> {
+  const found = await inSnapshot(database, checkDatabase);
+  const outside = await compareWithProcessor({ database, processor }, since);
+  for (const name of processorChecks) {
+    const discrepancies = outside.filter(({ check }) => check === name);
+    found.push({ name, count: discrepancies.length, discrepancies: discrepancies.slice(0, EXAMPLES) });
+  }
+  return {
+    checks: found.map(({ name, count }) => ({ name, count })),
+    discrepancies: found.flatMap(({ discrepancies }) => discrepancies),
+    count: found.reduce((sum, { count }) => sum + count, 0),
+  };
+}
+
+interface CheckResult {
+  name: string;
+  count: number;
+  discrepancies: Discrepancy[];
+}
+
+/** The checks within the database, on a connection that sees one state of it. */
+export async function checkDatabase(snapshot: Connection): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const [name, statement] of Object.entries(checks)) results.push(await runCheck(snapshot, name, statement));
+  return results;
+}
+
+async function runCheck(connection: Connection, name: string, statement: Sql): Promise<CheckResult> {
+  const rows = await connection.query<{ subject: string; expected: string; actual: string; total: number }>(sql`
+    SELECT subject, expected::text, actual::text, count(*) OVER () AS total FROM (${statement}) off LIMIT ${EXAMPLES}`);
+  const discrepancies = rows.map(({ subject, expected, actual }) => ({ check: name, subject, expected, actual }));
+  return { name, count: rows[0]?.total ?? 0, discrepancies };
+}
+
+async function inSnapshot<Result>(
+  database: Database,
+  work: (snapshot: Connection) => Promise<Result>,
+): Promise<Result> {
+  const client = await database.pool.connect();
+  try {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    return await work(connectionOver(client));
+  } finally {
+    const failure = await client.query("ROLLBACK").then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    client.release(failure);
+  }
+}
+
+/** The report for a person, one check a line, and what is off below. */
+export function printReport(report: AuditReport): string {
+  const lines = report.checks.map(
+    ({ name, count }) => `${count === 0 ? "ok " : "OFF"} ${name}${count ? `: ${count}` : ""}`,
+  );
+  for (const { check, subject, expected, actual } of report.discrepancies) {
+    lines.push(`    ${subject}: ${actual}, should be ${expected} (${check})`);
+  }
+  lines.push(report.count === 0 ? "The ledger is right to the cent." : `${report.count} discrepancies.`);
+  return lines.join("\n");
+}

@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { connectionOver } from "../../server/db/connection.ts";
+import { auditLedger } from "../../server/jobs/auditLedger.ts";
+import { audit, auditChecks, checkDatabase } from "../../server/ledger/audit.ts";
+import { compareOnce } from "../../server/ledger/auditProcessor.ts";
+import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { awardedTask, deliveredTask, postTask } from "../factories/tasks.ts";
+import { paidTopup, quiet } from "../factories/topups.ts";
+import { eventually } from "../setup/processorControl.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService({ worker: true, settings: { processorPollSeconds: 4 } });
+
+let buyer: TestPerson;
+let payee: Payee;
+
+beforeAll(async () => {
+  buyer = await createPerson(service);
+  payee = await createPayee(service, { cents: 0 });
+  await paidTopup(service, buyer, 50_000);
+  await paidTopup(service, buyer, 50_000);
+  await paidTopup(service, payee, 20_000, "refunded_half");
+  await paidTopup(service, payee, 10_000, "disputed_won");
+  await paidTopup(service, buyer, 10_000, "disputed_lost");
+  await postTask(buyer, { maxBudgetCents: 5_000 });
+  await awardedTask(buyer, payee);
+  const { task } = await deliveredTask(buyer, payee, { priceCents: 7_000 });
+  await buyer.post(`/tasks/${task.id}/accept`);
+  await requestPayout(payee, 3_000);
+  await requestPayout(payee, 1_313);
+  await eventually(
+    async () => (await payee.get("/payouts")).body.payouts.map(({ status }: { status: string }) => status),
+    (statuses) => statuses.toSorted().join() === "failed,paid",
+  );
+  await quiet(service);
+});
+
+const run = () => audit(service.services, { since: null });
+
+test("a service with every kind of movement is right to the cent", async () => {
+  const report = await run();
+  expect(report.discrepancies).toEqual([]);
+  expect(report.checks.map(({ name }) => name)).toEqual([...auditChecks]);
+});
+
+test("the nightly job keeps its result, and the metrics show it", async () => {
+  await auditLedger(service.services);
+  const text = await (await fetch(`${service.url}/metrics`)).text();
+  expect(text).toContain('rebid_ledger_discrepancies{check="all accounts together sum to zero"} 0\n');
+  expect(text).toMatch(/^rebid_ledger_audit_timestamp_seconds \d{10}/m);
+  expect(text).toMatch(/^rebid_http_requests_total\{method="POST",status="202"\} \d+$/m);
+  expect(text).toMatch(/^rebid_jobs_waiting \d+$/m);
+});
+
+describe("one cent that is off is found", () => {
+  /** What each check must find: some statement that only a person with all rights could run, behind the triggers. */
+  const damage: [check: string, statement: string][] = [
+    [
+      "every movement sums to zero",
+      "UPDATE ledger_entries SET amount_cents = amount_cents + 1 WHERE id = (SELECT id FROM ledger_entries WHERE bucket = 'outside' LIMIT 1)",
+    ],
+    [
+      "all accounts together sum to zero",
+      "DELETE FROM ledger_entries WHERE id = (SELECT id FROM ledger_entries WHERE bucket = 'outside' LIMIT 1)",
+    ],
+    [
+      "wallets equal the sums of their entries",
+      "UPDATE wallets SET available_cents = available_cents + 1 WHERE user_id = (SELECT user_id FROM wallets LIMIT 1)",
+    ],
+    [
+      "each entry's balance follows from the one before",
+      "UPDATE ledger_entries SET balance_after_cents = balance_after_cents - 1 WHERE id = (SELECT id FROM ledger_entries WHERE version = 3 LIMIT 1)",
+    ],
+    [
+      "no entry is missing from a wallet's history",
+      "DELETE FROM ledger_entries WHERE id = (SELECT id FROM ledger_entries WHERE version = 2 LIMIT 1)",
+    ],
+    [
+      "no entry is missing from a wallet's history",
+      "UPDATE wallets SET version = version + 1 WHERE user_id = (SELECT user_id FROM wallets LIMIT 1)",
+    ],
+    [
+      "no bucket is negative, and nobody owes who could pay",
+      "UPDATE wallets SET debt_cents = 1 WHERE available_cents > 0",
+    ],
+    [
+      "each task holds what its state says",
+      "UPDATE tasks SET max_budget_cents = max_budget_cents - 1 WHERE status = 'open'",
+    ],
+    ["held money equals the open holds", "UPDATE wallets SET held_cents = held_cents + 1 WHERE held_cents > 0"],
+    [
+      "each accepted task was paid its price, once",
+      "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'accepted')",
+    ],
+    ["nothing stands alone", "INSERT INTO ledger_transfers (external_ref) VALUES ('alone')"],
+    ["nothing stands alone", "UPDATE ledger_transfers SET external_ref = NULL WHERE external_ref LIKE 'pi_%'"],
+    ["nothing stands alone", "DELETE FROM ledger_transfers WHERE id = (SELECT id FROM ledger_transfers LIMIT 1)"],
+    [
+      "each paid top-up was credited, once, and no other money came in",
+      "UPDATE topups SET status = 'expired' WHERE id = (SELECT id FROM topups WHERE status = 'paid' LIMIT 1)",
+    ],
+    [
+      "each paid top-up was credited, once, and no other money came in",
+      "UPDATE topups SET amount_cents = amount_cents + 1 WHERE id = (SELECT id FROM topups WHERE status = 'paid' LIMIT 1)",
+    ],
+    [
+      "each payout was debited, and credited back if and only if it failed",
+      "UPDATE payouts SET state = 'paid', paid_at = now() WHERE state = 'failed'",
+    ],
+    [
+      "each payout was debited, and credited back if and only if it failed",
+      "UPDATE payouts SET amount_cents = amount_cents + 1 WHERE state = 'paid'",
+    ],
+    [
+      "top-ups agree with the processor's payments",
+      "UPDATE topups SET status = 'expired' WHERE id = (SELECT id FROM topups WHERE status = 'paid' LIMIT 1)",
+    ],
+    [
+      "payouts agree with the processor's transfers",
+      "UPDATE payouts SET amount_cents = amount_cents + 1 WHERE state = 'paid'",
+    ],
+    ["payouts agree with the processor's payouts to banks", "UPDATE payouts SET state = 'sent' WHERE state = 'failed'"],
+    [
+      "refunds and disputes agree with the processor's balance",
+      "UPDATE ledger_transfers SET external_ref = external_ref || 'x' WHERE external_ref LIKE 'refund:%'",
+    ],
+  ];
+
+  test.each(damage)("%s: %s", async (check, statement) => {
+    const off = await damaged(statement);
+    expect(off).toContain(check);
+  });
+
+  test("for each check there is such a damage", () => {
+    expect(new Set(damage.map(([check]) => check))).toEqual(new Set(auditChecks));
+  });
+});
+
+/** The checks that find something after a statement that passes every trigger and key, and is then rolled back. */
+async function damaged(statement: string): Promise<string[]> {
+  const { pool } = service.services.database;
+  const client = await pool.connect();
+  try {
+    await client.query("BEGIN");
+    for (const table of ["ledger_entries", "ledger_transfers", "wallets", "tasks", "bids", "topups", "payouts"]) {
+      await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`);
+    }
+    const { rowCount } = await client.query(statement);
+    expect(rowCount).toBeGreaterThan(0);
+    const connection = connectionOver(client);
+    const inside = await checkDatabase(connection);
+    const outside = await compareOnce({ database: connection, processor: service.services.processor }, null);
+    return [...inside.filter(({ count }) => count > 0).map(({ name }) => name), ...outside.map(({ check }) => check)];
+  } finally {
+    await client.query("ROLLBACK");
+    client.release();
+  }
+}
