@@ -1,35 +1,31 @@
-import { ConfigError, readConfig } from "../config.ts";
-import { openDatabase } from "../db/database.ts";
-import { ProcessorUnavailable, stripeProcessor } from "../gateways/processor.ts";
+import { ConfigError } from "../config.ts";
+import { isDatabaseAway } from "../db/databaseErrors.ts";
+import { ProcessorUnavailable } from "../gateways/processor.ts";
 import { audit, printReport } from "../ledger/audit.ts";
-import { readLocalState } from "../local/dataDirectory.ts";
-import { settingsOf } from "../local/localParts.ts";
+import { openServices } from "./openServices.ts";
 
-/** `npm run audit`: checks a live service's ledger, with the service's own settings. Exit 0: right; 1: off; 2: not checked. */
+/** `npm run audit`: checks a live service's ledger. Exits with 0 when it is right, 1 when it is off, 2 when it could not be checked. */
 async function main(): Promise<number> {
-  const config = readConfig(process.env);
-  const settings = settingsOf(config, readLocalState(config.dataDirectory));
-  const database = openDatabase(settings.databaseUrl, { poolSize: 2 });
-  const processor = stripeProcessor({
-    ...settings.processor,
-    webhookSecrets: [...settings.processor.webhookSecrets],
-  });
+  const { services, close } = await openServices();
   try {
-    const report = await audit({ database, processor }, { since: null });
+    const report = await audit(services, { since: null });
     console.log(printReport(report));
     return report.count === 0 ? 0 : 1;
   } finally {
-    await database.close();
+    await close();
   }
+}
+
+function explain(error: unknown): string {
+  const expected = error instanceof ConfigError || error instanceof ProcessorUnavailable || isDatabaseAway(error);
+  if (!(error instanceof Error)) return String(error);
+  return expected ? error.message : (error.stack ?? error.message);
 }
 
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {
-    const expected = error instanceof ConfigError || error instanceof ProcessorUnavailable;
-    console.error(
-      `The ledger was not checked.\n${expected ? error.message : error instanceof Error ? error.stack : error}`,
-    );
+    console.error(`The ledger could not be checked.\n${explain(error)}`);
     process.exit(2);
   },
 );

@@ -1,0 +1,137 @@
+import { expect, test } from "vitest";
+import { createPayee, requestPayout } from "../../factories/payouts.ts";
+import { createPerson, type TestPerson } from "../../factories/people.ts";
+import { awardedTask, deliveredTask, postTask } from "../../factories/tasks.ts";
+import { openTopup, paidTopup, pay, quiet } from "../../factories/topups.ts";
+import { control, eventually } from "../../setup/processorControl.ts";
+import { useService } from "../../setup/testService.ts";
+
+const service = useService({ worker: true, settings: { processorPollSeconds: 4 } });
+
+interface Entry {
+  kind: string;
+  bucket: string;
+  amountCents: number;
+  taskId: string | null;
+  bidId: string | null;
+  externalRef: string | null;
+}
+
+/** The whole history, oldest first, and that it adds up to the wallet. */
+async function storyOf(person: TestPerson): Promise<Entry[]> {
+  const { entries } = (await person.get("/wallet/ledger?limit=100")).body;
+  const sum = (bucket: string) =>
+    entries
+      .filter((entry: Entry) => entry.bucket === bucket)
+      .reduce((cents: number, entry: Entry) => cents + entry.amountCents, 0);
+  expect((await person.get("/wallet")).body).toEqual({ availableCents: sum("available"), heldCents: sum("held") });
+  return entries.toReversed();
+}
+
+const line = ({ kind, bucket, amountCents }: Entry) => `${kind} ${bucket} ${amountCents}`;
+
+test("a buyer can follow each cent: topped up, held, returned, paid, taken back, owed and paid off", async () => {
+  const buyer = await createPerson(service);
+  const bidder = await createPerson(service);
+  const first = await paidTopup(service, buyer, 20_000);
+  await quiet(service);
+  const cancelled = await postTask(buyer, { maxBudgetCents: 1_000 });
+  await buyer.post(`/tasks/${cancelled.id}/cancel`);
+  const { task, bid } = await deliveredTask(buyer, bidder, { maxBudgetCents: 10_000, priceCents: 8_000 });
+  await buyer.post(`/tasks/${task.id}/accept`);
+  const refund = await control<{ refund: { id: string } }>(service, "POST", `charges/${first.sessionId}/refund`, {
+    amountCents: 15_000,
+  });
+  await quiet(service);
+  const second = await openTopup(service, buyer, 5_000);
+  await pay(service, second);
+  await quiet(service);
+
+  const story = await storyOf(buyer);
+  expect(story.map(line)).toEqual([
+    "topup available 20000",
+    "hold available -1000",
+    "hold held 1000",
+    "hold_release available 1000",
+    "hold_release held -1000",
+    "hold available -10000",
+    "hold held 10000",
+    "hold_release available 2000",
+    "hold_release held -2000",
+    "task_payment held -8000",
+    "topup_refund available -12000",
+    "topup available 5000",
+    "adjustment available -3000",
+  ]);
+  for (const entry of story) {
+    if (entry.kind.startsWith("hold") || entry.kind.startsWith("task")) expect(entry.taskId).not.toBeNull();
+    else expect(entry.externalRef).not.toBeNull();
+  }
+  expect(story[7]).toMatchObject({ taskId: task.id, bidId: bid.id });
+  expect(story[9]).toMatchObject({ taskId: task.id, bidId: bid.id });
+  expect(story[10]).toMatchObject({ externalRef: `refund:${refund.refund.id}` });
+  // The payment of the debt names what left it.
+  expect(story[12]?.externalRef).toMatch(new RegExp(`^debt:refund:${refund.refund.id}:\\d+$`));
+  expect((await storyOf(bidder)).map(({ kind, bidId }) => ({ kind, bidId }))).toEqual([
+    { kind: "task_earning", bidId: bid.id },
+  ]);
+});
+
+test("a bidder can follow payouts, their return, a dispute and its end", async () => {
+  const payee = await createPayee(service, { cents: 0 });
+  const topup = await paidTopup(service, payee, 10_000);
+  await quiet(service);
+  await requestPayout(payee, 1_313);
+  const [payout] = await eventually(
+    async () => (await payee.get("/payouts")).body.payouts,
+    ([first]) => first.status === "failed",
+  );
+  const { dispute } = await control<{ dispute: { id: string } }>(service, "POST", `charges/${topup.sessionId}/dispute`);
+  await quiet(service);
+  await control(service, "POST", `disputes/${dispute.id}/close`, { outcome: "won" });
+  await quiet(service);
+
+  const story = await storyOf(payee);
+  expect(story.map(line)).toEqual([
+    "topup available 10000",
+    "payout available -1313",
+    "payout_reversal available 1313",
+    "chargeback available -10000",
+    "chargeback available 10000",
+  ]);
+  expect(story.map(({ externalRef }) => externalRef)).toEqual([
+    expect.stringMatching(/^pi_/),
+    `payout:${payout.id}`,
+    `payout:${payout.id}:reversal`,
+    expect.stringMatching(new RegExp(`^dispute:${dispute.id}:txn_`)),
+    expect.stringMatching(new RegExp(`^dispute:${dispute.id}:txn_`)),
+  ]);
+});
+
+test("several debts are paid off the oldest first, each payment naming its own", async () => {
+  const person = await createPerson(service);
+  const { database } = service.services;
+  await database.transaction((tx) => tx.ledger.clawBack(person.id, "chargeback", 300, "test debt 1"));
+  await database.transaction((tx) => tx.ledger.clawBack(person.id, "topup_refund", 500, "test debt 2"));
+  for (const [number, cents] of [200, 200, 1_000].entries()) {
+    await database.transaction((tx) => tx.ledger.deposit(person.id, "topup", cents, `test credit ${number}`));
+  }
+  const story = (await storyOf(person)).filter(({ kind }) => kind === "adjustment");
+  expect(story.map(({ amountCents, externalRef }) => `${amountCents} ${externalRef?.replace(/:\d+$/, "")}`)).toEqual([
+    "-200 debt:test debt 1",
+    "-100 debt:test debt 1",
+    "-100 debt:test debt 2",
+    "-400 debt:test debt 2",
+  ]);
+  expect((await person.get("/wallet")).body.availableCents).toBe(600);
+});
+
+test("an award at the full budget needs no return, and the hold names its task", async () => {
+  const buyer = await createPerson(service, { cents: 10_000 });
+  const { task } = await awardedTask(buyer, await createPerson(service), {
+    maxBudgetCents: 10_000,
+    priceCents: 10_000,
+  });
+  const story = await storyOf(buyer);
+  expect(story.slice(1).map(({ taskId }) => taskId)).toEqual([task.id, task.id]);
+});
