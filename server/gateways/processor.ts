@@ -13,6 +13,7 @@ import {
   balanceTransactionRecord,
   checkoutSession,
   disputeRecord,
+  eventRecord,
   payoutRecord,
   readEvent,
   refundRecord,
@@ -227,6 +228,12 @@ export interface Processor {
   /** What is available on a balance, in cents; `accountId` null means the platform's own. */
   getBalanceCents(accountId: string | null, currency: string): Promise<number>;
 
+  /**
+   * The platform's own events of these types (at most 20), delivered or not, from the newest to the oldest, back to
+   * `createdSince` (epoch seconds). Those of connected accounts and thin ones are not among them.
+   */
+  listEvents(types: readonly string[], createdSince: number): AsyncIterable<ProcessorEvent>;
+
   /** For audits. All lists run from the newest to the oldest, back to `createdSince` (epoch seconds). */
   listCheckoutPayments(createdSince: number): AsyncIterable<CheckoutSession>;
   listTransfers(createdSince: number): AsyncIterable<ProcessorTransfer>;
@@ -415,6 +422,11 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
     async getBalanceCents(accountId, currency) {
       const { available } = await translated(stripe.balance.retrieve({}, onBehalfOf(accountId)));
       return available.filter((part) => part.currency === currency).reduce((sum, { amount }) => sum + amount, 0);
+    },
+
+    listEvents(types, createdSince) {
+      const list = stripe.events.list({ types: [...types], created: { gte: createdSince }, limit: 100 });
+      return records(list, eventRecord);
     },
 
     async *listCheckoutPayments(createdSince) {

@@ -115,6 +115,10 @@ const ThinEvent = z.object({
 
 const SignedEvent = z.discriminatedUnion("object", [SnapshotEvent, ThinEvent]);
 
+export function eventRecord({ id, type, created, account, data }: Stripe.Event): ProcessorEvent {
+  return { id, type, createdAt: created, account: account ?? null, data: data.object, relatedObjectId: null };
+}
+
 /** Null when the bytes are no event. The signature must have been checked before. */
 export function readEvent(rawBody: Buffer): ProcessorEvent | null {
   const event = SignedEvent.safeParse(parseJson(rawBody)).data;

@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
-import { sql } from "../db/connection.ts";
 import { ApiError } from "../errors.ts";
 import { InvalidEventSignature } from "../gateways/processor.ts";
+import { keepProcessorEvent } from "../jobs/processorEvents/inbox.ts";
 import type { Services } from "../services.ts";
 import { allowOnly, answerError } from "./answer.ts";
 import { bodyReader } from "./body.ts";
@@ -27,13 +27,7 @@ export function processorEvents({ processor, clock, database }: Services): Route
     if (event === null) {
       return answerError(response, new ApiError("invalid_input", { message: "The signature is not valid." }));
     }
-    await database.transaction(async (tx) => {
-      const [added] = await tx.query(sql`
-        INSERT INTO processor_events (id, type, payload)
-        VALUES (${event.id}, ${event.type}, ${JSON.stringify(event)}::jsonb)
-        ON CONFLICT (id) DO NOTHING RETURNING id`);
-      if (added) await tx.jobs.add("applyProcessorEvent", { eventId: event.id });
-    });
+    await database.transaction((tx) => keepProcessorEvent(tx, event));
     response.json({ received: true });
   };
   return Router().post("/processor/events", receive).all("/processor/events", allowOnly("POST"));

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { sql } from "../db/connection.ts";
 import type { Transaction } from "../db/database.ts";
-import { type ProcessorEvent, ProcessorUnavailable } from "../gateways/processor.ts";
+import { type ProcessorEvent, ProcessorRefused, ProcessorUnavailable } from "../gateways/processor.ts";
 import { syncPayoutAccount } from "../procedures/payouts/accounts.ts";
 import type { Services } from "../services.ts";
 import type { JobPayload } from "./payloads.ts";
@@ -29,22 +29,31 @@ type Effect = (tx: Transaction) => Promise<string> | string;
 /**
  * Does what a stored event says, and marks it as done in the same transaction. What must be fetched is fetched before
  * that. Events come in any order and any number of times, and each effect is made so that this does not matter. What is
- * not understood is kept and left alone. While the processor does not answer, the event stays for the next sweep.
+ * not understood is kept and left alone. While the processor does not answer, the event stays for a later sweep.
  */
 export async function applyProcessorEvent(
   services: Services,
   { eventId }: JobPayload<"applyProcessorEvent">,
 ): Promise<void> {
+  try {
+    await applyOnce(services, eventId);
+  } catch (error) {
+    if (!(error instanceof ProcessorUnavailable)) throw error;
+    services.log.warn({ eventId, error }, "the processor does not answer; the event waits");
+  }
+}
+
+async function applyOnce(services: Services, eventId: string): Promise<void> {
   const { database, log } = services;
   const [stored] = await database.query<{ payload: unknown }>(sql`
-    SELECT payload FROM processor_events WHERE id = ${eventId} AND processed_at IS NULL`);
+    UPDATE processor_events SET attempts = attempts + 1,
+      next_attempt_at = clock_timestamp() + least(5 * power(2, least(attempts, 10)), 3600) * interval '1 second'
+    WHERE id = ${eventId} AND processed_at IS NULL RETURNING payload`);
   if (!stored) return;
-  const effect = await understand(services, StoredEvent.parse(stored.payload)).catch((error: unknown) => {
-    if (!(error instanceof ProcessorUnavailable)) throw error;
-    log.warn({ eventId, error }, "the processor does not answer; the event waits");
-    return null;
+  const effect = await understand(services, StoredEvent.parse(stored.payload)).catch((error: unknown): Effect => {
+    if (error instanceof ProcessorRefused) return () => `unexpected: the processor refused: ${error.message}`;
+    throw error;
   });
-  if (effect === null) return;
   await database.transaction(async (tx) => {
     const [row] = await tx.query(sql`
       SELECT id FROM processor_events WHERE id = ${eventId} AND processed_at IS NULL FOR UPDATE`);
@@ -116,6 +125,5 @@ async function onTopup<News>(
 export function findUnprocessedEvents({ database }: Services, limit: number): Promise<{ eventId: string }[]> {
   return database.query<{ eventId: string }>(sql`
     SELECT id AS "eventId" FROM processor_events
-    WHERE processed_at IS NULL AND received_at < clock_timestamp() - interval '5 seconds'
-    ORDER BY received_at LIMIT ${limit}`);
+    WHERE processed_at IS NULL AND next_attempt_at <= clock_timestamp() ORDER BY next_attempt_at LIMIT ${limit}`);
 }

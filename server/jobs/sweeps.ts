@@ -4,12 +4,14 @@ import { advancePayout, findDuePayouts } from "./advancePayout.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "./applyProcessorEvent.ts";
 import { checkTopup, findUnsettledTopups } from "./checkTopup.ts";
 import { unlockJobsOfGoneWorkers } from "./liveWorkers.ts";
+import { readMissedEvents } from "./processorEvents/inbox.ts";
 
 /**
  * Deadlines and inboxes live in the domain's own rows; jobs only make them prompt. These sweeps do what a lost job would
  * have done. Each looks at a partial index that is empty when nothing is late, so they may run often.
  */
 const MAX_SWEEP_INTERVAL_MS = 1_000;
+const MIN_SWEEP_INTERVAL_MS = 100;
 const BATCH = 100;
 /** Items of one sweep that are handled side by side: some of them wait for the payment processor. */
 const PARALLEL = 4;
@@ -37,6 +39,7 @@ function sweep<Payload>(
 const sweeps: Record<string, Sweep> = {
   goneWorkers: unlockJobsOfGoneWorkers,
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
+  missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),
   duePayouts: sweep(findDuePayouts, advancePayout),
@@ -62,7 +65,8 @@ export function startSweeps(services: Services): { stop(): Promise<void> } {
 
 function startRounds(services: Services, name: string, run: Sweep): { stop(): Promise<void> } {
   // What hangs is settled within the polling interval, so rounds come a few times in it.
-  const intervalMs = Math.min(MAX_SWEEP_INTERVAL_MS, services.settings.processorPollSeconds * 250);
+  const { processorPollSeconds } = services.settings;
+  const intervalMs = Math.min(MAX_SWEEP_INTERVAL_MS, Math.max(MIN_SWEEP_INTERVAL_MS, processorPollSeconds * 250));
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   let round = Promise.resolve();

@@ -9,7 +9,13 @@ import { useService } from "../setup/testService.ts";
 const pollSeconds = 2;
 const service = useService({ worker: true, settings: { processorPollSeconds: pollSeconds } });
 
-const noEvents = () => control(service, "POST", "faults", { name: "event_drop", share: 1 });
+/** Events are neither delivered nor, unless told, read from the processor's list: what is left is to ask for each object. */
+async function noEvents({ listed = false } = {}): Promise<void> {
+  await control(service, "POST", "faults", { name: "event_drop", share: 1 });
+  await service.services.database.query(sql`
+    UPDATE processor_event_reads SET next_read_at = CASE WHEN ${listed} THEN now() ELSE 'infinity' END`);
+}
+
 afterEach(() => control(service, "DELETE", "faults"));
 
 test.each([
@@ -103,4 +109,17 @@ test("a failed payout whose transfer somebody reversed by hand brings the money 
     ([first]) => first.status === "failed",
   );
   expect((await payee.get("/wallet")).body.availableCents).toBe(5_000);
+});
+
+test("refunds and disputes whose events were never delivered are read from the processor's list", async () => {
+  await noEvents({ listed: true });
+  const person = await createPerson(service);
+  const [first, second] = [await openTopup(service, person), await openTopup(service, person)];
+  await pay(service, first, "refunded_half");
+  await pay(service, second, "disputed_lost");
+  const kinds = async () =>
+    (await person.get("/wallet/ledger")).body.entries.map(({ kind }: { kind: string }) => kind).toSorted();
+  const settled = await eventually(kinds, (all) => all.length === 4);
+  expect(settled).toEqual(["chargeback", "topup", "topup", "topup_refund"]);
+  expect((await person.get("/wallet")).body.availableCents).toBe(2_500);
 });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { connectionOver } from "../../server/db/connection.ts";
+import { connectionOver, sql } from "../../server/db/connection.ts";
 import { auditLedger } from "../../server/jobs/auditLedger.ts";
 import { audit, auditChecks, checkDatabase } from "../../server/ledger/audit.ts";
 import { compareOnce } from "../../server/ledger/auditProcessor.ts";
@@ -42,6 +42,33 @@ test("a service with every kind of movement is right to the cent", async () => {
   const report = await run();
   expect(report.discrepancies).toEqual([]);
   expect(report.checks.map(({ name }) => name)).toEqual([...auditChecks]);
+});
+
+test("a busy service gives no false alarm", async () => {
+  let busy = true;
+  const work = async () => {
+    const person = await createPayee(service, { cents: 0 });
+    while (busy) {
+      await paidTopup(service, person, 2_000);
+      const { body } = await person.get("/wallet");
+      if (body.availableCents >= 1_000) await requestPayout(person, 1_000);
+      if (body.availableCents >= 1_500) await postTask(person, { maxBudgetCents: 500 });
+    }
+  };
+  const load = Promise.all([work(), work(), work()]);
+  try {
+    for (let round = 0; round < 3; round++) expect((await run()).discrepancies).toEqual([]);
+  } finally {
+    busy = false;
+    await load;
+  }
+  await quiet(service);
+}, 120_000);
+
+test("the audit runs every night", async () => {
+  const crontabs = await service.services.database.query(sql`
+    SELECT identifier FROM graphile_worker._private_known_crontabs`);
+  expect(crontabs).toEqual([{ identifier: "auditLedger" }]);
 });
 
 test("the nightly job keeps its result, and the metrics show it", async () => {

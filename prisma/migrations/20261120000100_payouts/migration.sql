@@ -62,6 +62,21 @@ ALTER TABLE topups
   ADD COLUMN next_check_at timestamptz(6) NOT NULL DEFAULT clock_timestamp();
 CREATE INDEX topups_next_check_idx ON topups (next_check_at) WHERE status IN ('created', 'processing');
 
+-- An event that could not be applied is tried again later and later, and does not hold up the others.
+ALTER TABLE processor_events
+  ADD COLUMN attempts integer NOT NULL DEFAULT 0,
+  ADD COLUMN next_attempt_at timestamptz(6) NOT NULL DEFAULT clock_timestamp() + interval '5 seconds';
+DROP INDEX processor_events_unprocessed_idx;
+CREATE INDEX processor_events_unprocessed_idx ON processor_events (next_attempt_at) WHERE processed_at IS NULL;
+
+-- How far the processor's own list of events has been read, for those that were never delivered. One row.
+CREATE TABLE processor_event_reads (
+  id           boolean PRIMARY KEY DEFAULT true CHECK (id),
+  read_until   timestamptz(6) NOT NULL DEFAULT clock_timestamp(),
+  next_read_at timestamptz(6) NOT NULL DEFAULT clock_timestamp()
+);
+INSERT INTO processor_event_reads DEFAULT VALUES;
+
 -- Workers that live say so here. The jobs of one that stopped saying so are given to the others.
 CREATE TABLE job_workers (
   worker_id text PRIMARY KEY,
