@@ -88,7 +88,7 @@ async function recordResult(services: Services, claim: Claim, result: StepResult
     const looked = payoutStates[payout.state].step === "look";
     const delaySeconds = looked
       ? lookDelaySeconds(payout.state, secondsBetween(payout.paidAt, now), pollSeconds)
-      : retryDelaySeconds(claim.attempts, pollSeconds);
+      : retryDelaySeconds(claim.attempts, pollSeconds) * jitter();
     const nextStepAt = delaySeconds === null ? null : after(now, delaySeconds);
     const forgetKey = looked || ("fact" in result ? result.newKey === true : result.retry === "newKey");
     await tx.query(sql`
@@ -102,6 +102,8 @@ async function recordResult(services: Services, claim: Claim, result: StepResult
   });
 }
 
+/** Payouts that failed together do not all come back together. */
+const jitter = () => 0.9 + Math.random() * 0.2;
 const after = (now: Date, seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString();
 const secondsBetween = (earlier: string | null, now: Date) =>
   earlier === null ? 0 : (now.getTime() - new Date(earlier).getTime()) / 1000;

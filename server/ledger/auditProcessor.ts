@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type Connection, sql } from "../db/connection.ts";
 import type { Processor, ProcessorPayout, ProcessorTransfer } from "../gateways/processor.ts";
-import type { PayoutState } from "../procedures/payouts/rules.ts";
 import type { Discrepancy } from "./audit.ts";
 
 const TOPUPS = "top-ups agree with the processor's payments";
@@ -75,6 +74,18 @@ async function compareTopups({ database, processor }: Books, from: string, since
   return found;
 }
 
+/** What the processor may say of a payout in each state; that one has arrived is only news, and costs nobody a cent. */
+const statusesOf = {
+  created: [],
+  unfunded: [],
+  transferred: [],
+  sent: ["pending", "in_transit", "paid"],
+  paid: ["paid"],
+  returning: ["failed", "canceled"],
+  failed: ["failed", "canceled"],
+} satisfies Record<string, string[]>;
+type PayoutState = keyof typeof statusesOf;
+
 interface PayoutRow {
   id: string;
   accountId: string;
@@ -132,24 +143,14 @@ function expectedTransfer({ state, amountCents, accountId }: PayoutRow, transfer
   return agrees ? null : { expected: `${amountCents} to ${accountId}, ${reversedCents} reversed`, actual };
 }
 
-/** What the processor may say of a payout in each state; that one has arrived is only news, and costs nobody a cent. */
-const statusesOf: Record<PayoutState, readonly string[]> = {
-  created: [],
-  unfunded: [],
-  transferred: [],
-  sent: ["pending", "in_transit", "paid"],
-  paid: ["paid"],
-  returning: ["failed", "canceled"],
-  failed: ["failed", "canceled"],
-};
-
 function expectedPayout({ state, amountCents }: PayoutRow, payouts: ProcessorPayout[]): Difference {
   const [payout, ...others] = payouts;
   const actual = payouts.map(({ amountCents: cents, status }) => `${cents}, ${status}`).join("; ") || "none";
   if (others.length > 0) return { expected: "one payout", actual };
-  const expected = `${amountCents}, ${statusesOf[state].join(" or ") || "none yet"}`;
+  const statuses: readonly string[] = statusesOf[state];
+  const expected = `${amountCents}, ${statuses.join(" or ") || "none yet"}`;
   if (payout === undefined) return state === "sent" || state === "paid" ? { expected, actual } : null;
-  const agrees = payout.amountCents === amountCents && statusesOf[state].includes(payout.status);
+  const agrees = payout.amountCents === amountCents && statuses.includes(payout.status);
   return agrees ? null : { expected, actual };
 }
 

@@ -75,10 +75,10 @@ export const STEP_LEASE_SECONDS = 30;
 
 const RETRY_SECONDS = [1, 2, 5, 15, 60, 300];
 
-/** The wait before a step is tried again, with ±10 % jitter, and never longer than what hangs may hang. */
+/** The wait before a step is tried again: longer each time, and never longer than what hangs may hang. */
 export function retryDelaySeconds(attempts: number, pollSeconds: number): number {
   const scheduled = RETRY_SECONDS[Math.min(attempts, RETRY_SECONDS.length) - 1] ?? 1;
-  return Math.min(scheduled, pollSeconds / 2) * (0.9 + Math.random() * 0.2);
+  return Math.min(scheduled, pollSeconds / 2);
 }
 
 /** Banks send payouts back within days; after this long what was paid stays paid, unless an event says otherwise. */
