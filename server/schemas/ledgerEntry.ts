@@ -25,7 +25,15 @@ export const LedgerEntry = z
     amountCents: Cents.meta({ description: "Signed: negative leaves the bucket." }),
     taskId: Id.nullable(),
     bidId: Id.nullable(),
-    externalRef: z.string().nullable(),
+    externalRef: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          "What is behind money that came in or went out: a top-up's payment (`pi_…`), `payout:<payout id>` and its " +
+          "`:reversal`, `refund:<refund>` and its `:failed`, `dispute:<dispute>:<movement>`, and for the payment of a debt " +
+          "`debt:<what left the debt>:<number>`.",
+      }),
     createdAt: Timestamp,
   })
   .meta({ id: "LedgerEntry" });

@@ -37,6 +37,11 @@ test("the job of a worker that was killed is taken up again within 60 s", async 
   await control(service, "POST", "faults", { name: "timeout_before", next: 1, call: "POST /v1/transfers" });
   const child = startWorkerProcess();
   const exited = new Promise((resolve) => child.once("exit", (_code, signal) => resolve(signal)));
+  const { database } = service.services;
+  await eventually(
+    () => database.query(sql`SELECT 1 FROM job_workers`),
+    ({ length }) => length === 1,
+  );
   await requestPayout(payee, 3_000);
   await eventually(
     () => control<{ faults: { name: string; hits: number }[] }>(service, "GET", "faults"),

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { connectionOver, sql } from "../../server/db/connection.ts";
 import { auditLedger } from "../../server/jobs/auditLedger.ts";
+import { startWorker } from "../../server/jobs/worker.ts";
 import { audit, auditChecks, checkDatabase } from "../../server/ledger/audit.ts";
 import { compareOnce } from "../../server/ledger/auditProcessor.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
@@ -10,12 +11,14 @@ import { paidTopup, quiet } from "../factories/topups.ts";
 import { eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
 
-const service = useService({ worker: true, settings: { processorPollSeconds: 4 } });
+const service = useService({ settings: { processorPollSeconds: 4 } });
 
 let buyer: TestPerson;
 let payee: Payee;
+let worker: Awaited<ReturnType<typeof startWorker>>;
 
 beforeAll(async () => {
+  worker = await startWorker(service.services, { concurrency: 4 });
   buyer = await createPerson(service);
   payee = await createPayee(service, { cents: 0 });
   await paidTopup(service, buyer, 50_000);
@@ -81,6 +84,9 @@ test("the nightly job keeps its result, and the metrics show it", async () => {
 });
 
 describe("one cent that is off is found", () => {
+  // The damage locks whole tables: nothing else may be at work.
+  beforeAll(() => worker.stop());
+
   /** What each check must find: some statement that only a person with all rights could run, behind the triggers. */
   const damage: [check: string, statement: string][] = [
     [
