@@ -2,6 +2,7 @@ import { type RequestHandler, Router } from "express";
 import { sql } from "../db/connection.ts";
 import { findLastAudit } from "../jobs/auditLedger.ts";
 import type { Services } from "../services.ts";
+import { allowOnly } from "./answer.ts";
 
 interface Metric {
   name: string;
@@ -28,7 +29,8 @@ export function metrics(services: Services): Router {
     .get("/metrics", async (_request, response) => {
       const all = [requestsMetric(requests), ...(await auditMetrics(services)), ...(await backlogMetrics(services))];
       response.type("text/plain; version=0.0.4; charset=utf-8").send(all.map(print).join(""));
-    });
+    })
+    .all("/metrics", allowOnly("GET"));
 }
 
 function requestsMetric(requests: Map<string, number>): Metric {
