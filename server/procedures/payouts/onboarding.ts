@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NoInput } from "../../schemas/common.ts";
 import { sessionOnly } from "../../trpc.ts";
 import { callingProcessor, ensurePayoutAccount } from "./accounts.ts";
 
@@ -9,6 +10,7 @@ export const onboarding = sessionOnly
     summary: "Start or continue the payout onboarding",
     errors: ["processor_unavailable"],
   })
+  .input(NoInput)
   .output(
     z.object({
       url: z.string().meta({ description: "Redirect the browser here. The link works once." }),

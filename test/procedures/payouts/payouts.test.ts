@@ -132,6 +132,44 @@ test("an account is made once although its making was not answered", async () =>
   service.errors.length = 0;
 });
 
+test("while the processor is away an account that may not be paid yet is 502, and one that may is served", async () => {
+  const person = await createPerson(service, { cents: 5_000 });
+  await person.post("/payouts/onboarding");
+  const payee = await createPayee(service, { cents: 5_000 });
+  await eventually(
+    () =>
+      service.services.database.query(sql`SELECT 1 FROM payout_accounts WHERE user_id = ${payee.id}::uuid AND active`),
+    ({ length }) => length === 1,
+  );
+  await control(service, "POST", "faults", { name: "server_error", share: 1 });
+  const answers = [
+    await person.post("/payouts", { amountCents: 1_000 }),
+    await payee.post("/payouts", { amountCents: 1_000 }),
+  ];
+  await control(service, "DELETE", "faults");
+  expect(answers).toMatchObject([{ status: 502, body: { error: "processor_unavailable" } }, { status: 202 }]);
+  await firstPayout(payee, "paid");
+  service.errors.length = 0;
+});
+
+test("capabilities that are lost and regained are followed, by events in any order", async () => {
+  const payee = await createPayee(service, { cents: 5_000 });
+  const { database } = service.services;
+  const isActive = async () => {
+    const [row] = await database.query<{ active: boolean }>(sql`
+      SELECT active FROM payout_accounts WHERE user_id = ${payee.id}::uuid`);
+    return row?.active;
+  };
+  await control(service, "POST", "faults", { name: "event_shuffle", share: 0.5 });
+  for (const status of ["restricted", "active", "restricted", "active", "restricted"]) {
+    await control(service, "POST", `accounts/${payee.accountId}/capabilities`, { status });
+  }
+  await eventually(isActive, (active) => active === false);
+  await control(service, "POST", `accounts/${payee.accountId}/capabilities`, { status: "active" });
+  await control(service, "DELETE", "faults");
+  await eventually(isActive, (active) => active === true);
+});
+
 test("parallel payouts never spend more than there is", async () => {
   const payee = await createPayee(service, { cents: 10_000 });
   const answers = await Promise.all(Array.from({ length: 12 }, () => payee.post("/payouts", { amountCents: 2_000 })));
