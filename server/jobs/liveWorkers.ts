@@ -3,16 +3,19 @@ import type { Services } from "../services.ts";
 
 /** A worker process says this often that it lives. */
 const HEARTBEAT_INTERVAL_MS = 5_000;
-/** One that has said nothing for so long is gone. With a sweep every 5 s its jobs are free again within 60 s. */
+/** One that has said nothing for so long is gone: with the next heartbeat of another its jobs are free again. */
 const GONE_AFTER_SECONDS = 30;
 
 /**
- * Says that a worker process lives, at once and then regularly; `stop` takes it off the list. `workerId` is what
- * graphile-worker writes into the jobs that the process has taken.
+ * Says that a worker process lives, at once and then regularly, and looks after the jobs of those that do not any more;
+ * `stop` takes it off the list. `workerId` is what graphile-worker writes into the jobs that the process has taken.
  */
-export function startHeartbeat({ database, log }: Services, workerId: string): { stop(): Promise<void> } {
+export function startHeartbeat(services: Services, workerId: string): { stop(): Promise<void> } {
+  const { database, log } = services;
   const beat = () =>
-    noteLiveWorker(database, workerId).catch((error: unknown) => log.warn({ error }, "a heartbeat failed"));
+    noteLiveWorker(database, workerId)
+      .then(() => unlockJobsOfGoneWorkers(services))
+      .catch((error: unknown) => log.warn({ error }, "a heartbeat failed"));
   let last = beat();
   const timer = setInterval(() => {
     last = beat();
@@ -37,7 +40,7 @@ async function noteLiveWorker(connection: Connection, workerId: string): Promise
  * it has not shown itself for a while, or holds a job for that long and was never seen at all. One that was only
  * suspended may find its jobs done by others when it wakes up: every job may run twice.
  */
-export async function unlockJobsOfGoneWorkers({ database, log }: Services): Promise<void> {
+async function unlockJobsOfGoneWorkers({ database, log }: Services): Promise<void> {
   const silence = `${GONE_AFTER_SECONDS} seconds`;
   const gone = await database.query<{ workerId: string }>(sql`
     SELECT DISTINCT j.locked_by AS "workerId" FROM graphile_worker.jobs j

@@ -3,7 +3,6 @@ import { acceptDelivery, findDueDeliveries } from "./acceptDelivery.ts";
 import { advancePayout, findDuePayouts } from "./advancePayout.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "./applyProcessorEvent.ts";
 import { checkTopup, findUnsettledTopups } from "./checkTopup.ts";
-import { unlockJobsOfGoneWorkers } from "./liveWorkers.ts";
 import { readMissedEvents } from "./processorEvents/inbox.ts";
 
 /**
@@ -37,7 +36,6 @@ function sweep<Payload>(
 }
 
 const sweeps: Record<string, Sweep> = {
-  goneWorkers: unlockJobsOfGoneWorkers,
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
   missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),

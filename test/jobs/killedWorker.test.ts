@@ -31,40 +31,36 @@ const lockedJobs = () =>
     SELECT locked_by AS "lockedBy" FROM graphile_worker.jobs
     WHERE locked_by IS NOT NULL AND task_identifier = 'advancePayout'`);
 
-test("the job of a worker that was killed is taken up again within 60 s", async () => {
+test("the jobs of a worker that was killed are taken up again within 60 s", async () => {
   const payee = await createPayee(service, { cents: 5_000 });
-  // The processor does not answer, so the worker is killed in the middle of its job.
-  await control(service, "POST", "faults", { name: "timeout_before", next: 1, call: "POST /v1/transfers" });
+  const { database } = service.services;
+  // The processor does not answer, so the worker is killed in the middle of its jobs.
+  await control(service, "POST", "faults", { name: "timeout_before", share: 1, call: "POST /v1/transfers" });
   const child = startWorkerProcess();
   const exited = new Promise((resolve) => child.once("exit", (_code, signal) => resolve(signal)));
-  const { database } = service.services;
   await eventually(
     () => database.query(sql`SELECT 1 FROM job_workers`),
     ({ length }) => length === 1,
   );
-  await requestPayout(payee, 3_000);
-  await eventually(
-    () => control<{ faults: { name: string; hits: number }[] }>(service, "GET", "faults"),
-    ({ faults }) => faults.some(({ name, hits }) => name === "timeout_before" && hits === 1),
-  );
+  for (let count = 0; count < 3; count++) await requestPayout(payee, 1_000);
+  // A sweep may have been quicker than one of the jobs, which then had nothing left to do.
+  const locked = await eventually(lockedJobs, (jobs) => jobs.length > 0);
   child.kill("SIGKILL");
   expect(await exited).toBe("SIGKILL");
-  const [locked] = await lockedJobs();
-  expect(locked).toBeDefined();
+  await control(service, "DELETE", "faults");
+  const gone = new Set(locked.map(({ lockedBy }) => lockedBy));
 
   const worker = await startWorker(service.services, { concurrency: 2 });
   try {
-    await eventually(lockedJobs, (jobs) => jobs.every(({ lockedBy }) => lockedBy !== locked?.lockedBy), 60_000);
-    const [payout] = await eventually(
+    await eventually(lockedJobs, (jobs) => jobs.every(({ lockedBy }) => !gone.has(lockedBy)), 60_000);
+    const payouts = await eventually(
       async () => (await payee.get("/payouts")).body.payouts,
-      ([first]) => first.status === "paid",
+      (all) => all.every(({ status }: { status: string }) => status === "paid"),
     );
-    expect(await service.services.processor.findTransfers(payout.id)).toHaveLength(1);
+    expect(payouts).toHaveLength(3);
+    for (const { id } of payouts) expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
   } finally {
     await worker.stop();
   }
-  const left = await service.services.database.query(
-    sql`SELECT 1 FROM graphile_worker.jobs WHERE locked_by IS NOT NULL`,
-  );
-  expect(left).toEqual([]);
+  expect(await database.query(sql`SELECT 1 FROM graphile_worker.jobs WHERE locked_by IS NOT NULL`)).toEqual([]);
 }, 120_000);

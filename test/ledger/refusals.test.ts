@@ -37,7 +37,7 @@ const changes = [
   "UPDATE ledger_entries SET amount_cents = amount_cents + 1",
   "UPDATE ledger_entries SET kind = kind WHERE false",
   "DELETE FROM ledger_entries",
-  "TRUNCATE ledger_entries",
+  "TRUNCATE ledger_entries CASCADE",
   "UPDATE ledger_transfers SET external_ref = NULL",
   "DELETE FROM ledger_transfers",
   "TRUNCATE ledger_transfers CASCADE",
