@@ -1,8 +1,10 @@
 import { authRouter } from "./procedures/auth/router.ts";
 import { bidsRouter } from "./procedures/bids/router.ts";
+import { disputesRouter } from "./procedures/disputes/router.ts";
 import { keysRouter } from "./procedures/keys/router.ts";
 import { payoutsRouter } from "./procedures/payouts/router.ts";
 import { tasksRouter } from "./procedures/tasks/router.ts";
+import { usersRouter } from "./procedures/users/router.ts";
 import { walletRouter } from "./procedures/wallet/router.ts";
 import { router } from "./trpc.ts";
 
@@ -13,6 +15,8 @@ export const appRouter = router({
   tasks: tasksRouter,
   bids: bidsRouter,
   payouts: payoutsRouter,
+  disputes: disputesRouter,
+  users: usersRouter,
 });
 
 export type AppRouter = typeof appRouter;

@@ -6,7 +6,12 @@ const UNIQUE_VIOLATION = "23505";
 const CHECK_VIOLATION = "23514";
 
 /** Unique constraints that keep a feed's timestamps apart: a tie is chance, and the next attempt gets another time. */
-const feedConstraints = new Set(["tasks_created_at_key", "bids_created_at_key", "payouts_feed_key"]);
+const feedConstraints = new Set([
+  "tasks_created_at_key",
+  "bids_created_at_key",
+  "disputes_created_at_key",
+  "payouts_feed_key",
+]);
 
 /** True when the transaction failed by bad luck, changed nothing, and is worth running again. */
 export function isRetryable(error: unknown): boolean {

@@ -10,3 +10,6 @@ export const eventTypes = [
 ] as const;
 
 export type EventType = (typeof eventTypes)[number];
+
+/** What is recorded for our own history, but is no event of the webhooks: nobody can subscribe to it. */
+export type InternalEventType = "task.expired";

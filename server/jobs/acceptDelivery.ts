@@ -14,7 +14,7 @@ export async function acceptDelivery(
     const task = await lockTask(tx, taskId);
     if (task.status !== "delivered" || !isPastAcceptance(task, clock.now())) return;
     // Late or not, the delivery counts as accepted at its deadline.
-    await settleDelivery(tx, task, new Date(task.acceptanceDeadlineAt ?? clock.now()));
+    await settleDelivery(tx, "release", task, new Date(task.acceptanceDeadlineAt ?? clock.now()));
   });
 }
 

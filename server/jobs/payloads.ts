@@ -4,6 +4,8 @@ import { z } from "zod";
 export const jobPayloads = {
   /** Accepts a delivery whose acceptance window has passed. */
   acceptDelivery: z.strictObject({ taskId: z.uuid() }),
+  /** Returns the money of an awarded task whose time for the delivery has passed. */
+  expireTask: z.strictObject({ taskId: z.uuid() }),
   /** Does what a stored event of the payment processor says. */
   applyProcessorEvent: z.strictObject({ eventId: z.string() }),
   /** Takes a payout one step further. */

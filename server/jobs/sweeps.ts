@@ -3,6 +3,7 @@ import { acceptDelivery, findDueDeliveries } from "./acceptDelivery.ts";
 import { advancePayout, findDuePayouts } from "./advancePayout.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "./applyProcessorEvent.ts";
 import { checkTopup, findUnsettledTopups } from "./checkTopup.ts";
+import { expireTask, findOverdueTasks } from "./expireTask.ts";
 import { readMissedEvents } from "./processorEvents/inbox.ts";
 
 /**
@@ -37,6 +38,7 @@ function sweep<Payload>(
 
 const sweeps: Record<string, Sweep> = {
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
+  overdueTasks: sweep(findOverdueTasks, expireTask),
   missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),

@@ -6,6 +6,8 @@ import { acceptDelivery } from "./acceptDelivery.ts";
 import { advancePayout } from "./advancePayout.ts";
 import { applyProcessorEvent } from "./applyProcessorEvent.ts";
 import { auditLedger } from "./auditLedger.ts";
+
+import { expireTask } from "./expireTask.ts";
 import { startHeartbeat } from "./liveWorkers.ts";
 import { type JobName, jobPayloads } from "./payloads.ts";
 import { startSweeps } from "./sweeps.ts";
@@ -17,6 +19,7 @@ function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Service
 
 const handlers: Record<JobName, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
+  expireTask: handler(jobPayloads.expireTask, expireTask),
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),

@@ -66,3 +66,17 @@ export async function deliveredTask(
   const { task } = (await buyer.get(`/tasks/${bid.taskId}`)).body;
   return { task, bid };
 }
+
+export const disputeReason = "This is not what we agreed on.";
+
+/** Everything up to `disputed`; the buyer opens the dispute. */
+export async function disputedTask(
+  buyer: TestPerson,
+  bidder: TestPerson,
+  changes: { priceCents?: number; maxBudgetCents?: number } = {},
+) {
+  const { task: delivered, bid } = await deliveredTask(buyer, bidder, changes);
+  const answer = await buyer.post(`/tasks/${delivered.id}/dispute`, { reason: disputeReason });
+  if (answer.status !== 201) throw new Error(`disputing gave ${answer.status}: ${answer.text}`);
+  return { task: answer.body.task, bid, dispute: answer.body.dispute };
+}

@@ -6,7 +6,7 @@ import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 import { lockTask, updateTask } from "../tasks/records.ts";
-import { decidePrice, decideTaskAction } from "../tasks/rules.ts";
+import { actorOf, decidePrice, decideTaskAction } from "../tasks/rules.ts";
 import { bidColumns } from "./records.ts";
 
 /** Places a bid on an open task. A bidder has one active bid a task; the database keeps that rule. */
@@ -29,7 +29,7 @@ export const place = scoped("bid:write")
     ctx.database
       .transaction(async (tx) => {
         const task = await lockTask(tx, input.id);
-        decideTaskAction("placeBid", task, ctx.userId);
+        decideTaskAction("placeBid", task, actorOf(task, ctx.userId));
         decidePrice(task, input.priceCents);
         const [bid] = await tx.query<Bid>(sql`
           WITH b AS (

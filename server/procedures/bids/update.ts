@@ -32,7 +32,7 @@ export const update = scoped("bid:write")
     ctx.database.transaction(async (tx) => {
       const { taskId } = await getBid(tx, input.id);
       const task = await lockTask(tx, taskId);
-      decideBidChange(await getBid(tx, input.id), ctx.userId);
+      decideBidChange("update", await getBid(tx, input.id), ctx.userId);
       if (input.priceCents !== undefined) decidePrice(task, input.priceCents);
       const changes = [
         input.priceCents === undefined ? null : sql`price_cents = ${input.priceCents}`,

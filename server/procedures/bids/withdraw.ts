@@ -20,8 +20,8 @@ export const withdraw = scoped("bid:write")
     ctx.database.transaction(async (tx) => {
       const { taskId } = await getBid(tx, input.id);
       await lockTask(tx, taskId);
-      decideBidChange(await getBid(tx, input.id), ctx.userId);
-      const bid = await setBidStatus(tx, input.id, "withdrawn");
+      const status = decideBidChange("withdraw", await getBid(tx, input.id), ctx.userId);
+      const bid = await setBidStatus(tx, input.id, status);
       await updateTask(tx, taskId, sql`bid_count = bid_count - 1`);
       return { bid };
     }),

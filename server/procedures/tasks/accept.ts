@@ -3,7 +3,7 @@ import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { scoped } from "../../trpc.ts";
 import { lockTask } from "./records.ts";
-import { decideAccept } from "./rules.ts";
+import { decideInWindow } from "./rules.ts";
 import { settleDelivery } from "./settle.ts";
 
 /** Accepts the delivery and pays the bidder. */
@@ -19,7 +19,7 @@ export const accept = scoped("task:write")
     ctx.database.transaction(async (tx) => {
       const task = await lockTask(tx, input.id);
       const now = ctx.clock.now();
-      decideAccept(task, ctx.userId, now);
-      return { task: await settleDelivery(tx, task, now) };
+      decideInWindow("accept", task, ctx.userId, now);
+      return { task: await settleDelivery(tx, "accept", task, now) };
     }),
   );

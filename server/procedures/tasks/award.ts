@@ -7,8 +7,9 @@ import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { scoped } from "../../trpc.ts";
 import { findBid, setBidStatus } from "../bids/records.ts";
-import { lockTask, updateTask } from "./records.ts";
-import { decideAward, deliveryDueAt } from "./rules.ts";
+import { lockTask } from "./records.ts";
+import { decideAward, deliveryDueAt, expiresAt } from "./rules.ts";
+import { moveTask } from "./transition.ts";
 
 /** Awards an open task to one of its active bids, lowers the hold to the bid's price and rejects the other bids. */
 export const award = scoped("task:write")
@@ -25,20 +26,20 @@ export const award = scoped("task:write")
         const task = await lockTask(tx, input.id);
         const bid = await findBid(tx, input.bidId);
         decideAward(task, bid, ctx.userId);
-        await tx.ledger.release(task.buyerId, task.maxBudgetCents - bid.priceCents, { taskId: task.id, bidId: bid.id });
         const awardedBid = await setBidStatus(tx, bid.id, "awarded");
         await tx.query(sql`
           UPDATE bids SET status = 'rejected', updated_at = clock_timestamp()
           WHERE task_id = ${task.id}::uuid AND status = 'active'`);
         const now = ctx.clock.now();
-        const awarded = await updateTask(
-          tx,
-          task.id,
-          sql`status = 'awarded', awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
-              awarded_at = ${now.toISOString()}::timestamptz,
-              delivery_due_at = ${deliveryDueAt(now, bid.etaHours).toISOString()}::timestamptz`,
-        );
-        await tx.events.record("task.awarded", { task: awarded, bid: awardedBid });
+        const awarded = await moveTask(tx, "award", task, {
+          bid: awardedBid,
+          changes: sql`
+            awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
+            awarded_at = ${now.toISOString()}::timestamptz,
+            delivery_due_at = ${deliveryDueAt(now, bid.etaHours).toISOString()}::timestamptz`,
+        });
+        const runAt = expiresAt(awarded, ctx.settings.deliveryGraceSeconds) ?? now;
+        await tx.jobs.add("expireTask", { taskId: task.id }, { runAt });
         return { task: awarded, awardedBid };
       })
       .catch((error: unknown) => {

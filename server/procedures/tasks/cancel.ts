@@ -3,8 +3,9 @@ import { sql } from "../../db/connection.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { scoped } from "../../trpc.ts";
-import { lockTask, updateTask } from "./records.ts";
-import { decideTaskAction } from "./rules.ts";
+import { lockTask } from "./records.ts";
+import { actorOf, decideTaskAction } from "./rules.ts";
+import { moveTask } from "./transition.ts";
 
 /** Cancels an open task: the hold returns to the buyer, the active bids are rejected. */
 export const cancel = scoped("task:write")
@@ -18,12 +19,11 @@ export const cancel = scoped("task:write")
   .mutation(({ ctx, input }) =>
     ctx.database.transaction(async (tx) => {
       const task = await lockTask(tx, input.id);
-      decideTaskAction("cancel", task, ctx.userId);
-      await tx.ledger.release(task.buyerId, task.maxBudgetCents, { taskId: task.id });
+      decideTaskAction("cancel", task, actorOf(task, ctx.userId));
       await tx.query(sql`
         UPDATE bids SET status = 'rejected', updated_at = clock_timestamp()
         WHERE task_id = ${task.id}::uuid AND status = 'active'`);
-      const closedAt = ctx.clock.now().toISOString();
-      return { task: await updateTask(tx, task.id, sql`status = 'cancelled', closed_at = ${closedAt}::timestamptz`) };
+      const changes = sql`closed_at = ${ctx.clock.now().toISOString()}::timestamptz`;
+      return { task: await moveTask(tx, "cancel", task, { bid: null, changes }) };
     }),
   );

@@ -3,11 +3,14 @@ import { sql } from "../../db/connection.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
+import { Dispute } from "../../schemas/dispute.ts";
+import { Rating } from "../../schemas/rating.ts";
 import { Task, TaskListItem } from "../../schemas/task.ts";
 import { open } from "../../trpc.ts";
 import { bidColumns } from "../bids/records.ts";
+import { findDisputeOfTask } from "../disputes/records.ts";
 import { readArtifacts } from "../uploads/records.ts";
-import { findTask } from "./records.ts";
+import { findTask, ratingColumns } from "./records.ts";
 
 const PublicTask = TaskListItem.extend({ description: z.string() }).meta({ id: "PublicTask" });
 
@@ -15,7 +18,8 @@ const MAX_BIDS = 100;
 
 /**
  * One task, as much of it as the caller may see: anonymous callers get the public fields, signed-in callers all task
- * fields and their own bids, the buyer the newest 100 bids, and the two parties also samples and deliveries.
+ * fields and their own bids, the buyer the newest 100 bids, and the two parties, and a moderator's session if there is
+ * a dispute, also samples, deliveries, dispute and ratings.
  */
 export const read = open
   .meta({ rest: { method: "GET", path: "/tasks/{id}" }, summary: "Read a task", errors: ["not_found"] })
@@ -26,19 +30,29 @@ export const read = open
       bids: z.array(Bid).optional(),
       samples: z.array(Sample).optional(),
       deliveries: z.array(Delivery).optional(),
+      dispute: Dispute.nullable().optional(),
+      ratings: z.array(Rating).optional(),
     }),
   )
   .query(async ({ ctx, input }) => {
     const task = await findTask(ctx.database, input.id);
-    const userId = ctx.principal?.userId;
-    if (userId === undefined) return { task: PublicTask.parse(task) };
+    const { principal } = ctx;
+    if (principal === null) return { task: PublicTask.parse(task) };
 
+    const { userId } = principal;
     const isBuyer = task.buyerId === userId;
     const bids = await ctx.database.query<Bid>(sql`
       SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
       WHERE b.task_id = ${task.id}::uuid AND (${isBuyer} OR b.bidder_id = ${userId}::uuid)
       ORDER BY b.created_at DESC LIMIT ${MAX_BIDS}`);
-    if (!isBuyer && task.awardedBidderId !== userId) return { task, bids };
+    const isParty = isBuyer || task.awardedBidderId === userId;
+    const isModerator = principal.kind === "session" && principal.moderator;
+    if (!isParty && !isModerator) return { task, bids };
 
-    return { task, bids, ...(await readArtifacts(ctx, task.id)) };
+    const dispute = await findDisputeOfTask(ctx.database, task.id);
+    if (!isParty && dispute === null) return { task, bids };
+
+    const ratings = await ctx.database.query<Rating>(sql`
+      SELECT ${ratingColumns} FROM ratings r WHERE r.task_id = ${task.id}::uuid ORDER BY r.created_at`);
+    return { task, bids, ...(await readArtifacts(ctx, task.id)), dispute, ratings };
   });

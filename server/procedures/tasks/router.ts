@@ -3,8 +3,11 @@ import { accept } from "./accept.ts";
 import { award } from "./award.ts";
 import { cancel } from "./cancel.ts";
 import { create } from "./create.ts";
+import { dispute } from "./dispute.ts";
 import { list } from "./list.ts";
+import { listOwn } from "./listOwn.ts";
+import { rate } from "./rate.ts";
 import { read } from "./read.ts";
 import { update } from "./update.ts";
 
-export const tasksRouter = router({ list, create, read, update, cancel, award, accept });
+export const tasksRouter = router({ list, create, read, update, cancel, award, accept, dispute, rate, listOwn });

@@ -1,50 +1,62 @@
 import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
-import type { TaskStatus } from "../../schemas/task.ts";
+import { decideBid } from "../bids/rules.ts";
 import type { TaskRecord } from "./records.ts";
+import { decide, type RefusalCode, type TaskAction, type TaskActor, taskTransitions } from "./stateMachine.ts";
+
+/** What a user is to a task. `hasBid` matters for those whose bid was not awarded. */
+export function actorOf(task: TaskRecord, userId: string, { hasBid = false } = {}): TaskActor {
+  if (task.buyerId === userId) return "buyer";
+  if (task.awardedBidderId === userId) return "awardedBidder";
+  return hasBid ? "bidder" : "stranger";
+}
+
+const refusals: Partial<Record<TaskAction, string>> = {
+  placeBid: "You cannot bid on your own task.",
+  uploadSample: "This is not your bid.",
+  deliver: "This is not your bid.",
+  dispute: "Only the buyer and the awarded bidder may do this.",
+  rate: "Only the buyer and the awarded bidder may do this.",
+  resolve: "A moderator may not decide about a task of their own.",
+};
+
+function explain(action: TaskAction, task: TaskRecord, code: RefusalCode, because: "actor" | "status"): string | null {
+  if (code === "already_disputed") return null;
+  if (code === "forbidden") return refusals[action] ?? "Only the buyer may do this.";
+  if (because === "actor") return "This bid is not the awarded one.";
+  return `The task is ${task.status}; this needs it to be ${taskTransitions[action].from.join(" or ")}.`;
+}
+
+/** Throws what the table says when this actor may not do this to the task as it is. */
+export function decideTaskAction(action: TaskAction, task: TaskRecord, actor: TaskActor): void {
+  const decision = decide(action, task.status, actor);
+  if (decision.refused === null) return;
+  const message = explain(action, task, decision.refused, decision.because);
+  throw new ApiError(decision.refused, message === null ? {} : { message });
+}
 
 /**
- * What each action needs and leads to: THE state machine of a task. Source: decisions.md "States".
- * `by` is who may act: the buyer, a bidder, the awarded bidder, or the clock.
+ * A bid's owner uploads for it, once it is the awarded one and as long as the task has not expired. Judged by the
+ * clock: after the grace the money counts as returned, whenever the sweep comes round.
  */
-export const taskTransitions = {
-  update: { from: "open", to: "open", by: "buyer" },
-  cancel: { from: "open", to: "cancelled", by: "buyer" },
-  award: { from: "open", to: "awarded", by: "buyer" },
-  placeBid: { from: "open", to: "open", by: "bidder" },
-  uploadSample: { from: "awarded", to: "awarded", by: "awardedBidder" },
-  deliver: { from: "awarded", to: "delivered", by: "awardedBidder" },
-  accept: { from: "delivered", to: "accepted", by: "buyer" },
-  release: { from: "delivered", to: "accepted", by: "clock" },
-} as const satisfies Record<string, { from: TaskStatus; to: TaskStatus; by: string }>;
-
-export type TaskAction = keyof typeof taskTransitions;
-
-/** Throws `forbidden` for whom the action is not, then `wrong_status` when the task is not where it starts. */
-export function decideTaskAction(action: TaskAction, task: TaskRecord, userId: string): void {
-  const { from, by } = taskTransitions[action];
-  if (by === "buyer" && task.buyerId !== userId)
-    throw new ApiError("forbidden", { message: "Only the buyer may do this." });
-  if (by === "bidder" && task.buyerId === userId) {
-    throw new ApiError("forbidden", { message: "You cannot bid on your own task." });
-  }
-  if (task.status !== from) {
-    throw new ApiError("wrong_status", { message: `The task is ${task.status}; this needs it to be ${from}.` });
+export function decideUpload(
+  action: "uploadSample" | "deliver",
+  task: TaskRecord,
+  bid: Bid,
+  userId: string,
+  { now, graceSeconds }: { now: Date; graceSeconds: number },
+): void {
+  const ownsBid = bid.bidder.id === userId;
+  const actor = ownsBid ? (task.awardedBidId === bid.id ? "awardedBidder" : "bidder") : "stranger";
+  decideTaskAction(action, task, actor);
+  if (isPastGrace(task, now, graceSeconds)) {
+    throw new ApiError("wrong_status", { message: "The time for the delivery has passed: the task expires." });
   }
 }
 
-/** A bid's owner uploads for it, once it is the awarded one. */
-export function decideUpload(action: "uploadSample" | "deliver", task: TaskRecord, bid: Bid, userId: string): void {
-  if (bid.bidder.id !== userId) throw new ApiError("forbidden", { message: "This is not your bid." });
-  decideTaskAction(action, task, userId);
-  if (task.awardedBidId !== bid.id) {
-    throw new ApiError("wrong_status", { message: `The bid is ${bid.status}; this needs it to be awarded.` });
-  }
-}
-
-/** Judged by the clock: once the window has passed the delivery counts as accepted, whenever the sweep comes round. */
-export function decideAccept(task: TaskRecord, userId: string, now: Date): void {
-  decideTaskAction("accept", task, userId);
+/** Accepting and disputing are judged by the clock: once the window has passed the delivery counts as accepted. */
+export function decideInWindow(action: "accept" | "dispute", task: TaskRecord, userId: string, now: Date): void {
+  decideTaskAction(action, task, actorOf(task, userId));
   if (isPastAcceptance(task, now)) {
     throw new ApiError("wrong_status", {
       message: "The acceptance window has passed: the task is accepted by itself.",
@@ -56,10 +68,22 @@ export function isPastAcceptance(task: TaskRecord, now: Date): boolean {
   return task.acceptanceDeadlineAt !== null && now >= new Date(task.acceptanceDeadlineAt);
 }
 
+/** When an awarded task without a delivery expires, or null when it was never awarded. */
+export function expiresAt(task: Pick<TaskRecord, "deliveryDueAt">, graceSeconds: number): Date | null {
+  return task.deliveryDueAt === null ? null : new Date(Date.parse(task.deliveryDueAt) + graceSeconds * 1000);
+}
+
+export function isPastGrace(task: TaskRecord, now: Date, graceSeconds: number): boolean {
+  const at = expiresAt(task, graceSeconds);
+  return at !== null && now >= at;
+}
+
 /** Award needs a bid that is active and belongs to this task. */
 export function decideAward(task: TaskRecord, bid: Bid | null, userId: string): asserts bid is Bid {
-  decideTaskAction("award", task, userId);
-  if (bid === null || bid.taskId !== task.id || bid.status !== "active") throw new ApiError("bid_invalid");
+  decideTaskAction("award", task, actorOf(task, userId));
+  if (bid === null || bid.taskId !== task.id) throw new ApiError("bid_invalid");
+  const decision = decideBid("award", bid.status, "buyer");
+  if (decision.refused !== null) throw new ApiError(decision.refused);
 }
 
 /** The price may be at most what the task has to give. */

@@ -7,7 +7,7 @@ import { Id } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { scoped } from "../../trpc.ts";
 import { lockTask, type TaskRecord, updateTask } from "./records.ts";
-import { decideTaskAction } from "./rules.ts";
+import { actorOf, decideTaskAction } from "./rules.ts";
 
 /** Changes an open task. A budget change moves the difference between the buyer's buckets, and needs that no bid is active. */
 export const update = scoped("task:write")
@@ -35,7 +35,7 @@ export const update = scoped("task:write")
     ctx.database
       .transaction(async (tx) => {
         const task = await lockTask(tx, input.id);
-        decideTaskAction("update", task, ctx.userId);
+        decideTaskAction("update", task, actorOf(task, ctx.userId));
         if (input.maxBudgetCents !== undefined) await moveBudget(tx, task, input.maxBudgetCents);
         const changes = [
           input.title === undefined ? null : sql`title = ${input.title}`,

@@ -5,8 +5,8 @@ import type { SealedObject } from "../../gateways/storage.ts";
 import { Delivery } from "../../schemas/artifact.ts";
 import { Id, Timestamp } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
-import { updateTask } from "../tasks/records.ts";
 import { acceptanceDeadlineAt } from "../tasks/rules.ts";
+import { moveTask } from "../tasks/transition.ts";
 import { addArtifact, decideUploadNow, findDeclared, lockForUpload, sealUpload, toArtifact } from "./records.ts";
 
 /** Delivers: the task becomes `delivered`, and its acceptance window starts. */
@@ -19,7 +19,7 @@ export const deliveryFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
   .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))
   .mutation(async ({ ctx, input }) => {
-    await decideUploadNow(ctx.database, "delivery", input.id, ctx.userId);
+    await decideUploadNow(ctx, "delivery", input.id);
     const declared = await findDeclared(ctx, "delivery", input.id, input.storageKey);
     const { row, deadlineAt } = await sealUpload(ctx, declared, (sealed) => deliver(ctx, input, sealed));
     if (deadlineAt === null) throw new Error("a delivered task has an acceptance deadline");
@@ -32,17 +32,16 @@ function deliver(
   sealed: SealedObject | null,
 ) {
   return ctx.database.transaction(async (tx) => {
-    const { task, bid } = await lockForUpload(tx, "delivery", input.id, ctx.userId);
+    const { task, bid } = await lockForUpload(ctx, tx, "delivery", input.id);
     const row = await addArtifact(tx, "delivery", { uploadKey: input.storageKey, bid, sealed });
     const now = ctx.clock.now();
     const deadline = acceptanceDeadlineAt(now, ctx.settings.acceptanceWindowSeconds);
-    const delivered = await updateTask(
-      tx,
-      task.id,
-      sql`status = 'delivered', delivered_at = ${now.toISOString()}::timestamptz,
-          acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`,
-    );
-    await tx.events.record("delivery.posted", { task: delivered, bid });
+    const delivered = await moveTask(tx, "deliver", task, {
+      bid,
+      changes: sql`
+        delivered_at = ${now.toISOString()}::timestamptz,
+        acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`,
+    });
     await tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
     return { row, deadlineAt: delivered.acceptanceDeadlineAt };
   });

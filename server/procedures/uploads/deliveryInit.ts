@@ -15,7 +15,7 @@ export const deliveryInit = scoped("bid:write")
   .input(z.strictObject({ id: Id, mimeType: z.enum(deliveryMimeTypes), bytes: z.int().min(1).max(MAX_INT32) }))
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
-    await decideUploadNow(ctx.database, "delivery", id, ctx.userId);
+    await decideUploadNow(ctx, "delivery", id);
     checkDelivery(upload);
     return openUpload(ctx, "delivery", id, upload);
   });

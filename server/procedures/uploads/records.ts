@@ -17,15 +17,16 @@ const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
 const prefixOf = { sample: "samples", delivery: "deliveries" } as const;
 const actionOf = { sample: "uploadSample", delivery: "deliver" } as const;
 
+/** Who uploads, and by which clock and settings that is judged. */
+type Uploader = Pick<Services, "database" | "clock" | "settings"> & { userId: string };
+
+const timeOf = ({ clock, settings }: Uploader) => ({ now: clock.now(), graceSeconds: settings.deliveryGraceSeconds });
+
 /** Decides whether the caller may upload for this bid now; takes no lock. */
-export async function decideUploadNow(
-  connection: Connection,
-  kind: UploadKind,
-  bidId: string,
-  userId: string,
-): Promise<Bid> {
-  const bid = await getBid(connection, bidId);
-  decideUpload(actionOf[kind], await findTask(connection, bid.taskId), bid, userId);
+export async function decideUploadNow(uploader: Uploader, kind: UploadKind, bidId: string): Promise<Bid> {
+  const { database, userId } = uploader;
+  const bid = await getBid(database, bidId);
+  decideUpload(actionOf[kind], await findTask(database, bid.taskId), bid, userId, timeOf(uploader));
   return bid;
 }
 
@@ -105,15 +106,15 @@ export async function sealUpload<Recorded extends { row: { storageKey: string } 
 
 /** Locks the bid's task and decides again, now that nothing can change it. */
 export async function lockForUpload(
+  uploader: Uploader,
   tx: Transaction,
   kind: UploadKind,
   bidId: string,
-  userId: string,
 ): Promise<{ task: TaskRecord; bid: Bid }> {
   const { taskId } = await getBid(tx, bidId);
   const task = await lockTask(tx, taskId);
   const bid = await getBid(tx, bidId);
-  decideUpload(actionOf[kind], task, bid, userId);
+  decideUpload(actionOf[kind], task, bid, uploader.userId, timeOf(uploader));
   return { task, bid };
 }
 
@@ -170,14 +171,25 @@ export async function toArtifact({ storage }: Pick<Services, "storage">, row: Ar
   };
 }
 
-/** Everything that was finalised for a task, oldest first. */
-export async function readArtifacts(services: Pick<Services, "database" | "storage">, taskId: string) {
+/** Everything that was finalised for these tasks, oldest first, by the task's id. */
+export async function readArtifactsOfTasks(
+  services: Pick<Services, "database" | "storage">,
+  taskIds: readonly string[],
+): Promise<Map<string, { samples: Artifact[]; deliveries: Artifact[] }>> {
   const rows = await services.database.query<ArtifactRow>(sql`
     SELECT ${artifactColumns} FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key
-    WHERE a.task_id = ${taskId}::uuid ORDER BY a.created_at`);
-  const ofKind = (kind: UploadKind) =>
-    Promise.all(rows.filter((row) => row.kind === kind).map((row) => toArtifact(services, row)));
-  return { samples: await ofKind("sample"), deliveries: await ofKind("delivery") };
+    WHERE a.task_id = ANY (${taskIds}::uuid[]) ORDER BY a.created_at`);
+  const byTask = new Map(taskIds.map((id) => [id, { samples: [] as Artifact[], deliveries: [] as Artifact[] }]));
+  for (const row of rows) {
+    const artifact = await toArtifact(services, row);
+    byTask.get(row.taskId)?.[row.kind === "sample" ? "samples" : "deliveries"].push(artifact);
+  }
+  return byTask;
+}
+
+/** Everything that was finalised for a task, oldest first. */
+export async function readArtifacts(services: Pick<Services, "database" | "storage">, taskId: string) {
+  return (await readArtifactsOfTasks(services, [taskId])).get(taskId) ?? { samples: [], deliveries: [] };
 }
 
 const extensions: Record<string, string> = {

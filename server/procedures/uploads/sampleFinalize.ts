@@ -26,7 +26,7 @@ export const sampleFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
   .output(z.object({ sample: Sample }))
   .mutation(async ({ ctx, input }) => {
-    await decideUploadNow(ctx.database, "sample", input.id, ctx.userId);
+    await decideUploadNow(ctx, "sample", input.id);
     const declared = await findDeclared(ctx, "sample", input.id, input.storageKey);
     const existing = await findArtifact(ctx.database, input.storageKey);
     const { row } = existing
@@ -41,7 +41,7 @@ function record(
   sealed: SealedObject | null,
 ) {
   return ctx.database.transaction(async (tx) => {
-    const { bid } = await lockForUpload(tx, "sample", input.id, ctx.userId);
+    const { bid } = await lockForUpload(ctx, tx, "sample", input.id);
     // The same key may have been finished while this copy was made.
     const existing = await findArtifact(tx, input.storageKey);
     if (existing) return { row: existing };

@@ -24,7 +24,7 @@ export const sampleInit = scoped("bid:write")
   )
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
-    await decideUploadNow(ctx.database, "sample", id, ctx.userId);
+    await decideUploadNow(ctx, "sample", id);
     const [samples] = await ctx.database.query<{ count: number }>(sql`
       SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${id}::uuid AND kind = 'sample'`);
     checkSample(upload, samples?.count ?? 0);

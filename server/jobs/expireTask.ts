@@ -1,0 +1,33 @@
+import { sql } from "../db/connection.ts";
+import { lockTask } from "../procedures/tasks/records.ts";
+import { expiresAt } from "../procedures/tasks/rules.ts";
+import { findAwardedBid, moveTask } from "../procedures/tasks/transition.ts";
+import type { Services } from "../services.ts";
+import type { JobPayload } from "./payloads.ts";
+
+/** Returns the hold of a task that was awarded and not delivered. Run twice, too early or after the delivery, it changes nothing. */
+export async function expireTask(
+  { database, clock, settings }: Services,
+  { taskId }: JobPayload<"expireTask">,
+): Promise<void> {
+  await database.transaction(async (tx) => {
+    const task = await lockTask(tx, taskId);
+    const at = expiresAt(task, settings.deliveryGraceSeconds);
+    if (task.status !== "awarded" || at === null || clock.now() < at) return;
+    // Late or not, the task counts as expired at its time.
+    const changes = sql`closed_at = ${at.toISOString()}::timestamptz`;
+    await moveTask(tx, "expire", task, { bid: await findAwardedBid(tx, task), changes });
+  });
+}
+
+/** The awarded tasks whose grace has passed, whether or not a job for them is left. */
+export function findOverdueTasks(
+  { database, clock, settings }: Services,
+  limit: number,
+): Promise<{ taskId: string }[]> {
+  const dueBefore = new Date(clock.now().getTime() - settings.deliveryGraceSeconds * 1000);
+  return database.query<{ taskId: string }>(sql`
+    SELECT id AS "taskId" FROM tasks
+    WHERE status = 'awarded' AND delivery_due_at <= ${dueBefore.toISOString()}::timestamptz
+    ORDER BY delivery_due_at LIMIT ${limit}`);
+}

@@ -1,0 +1,20 @@
+import { z } from "zod";
+import { ApiError } from "../../errors.ts";
+import { Id } from "../../schemas/common.ts";
+import { Dispute, disputeCase } from "../../schemas/dispute.ts";
+import { signedIn } from "../../trpc.ts";
+import { readDisputeCases } from "./records.ts";
+import { disputeReader } from "./rules.ts";
+
+/** One dispute with what is needed to decide, for a moderator's session and for the parties; for others it is not there. */
+export const read = signedIn
+  .meta({ rest: { method: "GET", path: "/disputes/{id}" }, summary: "Read a dispute", errors: ["not_found"] })
+  .input(z.strictObject({ id: Id }))
+  .output(z.object({ dispute: Dispute, ...disputeCase }))
+  .query(async ({ ctx, input }) => {
+    const filter = { disputeId: input.id, limit: 1 };
+    const [dispute] = await readDisputeCases(ctx, { ...disputeReader(ctx.principal), ...filter });
+    if (!dispute) throw new ApiError("not_found");
+    const { task, bid, samples, deliveries, reputations } = dispute;
+    return { dispute, task, bid, samples, deliveries, reputations };
+  });

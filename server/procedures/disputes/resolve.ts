@@ -1,0 +1,17 @@
+import { z } from "zod";
+import { Id } from "../../schemas/common.ts";
+import { Dispute, resolveInput } from "../../schemas/dispute.ts";
+import { Task } from "../../schemas/task.ts";
+import { moderator } from "../../trpc.ts";
+import { resolveDispute } from "./resolution.ts";
+
+/** A moderator decides a dispute: the held price returns to the buyer, is paid to the bidder, or is divided. */
+export const resolve = moderator
+  .meta({
+    rest: { method: "POST", path: "/disputes/{id}/resolve" },
+    summary: "Resolve a dispute",
+    errors: ["not_found", "wrong_status"],
+  })
+  .input(z.strictObject({ id: Id, ...resolveInput }))
+  .output(z.object({ dispute: Dispute, task: Task }))
+  .mutation(({ ctx, input }) => resolveDispute(ctx, input, ctx.userId));

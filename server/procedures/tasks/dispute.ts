@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { Id } from "../../schemas/common.ts";
+import { Dispute, disputeReason } from "../../schemas/dispute.ts";
+import { Task } from "../../schemas/task.ts";
+import { scoped } from "../../trpc.ts";
+import { addDispute } from "../disputes/records.ts";
+import { lockTask } from "./records.ts";
+import { decideInWindow } from "./rules.ts";
+import { findAwardedBid, moveTask } from "./transition.ts";
+
+/** Either side disputes the delivery: the money stays held, and nothing is released until a moderator decides. */
+export const dispute = scoped("task:write")
+  .meta({
+    rest: { method: "POST", path: "/tasks/{id}/dispute", status: 201 },
+    summary: "Dispute the delivery",
+    errors: ["forbidden", "not_found", "wrong_status", "already_disputed"],
+  })
+  .input(z.strictObject({ id: Id, reason: disputeReason }))
+  .output(z.object({ dispute: Dispute, task: Task }))
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      const task = await lockTask(tx, input.id);
+      decideInWindow("dispute", task, ctx.userId, ctx.clock.now());
+      const openedBy = task.buyerId === ctx.userId ? "buyer" : "bidder";
+      const bid = await findAwardedBid(tx, task);
+      const opened = await addDispute(tx, { taskId: task.id, openedBy, reason: input.reason });
+      return { dispute: opened, task: await moveTask(tx, "dispute", task, { bid, dispute: opened }) };
+    }),
+  );

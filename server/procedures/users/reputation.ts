@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { ApiError } from "../../errors.ts";
+import { readReputations } from "../../reputation/reputation.ts";
+import { Id } from "../../schemas/common.ts";
+import { Reputation } from "../../schemas/reputation.ts";
+import { open } from "../../trpc.ts";
+
+/** What a user's tasks say about the user, as buyer and as bidder. */
+export const reputation = open
+  .meta({
+    rest: { method: "GET", path: "/users/{id}/reputation" },
+    summary: "Read a user's reputation",
+    errors: ["not_found"],
+  })
+  .input(z.strictObject({ id: Id }))
+  .output(Reputation)
+  .query(async ({ ctx, input }) => {
+    const [found] = await readReputations(ctx.database, [input.id]);
+    if (!found) throw new ApiError("not_found");
+    return found;
+  });

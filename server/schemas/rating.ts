@@ -1,0 +1,19 @@
+import { z } from "zod";
+import { Id, Timestamp, text } from "./common.ts";
+
+export const Rating = z
+  .object({
+    id: Id,
+    taskId: Id,
+    raterId: Id,
+    rateeId: Id,
+    role: z.enum(["buyer", "bidder"]).meta({ description: "The side that was rated." }),
+    stars: z.int(),
+    comment: z.string().nullable(),
+    createdAt: Timestamp,
+  })
+  .meta({ id: "Rating" });
+export type Rating = z.infer<typeof Rating>;
+
+/** The bounds of what a rater writes. Source: interface.md "Limits". */
+export const ratingInput = { stars: z.int().min(1).max(5), comment: text(0, 500) } as const;
