@@ -15,8 +15,8 @@ export function readReputations(connection: Connection, userIds: readonly string
         'tasksCancelled', s.buyer_tasks_cancelled,
         'disputes', s.buyer_disputes,
         'disputesLost', s.buyer_disputes_lost,
-        'medianDecisionHours', round(greatest(
-          extract(epoch FROM s.decision_median_low + s.decision_median_high) / 2 / 3600, 0), 4)::float8,
+        'medianDecisionHours', CASE WHEN s.buyer_tasks_awarded > 0 THEN round(greatest(
+          extract(epoch FROM s.decision_median_low + s.decision_median_high) / 2 / 3600, 0), 4)::float8 END,
         'ratingCount', s.buyer_rating_count,
         'ratingAverage', round(s.buyer_rating_stars::numeric / nullif(s.buyer_rating_count, 0), 2)::float8
       ) END AS buyer,
