@@ -30,7 +30,7 @@ export const read = open
       bids: z.array(Bid).optional(),
       samples: z.array(Sample).optional(),
       deliveries: z.array(Delivery).optional(),
-      dispute: Dispute.nullable().optional(),
+      dispute: Dispute.optional(),
       ratings: z.array(Rating).optional(),
     }),
   )
@@ -54,5 +54,5 @@ export const read = open
 
     const ratings = await ctx.database.query<Rating>(sql`
       SELECT ${ratingColumns} FROM ratings r WHERE r.task_id = ${task.id}::uuid ORDER BY r.created_at`);
-    return { task, bids, ...(await readArtifacts(ctx, task.id)), dispute, ratings };
+    return { task, bids, ...(await readArtifacts(ctx, task.id)), ...(dispute && { dispute }), ratings };
   });
