@@ -8,7 +8,7 @@ import { migrateJobs } from "../../server/jobs/worker.ts";
 import { startPostgres } from "../../server/local/postgres.ts";
 import type { Bench, Measurement } from "./setup/bench.ts";
 
-/** `npm run bench [name …]`: prints ratios, and fails when one is under its limit. */
+/** `npm run bench [name …]`: prints ratios, and fails when one is beyond its limit. */
 async function main(names: string[]): Promise<boolean> {
   const known = (await readdir(import.meta.dirname))
     .filter((file) => file.endsWith(".ts") && file !== "run.ts")
@@ -63,12 +63,16 @@ async function createDatabase(postgresUrl: string, name: string): Promise<string
   return url;
 }
 
-/** Prints one line and says whether the ratio is high enough. */
-function report({ what, unit, ours, baseline, against, atLeast }: Measurement): boolean {
+/** Prints one line and says whether the ratio is within its limit. */
+function report({ what, unit, ours, baseline, against, atLeast, atMost }: Measurement): boolean {
   const ratio = ours / baseline;
-  const passed = atLeast === undefined || ratio >= atLeast;
+  const passed = ratio >= (atLeast ?? 0) && ratio <= (atMost ?? Number.POSITIVE_INFINITY);
   const figure = (value: number) => value.toLocaleString("en", { maximumSignificantDigits: 4 });
-  const limit = atLeast === undefined ? "" : `, at least ${atLeast.toFixed(2)}: ${passed ? "ok" : "TOO SLOW"}`;
+  const bounds = [
+    atLeast === undefined ? [] : [`at least ${atLeast.toFixed(2)}`],
+    atMost === undefined ? [] : [`at most ${atMost.toFixed(2)}`],
+  ].flat();
+  const limit = bounds.length === 0 ? "" : `, ${bounds.join(", ")}: ${passed ? "ok" : "TOO SLOW"}`;
   console.log(
     `${what}\n    Rebid ${figure(ours)} ${unit}, ${against} ${figure(baseline)} ${unit}: ratio ${ratio.toFixed(2)}${limit}`,
   );

@@ -3,6 +3,7 @@ import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
 import { freePort } from "../../server/local/dataDirectory.ts";
 import { type Bench, type BenchEnvironment, interleave, type Measurement } from "./setup/bench.ts";
 import { type Load, startLoadGenerator, startProcess } from "./setup/processes.ts";
+import { startRebid } from "./setup/rebid.ts";
 
 const TASKS = 200_000;
 const ROUNDS = 6;
@@ -94,23 +95,5 @@ async function startBareServer(environment: BenchEnvironment): Promise<number> {
   const file = new URL("setup/bareServer.ts", import.meta.url).pathname;
   const variables = { DATABASE_URL: environment.databaseUrl, PORT: String(port) };
   await startProcess(environment, file, { environment: variables, ready: /^ready$/ });
-  return port;
-}
-
-async function startRebid(environment: BenchEnvironment): Promise<number> {
-  const port = await freePort();
-  const file = new URL("../../server/main.ts", import.meta.url).pathname;
-  await startProcess(environment, file, {
-    environment: {
-      DATABASE_URL: environment.databaseUrl,
-      DATA_DIR: environment.directory,
-      PORT: String(port),
-      ROLE: "api",
-      RATE_LIMITS: "off",
-      SPAM_GUARD: "off",
-      LOG_LEVEL: "error",
-    },
-    ready: /^Rebid is ready/,
-  });
   return port;
 }

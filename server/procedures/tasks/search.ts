@@ -15,34 +15,46 @@ export interface TaskSearch {
   limit: number;
 }
 
-/** Frequent things are among the newest rows: so many are read first, in the feed's own index. */
+/** What is frequent is among the newest rows: so many are read first, in the feed's own index. */
 const WALKED_ROWS = 400;
-/** Each stretch of time is so many times longer than the one before. */
-const GROWTH = 8;
+/** More matches than this are not fetched to find the newest of them: a shorter stretch of time is asked instead. */
+const MAX_FETCHED_ROWS = 1_000;
+/** By how much a stretch is shortened then. */
+const SHORTENING = 8;
 const MIN_STRETCH_SECONDS = 256;
 
 /**
- * The newest tasks that match, newest first. What is frequent is found among the newest rows; then the inverted index is
- * asked for one stretch of time after the other, each longer, so that a rare match costs a few questions and a frequent
- * one never more rows than a few pages. See the search migration for the index.
+ * The newest tasks that match, newest first. What is frequent is found among the newest rows. Then the inverted index is
+ * asked for stretches of time, as long as the matches so far let expect enough of them: without any, all of the past at
+ * once, since what is rare costs little to fetch. See the search migration for the index.
  */
 export async function searchTasks(connection: Connection, search: TaskSearch): Promise<TaskListItem[]> {
   const { tag, query, minBudgetCents, maxBudgetCents, limit } = search;
   if (tag === undefined && query === undefined && minBudgetCents === undefined && maxBudgetCents === undefined) {
     return connection.query<TaskListItem>(feed(search, limit));
   }
-  const { found, walked, reachedAt, newestAt, oldestAt } = await walkNewest(connection, search);
+  const { walked, reachedAt, newestAt, oldestAt, queryTerms, ...newestRows } = await walkNewest(connection, search);
+  const found: TaskListItem[] = newestRows.found;
   if (found.length === limit || walked < WALKED_ROWS || reachedAt === null) return found;
 
+  const newest = secondsOf(newestAt);
   const oldest = secondsOf(oldestAt);
   let upper = secondsOf(reachedAt) + 1;
-  let stretch = Math.max(MIN_STRETCH_SECONDS, (secondsOf(newestAt) - secondsOf(reachedAt)) * GROWTH);
+  let longest = Number.POSITIVE_INFINITY;
   while (found.length < limit && upper > oldest) {
-    const lower = Math.max(oldest, upper - stretch);
-    const range = { from: lower, to: upper - 1, before: reachedAt };
-    found.push(...(await findInStretch(connection, search, range, limit - found.length)));
+    const missing = limit - found.length;
+    const expected = found.length === 0 ? longest : (2 * (newest - upper) * missing) / found.length;
+    const stretch = Math.max(MIN_STRETCH_SECONDS, Math.ceil(Math.min(expected, longest, upper - oldest)));
+    const lower = upper - stretch;
+    const range = { from: lower, to: upper - 1, before: reachedAt, isRest: lower <= oldest };
+    const fetched = await findInStretch(connection, search, queryTerms, range, missing);
+    if (fetched === "too many") {
+      longest = stretch / SHORTENING;
+      continue;
+    }
+    found.push(...fetched);
     upper = lower;
-    stretch *= GROWTH;
+    longest *= SHORTENING;
   }
   return found;
 }
@@ -65,24 +77,22 @@ function feed({ statuses, cursor }: TaskSearch, rows: number): Sql {
   return sql`SELECT * FROM (${pages}) t ORDER BY t."createdAt" DESC LIMIT ${rows}`;
 }
 
-/** Reads the newest rows and gives those that match, how many were read, and the time that was reached. */
+/** Reads the newest rows and gives those that match, how far that went, and the hashes that the query needs. */
 async function walkNewest(connection: Connection, search: TaskSearch) {
   const rows = await connection.query<Partial<TaskListItem> & Reach>(sql`
     WITH newest AS MATERIALIZED (${feed(search, WALKED_ROWS)})
     SELECT reach.*, t.* FROM (
       SELECT count(*) AS walked, min("createdAt") AS "reachedAt", max("createdAt") AS "newestAt",
-             (SELECT min(created_at) FROM tasks) AS "oldestAt" FROM newest) reach
+             (SELECT min(created_at) FROM tasks) AS "oldestAt",
+             search_query_terms(${search.query ?? null}) AS "queryTerms" FROM newest) reach
     LEFT JOIN LATERAL (
       SELECT * FROM newest t WHERE ${matches(search, { title: sql`t.title`, tags: sql`t.tags`, budget: sql`t."maxBudgetCents"` })}
       ORDER BY t."createdAt" DESC LIMIT ${search.limit}) t ON true
     ORDER BY t."createdAt" DESC`);
   const [first] = rows;
   if (first === undefined) throw new Error("an aggregate without groups has one row");
-  const { walked, reachedAt, newestAt, oldestAt } = first;
-  const found = rows.flatMap(({ walked: _, reachedAt: __, newestAt: ___, oldestAt: ____, ...task }) =>
-    isTask(task) ? [task] : [],
-  );
-  return { found, walked, reachedAt, newestAt, oldestAt };
+  const { walked, reachedAt, newestAt, oldestAt, queryTerms } = first;
+  return { found: rows.filter(isTask), walked, reachedAt, newestAt, oldestAt, queryTerms: [...new Set(queryTerms)] };
 }
 
 interface Reach {
@@ -90,10 +100,11 @@ interface Reach {
   reachedAt: string | null;
   newestAt: string | null;
   oldestAt: string | null;
+  queryTerms: number[] | null;
 }
 
 /** The row of a walk that found nothing has a reach and no task. */
-const isTask = (row: Partial<TaskListItem>): row is TaskListItem => typeof row.id === "string";
+const isTask = <Row extends Partial<TaskListItem>>(row: Row): row is Row & TaskListItem => typeof row.id === "string";
 
 interface Columns {
   title: Sql;
@@ -101,41 +112,66 @@ interface Columns {
   budget: Sql;
 }
 
+/** The one form in which titles and queries are compared; the search migration has it, too. */
+const folded = (text: Sql) => sql`upper(lower(normalize(${text})))`;
+
 /** The filters beside status and time, exactly. */
 function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch, { title, tags, budget }: Columns): Sql {
   return sql`true
     ${tag === undefined ? empty : sql`AND ${tags} @> ARRAY[${tag}]`}
-    ${query === undefined ? empty : sql`AND strpos(search_fold(${title}), search_fold(${query})) > 0`}
+    ${query === undefined ? empty : sql`AND strpos(${folded(title)}, ${folded(sql`${query}::text`)}) > 0`}
     ${minBudgetCents === undefined ? empty : sql`AND ${budget} >= ${minBudgetCents}`}
     ${maxBudgetCents === undefined ? empty : sql`AND ${budget} <= ${maxBudgetCents}`}`;
 }
 
+interface Stretch {
+  /** Seconds, both ends included. */
+  from: number;
+  to: number;
+  /** Only tasks that are older: those that are younger have been walked. */
+  before: string;
+  /** True when nothing is older than `from`. */
+  isRest: boolean;
+}
+
 /**
- * The newest matches of a stretch (seconds, both ends included) that are older than `before`, by the inverted index.
- * `created_at + '0'` keeps the planner from the feed's index, which it likes too much for what it takes to be frequent.
+ * The newest matches of a stretch of time by the inverted index, or "too many". Each term is a condition of its own, so
+ * that the index jumps from one list to the next instead of looking for a match in one of them alone. Comparing
+ * expressions instead of columns keeps the planner from the feed's index, whose rows it would have to sort out.
  */
-function findInStretch(
+async function findInStretch(
   connection: Connection,
   search: TaskSearch,
-  { from, to, before }: { from: number; to: number; before: string },
+  queryTerms: readonly number[],
+  { from, to, before, isRest }: Stretch,
   rows: number,
-): Promise<TaskListItem[]> {
-  const { statuses, tag, query, minBudgetCents = 0, maxBudgetCents = MAX_BUDGET } = search;
+): Promise<TaskListItem[] | "too many"> {
+  const { statuses, tag, minBudgetCents = 0, maxBudgetCents = MAX_BUDGET } = search;
   const terms = sql`task_search_terms(t.title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
-  const has = (any: readonly string[]) => sql`AND ${terms} && search_hash(${any}::text[])`;
+  const hasAny = (any: readonly string[]) => sql`AND ${terms} && search_hash(${any}::text[])`;
   const filtersBudget = search.minBudgetCents !== undefined || search.maxBudgetCents !== undefined;
-  return connection.query<TaskListItem>(sql`
-    SELECT ${taskListColumns} FROM tasks t
-    WHERE ${matches(search, { title: sql`t.title`, tags: sql`t.tags`, budget: sql`t.max_budget_cents` })}
-      AND t.status = ANY (${statuses}::text[])
-      AND t.created_at + interval '0' < ${before}::timestamptz
-      AND t.created_at + interval '0' >= to_timestamp(${from}) AND t.created_at + interval '0' < to_timestamp(${to + 1})
-      ${has(statuses.map((status) => `s${status}`))}
-      ${tag === undefined ? empty : has([`t${tag}`])}
-      ${query === undefined ? empty : sql`AND ${terms} @> search_query_terms(${query})`}
-      ${filtersBudget ? has(rangeTerms("b", minBudgetCents, maxBudgetCents, { finest: 0, coarsest: 7 })) : empty}
-      ${has(rangeTerms("c", from, to, { finest: 2, coarsest: 8 }))}
-    ORDER BY t.created_at + interval '0' DESC LIMIT ${rows}`);
+  const fetched = await connection.query<TaskListItem & { fetched: number }>(sql`
+    WITH fetched AS MATERIALIZED (
+      SELECT ${taskListColumns} FROM tasks t
+      WHERE ${matches(search, { title: sql`t.title`, tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })}
+        AND t.status || '' = ANY (${statuses}::text[]) AND t.created_at + interval '0' < ${before}::timestamptz
+        AND t.created_at + interval '0' >= to_timestamp(${from}) AND t.created_at + interval '0' < to_timestamp(${to + 1})
+        ${tag === undefined ? empty : hasAny([`t${tag}`])}
+        ${
+          queryTerms.length === 0
+            ? empty
+            : join(
+                queryTerms.map((term) => sql`AND ${terms} @> ARRAY[${term}::integer]`),
+                " ",
+              )
+        }
+        ${filtersBudget ? hasAny(rangeTerms("b", minBudgetCents, maxBudgetCents, { finest: 0, coarsest: 7 })) : empty}
+        ${isRest ? empty : hasAny(rangeTerms("c", from, to, { finest: 2, coarsest: 8 }))}
+        ${hasAny(statuses.map((status) => `s${status}`))}
+      LIMIT ${to - from < MIN_STRETCH_SECONDS ? null : MAX_FETCHED_ROWS + 1})
+    SELECT t.*, (SELECT count(*) FROM fetched) AS fetched FROM fetched t ORDER BY "createdAt" DESC LIMIT ${rows}`);
+  if ((fetched[0]?.fetched ?? 0) > MAX_FETCHED_ROWS && to - from >= MIN_STRETCH_SECONDS) return "too many";
+  return fetched.map(({ fetched: _, ...task }) => task);
 }
 
 const MAX_BUDGET = 2 ** 31 - 1;

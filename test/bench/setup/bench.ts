@@ -1,4 +1,4 @@
-/** One line of the report: two figures of one run, side by side. More is better for both. */
+/** One line of the report: two figures of one run, side by side, and what their ratio must be. */
 export interface Measurement {
   /** What was done, as in `GET /tasks, 50 of 200,000`. */
   what: string;
@@ -7,8 +7,10 @@ export interface Measurement {
   /** The figure to compare with, and what it is of. */
   baseline: number;
   against: string;
-  /** ours / baseline must be at least this, or the run fails. */
+  /** ours / baseline must be at least this, or the run fails: for what should be much. */
   atLeast?: number;
+  /** ours / baseline must be at most this, or the run fails: for what should be little, such as a duration. */
+  atMost?: number;
 }
 
 export interface BenchEnvironment {

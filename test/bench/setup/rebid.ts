@@ -1,0 +1,22 @@
+import { freePort } from "../../../server/local/dataDirectory.ts";
+import type { BenchEnvironment } from "./bench.ts";
+import { startProcess } from "./processes.ts";
+
+/** The service itself, without its guards against too many requests, on the bench's database; gives its port. */
+export async function startRebid(environment: BenchEnvironment): Promise<number> {
+  const port = await freePort();
+  const file = new URL("../../../server/main.ts", import.meta.url).pathname;
+  await startProcess(environment, file, {
+    environment: {
+      DATABASE_URL: environment.databaseUrl,
+      DATA_DIR: environment.directory,
+      PORT: String(port),
+      ROLE: "api",
+      RATE_LIMITS: "off",
+      SPAM_GUARD: "off",
+      LOG_LEVEL: "error",
+    },
+    ready: /^Rebid is ready/,
+  });
+  return port;
+}
