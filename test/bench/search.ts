@@ -7,7 +7,7 @@ import { startLoadGenerator } from "./setup/processes.ts";
 import { startRebid } from "./setup/rebid.ts";
 
 const TASKS = 1_000_000;
-const ROUNDS = 3;
+const ROUNDS = 2;
 const SECONDS = 1;
 /** Source of the limit: a filter may cost at most five times what the first page costs without any. */
 const AT_MOST = 5;

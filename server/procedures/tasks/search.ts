@@ -19,14 +19,12 @@ export interface TaskSearch {
 const WALKED_ROWS = 400;
 /** More matches than this are not fetched to find the newest of them: a shorter stretch of time is asked instead. */
 const MAX_FETCHED_ROWS = 1_000;
-/** By how much a stretch is shortened then. */
-const SHORTENING = 8;
 const MIN_STRETCH_SECONDS = 256;
 
 /**
  * The newest tasks that match, newest first. What is frequent is found among the newest rows. Then the inverted index is
  * asked for stretches of time, as long as the matches so far let expect enough of them: without any, all of the past at
- * once, since what is rare costs little to fetch. See the search migration for the index.
+ * once, since what is rare costs little to fetch. A stretch with too many matches is halved. See the search migration for the index.
  */
 export async function searchTasks(connection: Connection, search: TaskSearch): Promise<TaskListItem[]> {
   const { tag, query, minBudgetCents, maxBudgetCents, limit } = search;
@@ -40,21 +38,23 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
   const newest = secondsOf(newestAt);
   const oldest = secondsOf(oldestAt);
   let upper = secondsOf(reachedAt) + 1;
-  let longest = Number.POSITIVE_INFINITY;
+  // A stretch that had too many matches, by its lower end; the newest of them that are missing are not older than `edge`.
+  let crowded: { from: number; edge: number } | null = null;
   while (found.length < limit && upper > oldest) {
     const missing = limit - found.length;
-    const expected = found.length === 0 ? longest : (2 * (newest - upper) * missing) / found.length;
-    const stretch = Math.max(MIN_STRETCH_SECONDS, Math.ceil(Math.min(expected, longest, upper - oldest)));
+    const expected = found.length === 0 ? Number.POSITIVE_INFINITY : (2 * (newest - upper) * missing) / found.length;
+    const end = crowded === null ? oldest : Math.max(crowded.edge, (crowded.from + upper) / 2);
+    const stretch = Math.max(MIN_STRETCH_SECONDS, Math.ceil(Math.min(expected, upper - end)));
     const lower = upper - stretch;
     const range = { from: lower, to: upper - 1, before: reachedAt, isRest: lower <= oldest };
-    const fetched = await findInStretch(connection, search, queryTerms, range, missing);
-    if (fetched === "too many") {
-      longest = stretch / SHORTENING;
-      continue;
+    const { tasks, isComplete } = await findInStretch(connection, search, queryTerms, range, missing);
+    if (isComplete) {
+      found.push(...tasks);
+      upper = lower;
+      if (crowded !== null && upper <= crowded.from) crowded = null;
+    } else {
+      crowded = { from: lower, edge: secondsOf(tasks.at(-1)?.createdAt ?? null) };
     }
-    found.push(...fetched);
-    upper = lower;
-    longest *= SHORTENING;
   }
   return found;
 }
@@ -135,7 +135,7 @@ interface Stretch {
 }
 
 /**
- * The newest matches of a stretch of time by the inverted index, or "too many". Each term is a condition of its own, so
+ * The newest matches of a stretch of time by the inverted index; of some of them, when they are too many. Each term is a condition of its own, so
  * that the index jumps from one list to the next instead of looking for a match in one of them alone. Comparing
  * expressions instead of columns keeps the planner from the feed's index, whose rows it would have to sort out.
  */
@@ -145,10 +145,11 @@ async function findInStretch(
   queryTerms: readonly number[],
   { from, to, before, isRest }: Stretch,
   rows: number,
-): Promise<TaskListItem[] | "too many"> {
+): Promise<{ tasks: TaskListItem[]; isComplete: boolean }> {
   const { statuses, tag, minBudgetCents = 0, maxBudgetCents = MAX_BUDGET } = search;
   const terms = sql`task_search_terms(t.title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
   const hasAny = (any: readonly string[]) => sql`AND ${terms} && search_hash(${any}::text[])`;
+  const isShortest = to - from < MIN_STRETCH_SECONDS;
   const filtersBudget = search.minBudgetCents !== undefined || search.maxBudgetCents !== undefined;
   const fetched = await connection.query<TaskListItem & { fetched: number }>(sql`
     WITH fetched AS MATERIALIZED (
@@ -168,10 +169,10 @@ async function findInStretch(
         ${filtersBudget ? hasAny(rangeTerms("b", minBudgetCents, maxBudgetCents, { finest: 0, coarsest: 7 })) : empty}
         ${isRest ? empty : hasAny(rangeTerms("c", from, to, { finest: 2, coarsest: 8 }))}
         ${hasAny(statuses.map((status) => `s${status}`))}
-      LIMIT ${to - from < MIN_STRETCH_SECONDS ? null : MAX_FETCHED_ROWS + 1})
+      LIMIT ${isShortest ? null : MAX_FETCHED_ROWS + 1})
     SELECT t.*, (SELECT count(*) FROM fetched) AS fetched FROM fetched t ORDER BY "createdAt" DESC LIMIT ${rows}`);
-  if ((fetched[0]?.fetched ?? 0) > MAX_FETCHED_ROWS && to - from >= MIN_STRETCH_SECONDS) return "too many";
-  return fetched.map(({ fetched: _, ...task }) => task);
+  const isComplete = (fetched[0]?.fetched ?? 0) <= MAX_FETCHED_ROWS || isShortest;
+  return { tasks: fetched.map(({ fetched: _, ...task }) => task), isComplete };
 }
 
 const MAX_BUDGET = 2 ** 31 - 1;
