@@ -29,7 +29,9 @@ const MIN_STRETCH_SECONDS = 256;
 export async function searchTasks(connection: Connection, search: TaskSearch): Promise<TaskListItem[]> {
   const { tag, query, minBudgetCents, maxBudgetCents, limit } = search;
   if (tag === undefined && query === undefined && minBudgetCents === undefined && maxBudgetCents === undefined) {
-    return connection.query<TaskListItem>(feed(search, limit));
+    // One status is the front page: its plan is always the same one.
+    const plan = search.statuses.length === 1 ? "cached" : "fresh";
+    return connection.query<TaskListItem>(feed(search, limit), { plan });
   }
   const { walked, reachedAt, newestAt, oldestAt, queryTerms, ...newestRows } = await walkNewest(connection, search);
   const found: TaskListItem[] = newestRows.found;
@@ -79,7 +81,8 @@ function feed({ statuses, cursor }: TaskSearch, rows: number): Sql {
 
 /** Reads the newest rows and gives those that match, how far that went, and the hashes that the query needs. */
 async function walkNewest(connection: Connection, search: TaskSearch) {
-  const rows = await connection.query<Partial<TaskListItem> & Reach>(sql`
+  const rows = await connection.query<Partial<TaskListItem> & Reach>(
+    sql`
     WITH newest AS MATERIALIZED (${feed(search, WALKED_ROWS)})
     SELECT reach.*, t.* FROM (
       SELECT count(*) AS walked, min("createdAt") AS "reachedAt", max("createdAt") AS "newestAt",
@@ -88,7 +91,9 @@ async function walkNewest(connection: Connection, search: TaskSearch) {
     LEFT JOIN LATERAL (
       SELECT * FROM newest t WHERE ${matches(search, { title: sql`t.title`, tags: sql`t.tags`, budget: sql`t."maxBudgetCents"` })}
       ORDER BY t."createdAt" DESC LIMIT ${search.limit}) t ON true
-    ORDER BY t."createdAt" DESC`);
+    ORDER BY t."createdAt" DESC`,
+    { plan: "fresh" },
+  );
   const [first] = rows;
   if (first === undefined) throw new Error("an aggregate without groups has one row");
   const { walked, reachedAt, newestAt, oldestAt, queryTerms } = first;
@@ -151,7 +156,8 @@ async function findInStretch(
   const hasAny = (any: readonly string[]) => sql`AND ${terms} && search_hash(${any}::text[])`;
   const isShortest = to - from < MIN_STRETCH_SECONDS;
   const filtersBudget = search.minBudgetCents !== undefined || search.maxBudgetCents !== undefined;
-  const fetched = await connection.query<TaskListItem & { fetched: number }>(sql`
+  const fetched = await connection.query<TaskListItem & { fetched: number }>(
+    sql`
     WITH fetched AS MATERIALIZED (
       SELECT ${taskListColumns} FROM tasks t
       WHERE ${matches(search, { title: sql`t.title`, tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })}
@@ -170,7 +176,9 @@ async function findInStretch(
         ${isRest ? empty : hasAny(rangeTerms("c", from, to, { finest: 2, coarsest: 8 }))}
         ${hasAny(statuses.map((status) => `s${status}`))}
       LIMIT ${isShortest ? null : MAX_FETCHED_ROWS + 1})
-    SELECT t.*, (SELECT count(*) FROM fetched) AS fetched FROM fetched t ORDER BY "createdAt" DESC LIMIT ${rows}`);
+    SELECT t.*, (SELECT count(*) FROM fetched) AS fetched FROM fetched t ORDER BY "createdAt" DESC LIMIT ${rows}`,
+    { plan: "fresh" },
+  );
   const isComplete = (fetched[0]?.fetched ?? 0) <= MAX_FETCHED_ROWS || isShortest;
   return { tasks: fetched.map(({ fetched: _, ...task }) => task), isComplete };
 }
