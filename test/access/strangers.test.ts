@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../server/errors.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { awardedTask, deliveredTask, placeBid, postTask, taskInput, upload } from "../factories/tasks.ts";
+import {
+  awardedTask,
+  deliveredTask,
+  disputedTask,
+  disputeReason,
+  placeBid,
+  postTask,
+  taskInput,
+  upload,
+} from "../factories/tasks.ts";
 import { expectErrorBody } from "../setup/expectError.ts";
 import { type Input, routeOf, routes, transports } from "../setup/operations.ts";
 import { useService } from "../setup/testService.ts";
@@ -16,6 +25,7 @@ interface World {
   deliveryKey: string;
   deliveredTaskId: string;
   deliveredBidId: string;
+  disputeId: string;
   keyId: string;
 }
 
@@ -32,6 +42,7 @@ beforeAll(async () => {
   const bid = await placeBid(bidder, open.id);
   const awarded = await awardedTask(buyer, bidder);
   const delivered = await deliveredTask(buyer, bidder);
+  const { dispute } = await disputedTask(buyer, bidder);
   world = {
     openTaskId: open.id,
     activeBidId: bid.id,
@@ -40,6 +51,7 @@ beforeAll(async () => {
     deliveryKey: await upload(bidder, awarded.bid.id, "delivery"),
     deliveredTaskId: delivered.task.id,
     deliveredBidId: delivered.bid.id,
+    disputeId: dispute.id,
     keyId: (await buyer.get("/keys")).body.keys[0].id,
   };
 });
@@ -74,6 +86,13 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "tasks.cancel": ["forbidden", ({ openTaskId }) => ({ id: openTaskId })],
   "tasks.award": ["forbidden", ({ openTaskId, activeBidId }) => ({ id: openTaskId, bidId: activeBidId })],
   "tasks.accept": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
+  "tasks.dispute": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
+  "tasks.rate": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, stars: 1 })],
+  "tasks.listOwn": ["own view", () => ({})],
+  "disputes.list": ["own view", () => ({})],
+  "disputes.read": ["not_found", ({ disputeId }) => ({ id: disputeId })],
+  "disputes.resolve": ["forbidden", ({ disputeId }) => ({ id: disputeId, resolution: "refund" })],
+  "users.reputation": ["open", () => ({ id: buyer.id })],
   "bids.place": ["open", ({ openTaskId }) => ({ id: openTaskId, priceCents: 5, etaHours: 1 })],
   "bids.listForTask": ["own view", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
   "bids.listOwn": ["own view", () => ({})],
@@ -123,7 +142,7 @@ describe.each(transports)("over $transport", ({ transport, call }) => {
     expect((await buyer.get(`/tasks/${world.deliveredTaskId}`)).body.task.status).toBe("delivered");
     expect((await buyer.get("/keys")).body.keys).toHaveLength(1);
     const awarded = (await bidder.get(`/bids?status=awarded`)).body.bids;
-    expect(awarded).toHaveLength(2);
+    expect(awarded).toHaveLength(3);
   });
 });
 

@@ -27,7 +27,7 @@ BEGIN
 END $$;
 
 -- Everything that can be asked of a task. Budgets and times stand at several scales, each sixteen times the one before,
--- so that any range is a few terms: budgets exactly, times in steps of 256 seconds. server/procedures/tasks/search.ts
+-- so that any range is a few terms. server/procedures/tasks/search.ts
 -- asks in the same words. No function of ours is called in here: index builds and ANALYZE run with a search path on which
 -- they cannot be found.
 CREATE FUNCTION task_search_terms(title text, tags text[], budget integer, status text, created_at timestamptz)

@@ -172,8 +172,8 @@ async function findInStretch(
                 " ",
               )
         }
-        ${filtersBudget ? hasAny(rangeTerms("b", minBudgetCents, maxBudgetCents, { finest: 0, coarsest: 7 })) : empty}
-        ${isRest ? empty : hasAny(rangeTerms("c", from, to, { finest: 2, coarsest: 8 }))}
+        ${filtersBudget ? hasAny(rangeTerms("b", minBudgetCents, maxBudgetCents)) : empty}
+        ${isRest ? empty : hasAny(rangeTerms("c", from, to, { finest: 2 }))}
         ${hasAny(statuses.map((status) => `s${status}`))}
       LIMIT ${isShortest ? null : MAX_FETCHED_ROWS + 1})
     SELECT t.*, (SELECT count(*) FROM fetched) AS fetched FROM fetched t ORDER BY "createdAt" DESC LIMIT ${rows}`,
@@ -186,29 +186,14 @@ async function findInStretch(
 const MAX_BUDGET = 2 ** 31 - 1;
 
 /**
- * The fewest terms that cover a range of integers, both ends included, where a term of scale `n` stands for 16 ** n of
- * them. The ends are rounded outwards to the finest scale.
+ * The terms that cover a range of integers, both ends included, where a term of scale `n` stands for 16 ** n of them: at
+ * most 17 terms of one scale, since the index reads a list for each. The ends are rounded outwards, by less than the range
+ * is long; what stands there is dropped by the exact filters.
  */
-export function rangeTerms(
-  kind: string,
-  from: number,
-  to: number,
-  { finest, coarsest }: { finest: number; coarsest: number },
-): string[] {
-  const terms: string[] = [];
-  let low = Math.floor(from / 16 ** finest);
-  let high = Math.floor(to / 16 ** finest);
-  for (let scale = finest; low <= high; scale++) {
-    const add = (value: number) => terms.push(`${kind}${scale}:${value}`);
-    if (scale === coarsest) {
-      while (low <= high) add(low++);
-      break;
-    }
-    while (low <= high && low % 16 !== 0) add(low++);
-    while (low <= high && high % 16 !== 15) add(high--);
-    if (low > high) break;
-    low /= 16;
-    high = Math.floor(high / 16);
-  }
-  return terms;
+export function rangeTerms(kind: string, from: number, to: number, { finest = 0 } = {}): string[] {
+  let scale = finest;
+  while (to - from >= 16 ** (scale + 1)) scale++;
+  const first = Math.floor(from / 16 ** scale);
+  const last = Math.floor(to / 16 ** scale);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => `${kind}${scale}:${first + index}`);
 }
