@@ -58,7 +58,7 @@ test("one procedure stands in one file", () => {
 
 test("procedures reach for what is below them, not for HTTP, jobs, embedded parts, configuration or each other's tables", () => {
   const below =
-    /^server\/(procedures|ledger|events|db|schemas|gateways|auth)\/|^server\/(errors|trpc|context|services)\.ts$/;
+    /^server\/(procedures|ledger|reputation|events|db|schemas|gateways|auth)\/|^server\/(errors|trpc|context|services)\.ts$/;
   const libraries = new Set(["zod"]);
   const allowed = ({ from, to }: Import) =>
     !from.startsWith("server/procedures/") || below.test(to) || libraries.has(to) || to.startsWith("node:");
@@ -66,12 +66,12 @@ test("procedures reach for what is below them, not for HTTP, jobs, embedded part
 });
 
 test("what lies below does not reach up to procedures and HTTP", () => {
-  const low = /^server\/(ledger|events|db|schemas|gateways|auth)\//;
+  const low = /^server\/(ledger|reputation|events|db|schemas|gateways|auth)\//;
   expect(breaking(({ from, to }) => low.test(from) && /^server\/(procedures|http|local)\//.test(to))).toEqual([]);
 });
 
 test("schemas and rules are pure: they import nothing that does I/O", () => {
-  const isPure = (path: string) => path.startsWith("server/schemas/") || path.endsWith("/rules.ts");
+  const isPure = (path: string) => path.startsWith("server/schemas/") || /\/(rules|stateMachine)\.ts$/.test(path);
   const pureTarget = ({ to, typeOnly }: Import) =>
     typeOnly ||
     isPure(to) ||
