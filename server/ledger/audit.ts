@@ -1,6 +1,7 @@
 import { type Connection, connectionOver, type Sql, sql } from "../db/connection.ts";
 import type { Database } from "../db/database.ts";
 import type { Processor } from "../gateways/processor.ts";
+import { reputationDifferences } from "../reputation/reputation.ts";
 import { compareWithProcessor, processorChecks } from "./auditProcessor.ts";
 
 /** Something that does not agree: what it is about, what it should be and what it is. Amounts are cents. */
@@ -76,6 +77,11 @@ const checks: Record<string, Sql> = {
     SELECT 'user ' || user_id AS subject, 'nothing below 0, no debt beside money' AS expected,
            format('%s available, %s held, %s owed', available_cents, held_cents, debt_cents) AS actual
     FROM wallets WHERE available_cents < 0 OR held_cents < 0 OR debt_cents < 0 OR (available_cents > 0 AND debt_cents > 0)`,
+
+  "reputations are what tasks, disputes and ratings say": sql`
+    SELECT 'user ' || "userId" AS subject, coalesce("fromSource"::text, 'none') AS expected,
+           coalesce(kept::text, 'none') AS actual
+    FROM (${reputationDifferences}) difference`,
 
   "each task holds what its state says": sql`
     SELECT 'task ' || o.task_id AS subject, o.cents AS expected, coalesce(h.cents, 0) AS actual

@@ -43,18 +43,20 @@ export interface ReputationDifference {
   fromSource: Record<string, unknown> | null;
 }
 
+/** The rows of `checkReputation`, for the audit to take up. */
+export const reputationDifferences = sql`
+  SELECT coalesce(kept.user_id, source.user_id) AS "userId",
+         CASE WHEN kept.user_id IS NOT NULL THEN to_jsonb(kept) END AS kept,
+         CASE WHEN source.user_id IS NOT NULL THEN to_jsonb(source) END AS "fromSource"
+  FROM reputations kept FULL JOIN reputations_from_source source ON source.user_id = kept.user_id
+  WHERE to_jsonb(kept) IS DISTINCT FROM to_jsonb(source)`;
+
 /**
  * Recomputes every reputation from its source and gives those that differ from the kept ones; none when all is well.
  * One statement, so one snapshot: it may run beside a busy service. It reads all tasks.
  */
 export function checkReputation(connection: Connection): Promise<ReputationDifference[]> {
-  return connection.query<ReputationDifference>(sql`
-    SELECT coalesce(kept.user_id, source.user_id) AS "userId",
-           CASE WHEN kept.user_id IS NOT NULL THEN to_jsonb(kept) END AS kept,
-           CASE WHEN source.user_id IS NOT NULL THEN to_jsonb(source) END AS "fromSource"
-    FROM reputations kept FULL JOIN reputations_from_source source ON source.user_id = kept.user_id
-    WHERE to_jsonb(kept) IS DISTINCT FROM to_jsonb(source)
-    ORDER BY 1`);
+  return connection.query<ReputationDifference>(reputationDifferences);
 }
 
 /** Writes every reputation anew from its source: the repair after `checkReputation` found something. */

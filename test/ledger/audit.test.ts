@@ -118,6 +118,10 @@ describe("one cent that is off is found", () => {
       "UPDATE wallets SET debt_cents = 1 WHERE available_cents > 0",
     ],
     [
+      "reputations are what tasks, disputes and ratings say",
+      "UPDATE reputations SET buyer_tasks_posted = buyer_tasks_posted + 1 WHERE buyer_tasks_posted > 0",
+    ],
+    [
       "each task holds what its state says",
       "UPDATE tasks SET max_budget_cents = max_budget_cents - 1 WHERE status = 'open'",
     ],
