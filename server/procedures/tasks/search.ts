@@ -185,15 +185,30 @@ async function findInStretch(
 
 const MAX_BUDGET = 2 ** 31 - 1;
 
+/** The index reads a list for each term, side by side: few terms with a little too much are faster than many exact ones. */
+const MAX_RANGE_TERMS = 64;
+
 /**
- * The terms that cover a range of integers, both ends included, where a term of scale `n` stands for 16 ** n of them: at
- * most 17 terms of one scale, since the index reads a list for each. The ends are rounded outwards, by less than the range
- * is long; what stands there is dropped by the exact filters.
+ * Terms that cover a range of integers, both ends included, where a term of scale `n` stands for 16 ** n of them. If they
+ * would be too many, the ends are rounded outwards to a coarser scale; the exact filters drop what stands there.
  */
 export function rangeTerms(kind: string, from: number, to: number, { finest = 0 } = {}): string[] {
-  let scale = finest;
-  while (to - from >= 16 ** (scale + 1)) scale++;
-  const first = Math.floor(from / 16 ** scale);
-  const last = Math.floor(to / 16 ** scale);
-  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => `${kind}${scale}:${first + index}`);
+  const terms: string[] = [];
+  let low = Math.floor(from / 16 ** finest);
+  let high = Math.floor(to / 16 ** finest);
+  for (let scale = finest; low <= high; scale++) {
+    const add = (value: number) => terms.push(`${kind}${scale}:${value}`);
+    const isCoarsest = scale === COARSEST_SCALE;
+    while (low <= high && (isCoarsest || low % 16 !== 0)) add(low++);
+    while (low <= high && high % 16 !== 15) add(high--);
+    if (low > high) break;
+    low /= 16;
+    high = Math.floor(high / 16);
+  }
+  return terms.length > MAX_RANGE_TERMS && finest < COARSEST_SCALE - 1
+    ? rangeTerms(kind, from, to, { finest: finest + 1 })
+    : terms;
 }
+
+/** The coarsest scale of budgets; times have one more. */
+const COARSEST_SCALE = 7;
