@@ -6,6 +6,7 @@ import { payoutsRouter } from "./procedures/payouts/router.ts";
 import { tasksRouter } from "./procedures/tasks/router.ts";
 import { usersRouter } from "./procedures/users/router.ts";
 import { walletRouter } from "./procedures/wallet/router.ts";
+import { webhooksRouter } from "./procedures/webhooks/router.ts";
 import { router } from "./trpc.ts";
 
 export const appRouter = router({
@@ -17,6 +18,7 @@ export const appRouter = router({
   payouts: payoutsRouter,
   disputes: disputesRouter,
   users: usersRouter,
+  webhooks: webhooksRouter,
 });
 
 export type AppRouter = typeof appRouter;

@@ -4,6 +4,7 @@ import { createApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import { openDatabase } from "./db/database.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
+import { guardedEgress } from "./gateways/egress.ts";
 import { stripeProcessor } from "./gateways/processor.ts";
 import { s3Storage } from "./gateways/storage.ts";
 import { serve } from "./http/server.ts";
@@ -60,12 +61,15 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     stops.push(database.close);
     const storage = s3Storage(parts.storage);
     stops.push(async () => storage.close());
+    const egress = guardedEgress({ allowInsecure: config.webhookAllowInsecure });
+    stops.push(egress.close);
     const services: Services = {
       settings: { ...config, publicUrl, sessionSecret: parts.sessionSecret },
       database,
       clock,
       processor: stripeProcessor({ ...parts.processor, webhookSecrets: [...parts.processor.webhookSecrets] }),
       storage,
+      egress,
       log,
     };
     await migrateJobs(services);

@@ -11,6 +11,7 @@ const feedConstraints = new Set([
   "bids_created_at_key",
   "disputes_created_at_key",
   "payouts_feed_key",
+  "webhook_deliveries_feed_key",
 ]);
 
 /** True when the transaction failed by bad luck, changed nothing, and is worth running again. */

@@ -12,6 +12,8 @@ export const jobPayloads = {
   advancePayout: z.strictObject({ payoutId: z.uuid() }),
   /** Checks the whole ledger; the schedule adds fields of its own. */
   auditLedger: z.object({}),
+  /** Deletes webhook deliveries that are older than 30 days. */
+  pruneWebhookDeliveries: z.object({}),
 } as const;
 
 export type JobName = keyof typeof jobPayloads;

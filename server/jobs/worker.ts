@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { Logger as GraphileLogger, run, runMigrations, type TaskList, type WorkerEvents } from "graphile-worker";
 import type { z } from "zod";
+import { startDeliverer } from "../events/deliverer.ts";
 import type { Services } from "../services.ts";
 import { acceptDelivery } from "./acceptDelivery.ts";
 import { advancePayout } from "./advancePayout.ts";
@@ -10,6 +11,7 @@ import { auditLedger } from "./auditLedger.ts";
 import { expireTask } from "./expireTask.ts";
 import { startHeartbeat } from "./liveWorkers.ts";
 import { type JobName, jobPayloads } from "./payloads.ts";
+import { pruneWebhookDeliveries } from "./pruneWebhookDeliveries.ts";
 import { startSweeps } from "./sweeps.ts";
 
 /** A job's handler behind its payload's schema: what is in the queue was written by some version of this code. */
@@ -23,10 +25,13 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),
+  pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
 };
 
-/** Every night at 03:17 UTC; a night that nothing ran in is made up for at the next start. */
-const CRONTAB = "17 3 * * * auditLedger ?fill=1d";
+/** Each is added once, however many workers run. Times are UTC; a night that nothing ran in is made up for at the next start. */
+const CRONTAB = `
+17 3 * * * auditLedger ?fill=1d
+37 * * * * pruneWebhookDeliveries`;
 
 // A future job is found by polling: this is how late a deadline can be at most, when nothing else is going on.
 const POLL_INTERVAL_MS = 500;
@@ -51,7 +56,7 @@ export async function migrateJobs(services: Pick<Services, "database">): Promise
   await runMigrations({ pgPool: services.database.pool });
 }
 
-/** Runs jobs and sweeps until `stop`, which lets running jobs finish. */
+/** Runs jobs, sweeps and the delivery of events until `stop`, which lets what is under way finish. */
 export async function startWorker(
   services: Services,
   options: { concurrency: number },
@@ -73,8 +78,10 @@ export async function startWorker(
   });
   const heartbeat = startHeartbeat(services, await poolId);
   const sweeps = startSweeps(services);
+  const deliverer = startDeliverer(services);
   return {
     async stop() {
+      await deliverer.stop();
       await sweeps.stop();
       await runner.stop();
       await heartbeat.stop();

@@ -7,6 +7,7 @@ import { pino } from "pino";
 import { afterAll, beforeAll, expect } from "vitest";
 import { createApp } from "../../server/app.ts";
 import { openDatabase } from "../../server/db/database.ts";
+import { guardedEgress, type ResolveName } from "../../server/gateways/egress.ts";
 import { stripeProcessor } from "../../server/gateways/processor.ts";
 import { s3Storage } from "../../server/gateways/storage.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
@@ -38,7 +39,11 @@ export interface TestServiceOptions {
   /** Also run jobs and sweeps. */
   worker?: boolean;
   poolSize?: number;
+  /** The names that webhook URLs may have; none resolves by default. */
+  resolve?: ResolveName;
 }
+
+const resolveNothing: ResolveName = () => Promise.reject(new Error("the tests have no name server"));
 
 /**
  * A whole service for one test file: database, object store and payment processor of its own, listening on loopback.
@@ -90,6 +95,11 @@ async function start(
   stops.push(database.close);
   const errors: string[] = [];
   const clock = new TestClock();
+  const egress = guardedEgress({
+    allowInsecure: options.settings?.webhookAllowInsecure ?? false,
+    resolve: options.resolve ?? resolveNothing,
+  });
+  stops.push(egress.close);
   const services: Services = {
     settings: {
       publicUrl: url,
@@ -98,6 +108,9 @@ async function start(
       deliveryGraceSeconds: 604_800,
       processorPollSeconds: 300,
       spamGuard: false,
+      webhookAllowInsecure: false,
+      webhookRetrySeconds: [30, 120, 600, 3_600, 21_600],
+      webhookTimeoutSeconds: 10,
       ...options.settings,
     },
     database,
@@ -108,6 +121,7 @@ async function start(
       apiBase: payments.url,
     }),
     storage: s3Storage({ endpoint: store.url, ...keys }),
+    egress,
     log: pino(
       { level: "error", serializers: { error: pino.stdSerializers.err } },
       { write: (line) => void errors.push(line) },

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { EgressFailed, EgressRefused } from "../gateways/egress.ts";
+import type { Services } from "../services.ts";
+import { createBodies } from "./bodies.ts";
+import { fanOut, nextBatchSize } from "./fanOut.ts";
+import { createLanes, MAX_IN_FLIGHT } from "./lanes.ts";
+import { type Claimed, claimDue, complete, FIRST_LANE, type Outcome } from "./queue.ts";
+import { type Attempt, judge, retryDelaySeconds } from "./retries.ts";
+import { deliveryHeaders } from "./sign.ts";
+
+/** New events wait this long at most. `NOTIFY` would be sooner, but it serialises all commits of the database. */
+const FAN_OUT_POLL_MS = 50;
+/** What another process made due (a retry, a replay, its own fan-out) waits this long at most. */
+const CLAIM_POLL_MS = 250;
+/** Between two claims or two writes, so that each has some rows. */
+const BATCHING_MS = 5;
+const CLAIM_BATCH = 128;
+/** A lease outlives the request's deadline by this much. Also how late a killed worker's deliveries can be. */
+const LEASE_MARGIN_SECONDS = 5;
+const PAUSE_AFTER_ERROR_MS = 500;
+
+/** Lets a loop wait for a signal from elsewhere, or for a time. A signal that nobody waits for yet is kept. */
+function createBell() {
+  let rung = false;
+  let wake = () => {};
+  return {
+    ring(): void {
+      rung = true;
+      wake();
+    },
+    async wait(timeoutMs: number): Promise<void> {
+      if (!rung) {
+        const timer = new AbortController();
+        await Promise.race([
+          new Promise<void>((resolve) => {
+            wake = resolve;
+          }),
+          sleep(timeoutMs, undefined, { signal: timer.signal }).catch(() => {}),
+        ]);
+        timer.abort();
+      }
+      rung = false;
+    },
+  };
+}
+
+/**
+ * Sends events to their subscribers until `stop`, which lets what is under way finish. Any number of workers may run.
+ *
+ * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`), and
+ * what came of them is written in batches (`complete`). A worker that dies leaves leases that run out, and its
+ * deliveries are sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is
+ * written, so memory is bounded, and a slow database slows the sending down.
+ */
+export function startDeliverer(services: Services): { stop(): Promise<void> } {
+  const { database, egress, settings, clock, log } = services;
+  const timeoutMs = settings.webhookTimeoutSeconds * 1000;
+  const lanes = createLanes();
+  const bodies = createBodies(database);
+  const due = createBell();
+  const done = createBell();
+  const outcomes: Outcome[] = [];
+  let inFlight = 0;
+  let laneWasFull = false;
+  let stopping = false;
+  let sendersEnded = false;
+
+  const loop = async (name: string, ended: () => boolean, round: () => Promise<void>) => {
+    while (!ended()) {
+      try {
+        await round();
+      } catch (error) {
+        log.error({ error }, `${name} failed and is tried again`);
+        await sleep(PAUSE_AFTER_ERROR_MS);
+      }
+    }
+  };
+
+  let batchSize = 10;
+  const fanOutRound = async () => {
+    const fanned = await fanOut(services, batchSize);
+    if (fanned.deliveries > 0) due.ring();
+    const wasFull = fanned.events === batchSize;
+    if (fanned.events > 0) batchSize = nextBatchSize(fanned);
+    if (!wasFull) await sleep(FAN_OUT_POLL_MS);
+  };
+
+  let afterEndpoint = FIRST_LANE;
+  const claimRound = async () => {
+    const limit = Math.min(CLAIM_BATCH, MAX_IN_FLIGHT - inFlight);
+    const free = lanes.free();
+    laneWasFull = free.anyFull || limit <= 0;
+    if (limit <= 0) return due.wait(CLAIM_POLL_MS);
+    const leaseSeconds = settings.webhookTimeoutSeconds + LEASE_MARGIN_SECONDS;
+    const claimed = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.now(), leaseSeconds });
+    const eventBodies = await bodies.load(claimed.map(({ eventId }) => eventId));
+    for (const delivery of claimed) void send(delivery, eventBodies.get(delivery.eventId));
+    // The next turn starts where this one ended; one that reached the end starts again from the first.
+    const reachedEnd = claimed.length < limit;
+    const startedAtFirst = afterEndpoint === FIRST_LANE;
+    afterEndpoint = reachedEnd ? FIRST_LANE : lastEndpoint(claimed);
+    if (claimed.length > 0 || !startedAtFirst) await sleep(BATCHING_MS);
+    else await due.wait(CLAIM_POLL_MS);
+  };
+
+  const send = async (delivery: Claimed, body: Buffer | undefined): Promise<void> => {
+    inFlight++;
+    if (!delivery.active || body === undefined) {
+      outcomes.push({ delivery, attempt: null, status: "failed", attemptsLeft: 0, dueAt: null, switchOff: false });
+      return done.ring();
+    }
+    lanes.start(delivery.endpointId);
+    const attempt = await attemptOnce(delivery, body);
+    lanes.finish(delivery.endpointId, { succeeded: judge(attempt) === "succeeded", durationMs: attempt.durationMs });
+    outcomes.push(outcomeOf(delivery, attempt, settings.webhookRetrySeconds, clock.now()));
+    done.ring();
+    if (laneWasFull) due.ring();
+  };
+
+  const attemptOnce = async (delivery: Claimed, body: Buffer): Promise<Attempt> => {
+    const now = clock.now();
+    const startedMs = performance.now();
+    const result = await egress
+      .post(delivery.url, { headers: deliveryHeaders(body, delivery.signingSecret, now), body, timeoutMs })
+      .then(
+        ({ statusCode }) => ({ statusCode, error: null }),
+        (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),
+      );
+    return { attemptedAt: now.toISOString(), durationMs: Math.round(performance.now() - startedMs), ...result };
+  };
+
+  const reasonOf = (error: unknown): string => {
+    if (error instanceof EgressFailed || error instanceof EgressRefused) return error.message;
+    log.error({ error }, "a delivery failed on our side");
+    return "The delivery failed on our side.";
+  };
+
+  const writeRound = async () => {
+    if (outcomes.length === 0) return done.wait(CLAIM_POLL_MS);
+    const batch = outcomes.slice();
+    await database.transaction((tx) => complete(tx, batch));
+    outcomes.splice(0, batch.length);
+    inFlight -= batch.length;
+    if (laneWasFull) due.ring();
+    await sleep(BATCHING_MS);
+  };
+
+  const senders = Promise.all([
+    loop("the fan-out of events", () => stopping, fanOutRound),
+    loop("claiming deliveries", () => stopping, claimRound),
+  ]);
+  const writer = loop("writing deliveries", () => sendersEnded && inFlight === 0, writeRound);
+  return {
+    async stop() {
+      stopping = true;
+      due.ring();
+      await senders;
+      sendersEnded = true;
+      done.ring();
+      await writer;
+    },
+  };
+}
+
+/** A batch is in no order; the endpoint that the claim came to last is the largest. */
+function lastEndpoint(claimed: readonly Claimed[]): string {
+  const [largest = FIRST_LANE] = claimed.map(({ endpointId }) => endpointId).sort((a, b) => (a < b ? 1 : -1));
+  return largest;
+}
+
+/** What an attempt means for its delivery. */
+export function outcomeOf(delivery: Claimed, attempt: Attempt, schedule: readonly number[], now: Date): Outcome {
+  const verdict = judge(attempt);
+  const outcome = { delivery, attempt, attemptsLeft: 0, dueAt: null, switchOff: verdict === "gone" };
+  if (verdict === "succeeded") return { ...outcome, status: "succeeded" };
+  const attemptsLeft = delivery.attemptsLeft - 1;
+  const delaySeconds = verdict === "retry" ? retryDelaySeconds(attemptsLeft, schedule) : null;
+  if (delaySeconds === null) return { ...outcome, status: "failed" };
+  return {
+    ...outcome,
+    status: "pending",
+    attemptsLeft,
+    dueAt: new Date(now.getTime() + delaySeconds * 1000).toISOString(),
+  };
+}

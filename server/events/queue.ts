@@ -1,0 +1,171 @@
+import { type Connection, sql } from "../db/connection.ts";
+import type { Transaction } from "../db/database.ts";
+import type { FreeLanes } from "./lanes.ts";
+import type { StoredEvent } from "./payload.ts";
+import type { Attempt } from "./retries.ts";
+
+/** A delivery that a worker has leased: nobody else takes it before `leasedUntil`. */
+export interface Claimed {
+  id: string;
+  endpointId: string;
+  eventId: string;
+  attemptsLeft: number;
+  leasedUntil: string;
+  url: string;
+  signingSecret: string;
+  /** False when the endpoint was switched off or deleted after the event was fanned out. */
+  active: boolean;
+}
+
+export const FIRST_LANE = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Leases due deliveries, endpoint by endpoint after `afterEndpoint`, at most as many of each as `lanes` allows.
+ *
+ * Oldest first over all endpoints would have to step over the whole backlog of a dead endpoint at each call. So the
+ * recursive part hops from endpoint to endpoint through the index (one probe each, and only as far as `limit` needs),
+ * and takes from each the few that are due. Taking turns is the caller's, by `afterEndpoint`.
+ */
+export function claimDue(
+  connection: Connection,
+  options: { limit: number; lanes: FreeLanes; afterEndpoint: string; now: Date; leaseSeconds: number },
+): Promise<Claimed[]> {
+  const now = options.now.toISOString();
+  const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
+  return connection.query<Claimed>(sql`
+    WITH RECURSIVE lane (endpoint_id) AS (
+      (SELECT endpoint_id FROM webhook_deliveries
+       WHERE status = 'pending' AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
+      UNION ALL
+      SELECT (SELECT d.endpoint_id FROM webhook_deliveries d
+              WHERE d.status = 'pending' AND d.endpoint_id > lane.endpoint_id ORDER BY d.endpoint_id LIMIT 1)
+      FROM lane WHERE lane.endpoint_id IS NOT NULL
+    ), due AS MATERIALIZED (
+      SELECT picked.id FROM lane CROSS JOIN LATERAL (
+        SELECT d.id FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND d.endpoint_id = lane.endpoint_id
+          AND d.due_at <= ${now}::timestamptz AND d.leased_until <= ${now}::timestamptz
+        ORDER BY d.due_at
+        LIMIT coalesce((${JSON.stringify(options.lanes.listed)}::jsonb ->> lane.endpoint_id::text)::int, ${options.lanes.others}::int)
+        FOR UPDATE SKIP LOCKED
+      ) picked
+      LIMIT ${options.limit}
+    )
+    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil}::timestamptz
+    FROM due, webhook_endpoints e WHERE d.id = due.id AND e.id = d.endpoint_id
+    RETURNING d.id, d.endpoint_id AS "endpointId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
+              d.leased_until AS "leasedUntil", e.url, e.signing_secret AS "signingSecret",
+              e.switched_off_at IS NULL AND e.deleted_at IS NULL AS active`);
+}
+
+export function readEvents(connection: Connection, eventIds: string[]): Promise<StoredEvent[]> {
+  return connection.query<StoredEvent>(sql`
+    SELECT id, type, created_at AS "createdAt", data FROM events WHERE id = ANY (${eventIds}::uuid[])`);
+}
+
+/** What becomes of a claimed delivery. `attempt` is null when none was made, because the endpoint is off. */
+export interface Outcome {
+  delivery: Claimed;
+  attempt: Attempt | null;
+  status: "pending" | "succeeded" | "failed";
+  attemptsLeft: number;
+  /** When the next attempt is due; null when there is none. */
+  dueAt: string | null;
+  switchOff: boolean;
+}
+
+/** An endpoint is switched off after so many failures in a row over at least so long. Source: decisions.md "Events". */
+const FAILURES_UNTIL_OFF = 100;
+const FAILING_UNTIL_OFF = "3 days";
+/** Replays can go on for ever; a row cannot. */
+const ATTEMPTS_KEPT = 100;
+
+/**
+ * Writes a batch of outcomes and releases the leases, in the caller's transaction.
+ *
+ * A worker that was so slow that its lease ran out may find that another has taken the delivery meanwhile: its attempt
+ * happened and is kept, its success counts, but a failure of its does not disturb the other's schedule. The lease's own
+ * end is the token that tells.
+ */
+export async function complete(tx: Transaction, outcomes: readonly Outcome[]): Promise<void> {
+  const rows = outcomes.map(({ delivery, attempt, status, attemptsLeft, dueAt }) => ({
+    id: delivery.id,
+    leased_until: delivery.leasedUntil,
+    attempts: attempt === null ? [] : [attempt],
+    status,
+    attempts_left: attemptsLeft,
+    due_at: dueAt,
+  }));
+  const decides = sql`(d.leased_until = r.leased_until OR r.status = 'succeeded')`;
+  await tx.query(sql`
+    UPDATE webhook_deliveries d
+    SET attempts = jsonb_path_query_array(d.attempts || r.attempts, ${`$[last - ${ATTEMPTS_KEPT - 1} to last]`}::jsonpath),
+        status = CASE WHEN ${decides} THEN r.status ELSE d.status END,
+        attempts_left = CASE WHEN ${decides} THEN r.attempts_left ELSE d.attempts_left END,
+        due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
+        leased_until = CASE WHEN ${decides} THEN '-infinity' ELSE d.leased_until END
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+         AS r (id uuid, leased_until timestamptz, attempts jsonb, status text, attempts_left int, due_at timestamptz)
+    WHERE d.id = r.id`);
+  const off = await countFailures(tx, outcomes);
+  if (off.length > 0) await stopDeliveries(tx, off);
+}
+
+/** What is still to be sent to these endpoints is not: it is kept as failed, open to replay. */
+export async function stopDeliveries(connection: Connection, endpointIds: string[]): Promise<void> {
+  await connection.query(sql`
+    UPDATE webhook_deliveries SET status = 'failed', attempts_left = 0, leased_until = '-infinity'
+    WHERE endpoint_id = ANY (${endpointIds}::uuid[]) AND status = 'pending'`);
+}
+
+interface Streak {
+  id: string;
+  /** Some attempt of the batch succeeded, and what failed before it no longer counts. */
+  reset: boolean;
+  failures: number;
+  first_failure_at: string | null;
+  last_failure_at: string | null;
+  off: boolean;
+}
+
+/** Carries each endpoint's failures in a row on, and gives the endpoints that are switched off. A sound one's row is not written. */
+async function countFailures(tx: Transaction, outcomes: readonly Outcome[]): Promise<string[]> {
+  const streaks = new Map<string, Streak>();
+  for (const { delivery, attempt, status, switchOff } of outcomes) {
+    if (attempt === null) continue;
+    const id = delivery.endpointId;
+    const before = streaks.get(id) ?? {
+      id,
+      reset: false,
+      failures: 0,
+      first_failure_at: null,
+      last_failure_at: null,
+      off: false,
+    };
+    streaks.set(
+      id,
+      status === "succeeded"
+        ? { ...before, reset: true, failures: 0, first_failure_at: null, last_failure_at: null }
+        : {
+            ...before,
+            failures: before.failures + 1,
+            first_failure_at: before.first_failure_at ?? attempt.attemptedAt,
+            last_failure_at: attempt.attemptedAt,
+            off: before.off || switchOff,
+          },
+    );
+  }
+  const failures = sql`(CASE WHEN r.reset THEN 0 ELSE e.failures_in_row END + r.failures)`;
+  const since = sql`(CASE WHEN r.reset OR e.failing_since IS NULL THEN r.first_failure_at ELSE e.failing_since END)`;
+  const changed = await tx.query<{ id: string; isOff: boolean }>(sql`
+    UPDATE webhook_endpoints e
+    SET failures_in_row = ${failures}, failing_since = ${since},
+        switched_off_at = CASE
+          WHEN r.off OR (${failures} >= ${FAILURES_UNTIL_OFF} AND r.last_failure_at - ${since} >= ${FAILING_UNTIL_OFF}::interval)
+          THEN coalesce(e.switched_off_at, r.last_failure_at) ELSE e.switched_off_at END
+    FROM jsonb_to_recordset(${JSON.stringify([...streaks.values()])}::jsonb)
+         AS r (id uuid, reset boolean, failures int, first_failure_at timestamptz, last_failure_at timestamptz, off boolean)
+    WHERE e.id = r.id AND (r.failures > 0 OR e.failures_in_row > 0)
+    RETURNING e.id, e.switched_off_at IS NOT NULL AS "isOff"`);
+  return changed.filter(({ isOff }) => isOff).map(({ id }) => id);
+}

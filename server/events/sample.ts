@@ -1,0 +1,57 @@
+import type { Bid } from "../schemas/bid.ts";
+import type { Task } from "../schemas/task.ts";
+import type { EventType } from "./catalogue.ts";
+import type { EventData } from "./record.ts";
+
+const sampleId = (digit: number) => `00000000-0000-7000-8000-00000000000${digit}`;
+
+/** What a test sends: an event of the given type about a task that does not exist. */
+export function sampleEvent(type: EventType, now: Date): EventData {
+  const at = now.toISOString().replace("Z", "000Z");
+  const later = new Date(now.getTime() + 172_800_000).toISOString().replace("Z", "000Z");
+  const buyer = { id: sampleId(1), displayName: "Sample buyer" };
+  const bidder = { id: sampleId(2), displayName: "Sample bidder" };
+  const awarded = type !== "task.created" && type !== "bid.received";
+  const delivered = awarded && type !== "task.awarded";
+  const statusOf: Record<EventType, Task["status"]> = {
+    "task.created": "open",
+    "bid.received": "open",
+    "task.awarded": "awarded",
+    "delivery.posted": "delivered",
+    "task.accepted": "accepted",
+    "task.disputed": "disputed",
+    "task.dispute_resolved": "resolved",
+  };
+  const task: Task = {
+    id: sampleId(3),
+    title: "A sample task",
+    maxBudgetCents: 10_000,
+    tags: ["sample"],
+    status: statusOf[type],
+    createdAt: at,
+    bidCount: type === "task.created" ? 0 : 1,
+    description: "Sent to try this endpoint; there is no such task.",
+    acceptanceCriteria: null,
+    buyer,
+    awardedBidId: awarded ? sampleId(4) : null,
+    awardedAt: awarded ? at : null,
+    deliveryDueAt: awarded ? later : null,
+    deliveredAt: delivered ? at : null,
+    acceptanceDeadlineAt: delivered ? later : null,
+    acceptedAt: type === "task.accepted" ? at : null,
+    closedAt: type === "task.accepted" || type === "task.dispute_resolved" ? at : null,
+    updatedAt: at,
+  };
+  const bid: Bid = {
+    id: sampleId(4),
+    taskId: task.id,
+    bidder,
+    priceCents: 8_000,
+    etaHours: 48,
+    notes: null,
+    status: awarded ? "awarded" : "active",
+    createdAt: at,
+    updatedAt: at,
+  };
+  return type === "task.created" ? { task } : { task, bid };
+}

@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { ApiError } from "../../errors.ts";
+import { generateSigningSecret } from "../../events/sign.ts";
+import { EgressRefused } from "../../gateways/egress.ts";
+import { Webhook, webhookInput } from "../../schemas/webhook.ts";
+import { scoped } from "../../trpc.ts";
+import { webhookColumns } from "./records.ts";
+
+const MAX_ENDPOINTS = 20;
+
+/** Registers an endpoint. `signingSecret` is shown here and never again. */
+export const create = scoped("webhook:write")
+  .meta({
+    rest: { method: "POST", path: "/webhooks", status: 201 },
+    summary: "Register a webhook endpoint",
+    description: `At most ${MAX_ENDPOINTS} endpoints a user. How to verify what arrives: [/docs/webhooks](/docs/webhooks).`,
+    errors: ["invalid_url"],
+  })
+  .input(z.strictObject(webhookInput))
+  .output(
+    Webhook.extend({
+      signingSecret: z.string().meta({ description: "`whsec_…`: verifies the signature of what arrives." }),
+    }),
+  )
+  .mutation(async ({ ctx, input }) => {
+    await ctx.egress.check(input.url).catch((error: unknown) => {
+      throw error instanceof EgressRefused ? new ApiError("invalid_url", { message: error.message }) : error;
+    });
+    const signingSecret = generateSigningSecret();
+    return ctx.database.transaction(async (tx) => {
+      // One user's registrations are counted one after the other.
+      await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || ${ctx.userId}, 0))`);
+      const [webhook] = await tx.query<Webhook>(sql`
+        INSERT INTO webhook_endpoints AS e (user_id, url, events, signing_secret)
+        SELECT ${ctx.userId}::uuid, ${input.url}, ${input.events}::text[], ${signingSecret}
+        WHERE (SELECT count(*) FROM webhook_endpoints
+               WHERE user_id = ${ctx.userId}::uuid AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
+        RETURNING ${webhookColumns}`);
+      if (!webhook) {
+        const message = `You have ${MAX_ENDPOINTS} endpoints already: delete one first.`;
+        throw new ApiError("invalid_input", { message, issues: [{ path: "", message }] });
+      }
+      return { ...webhook, signingSecret };
+    });
+  });

@@ -1,0 +1,25 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { ApiError } from "../../errors.ts";
+import { stopDeliveries } from "../../events/queue.ts";
+import { Id } from "../../schemas/common.ts";
+import { scoped } from "../../trpc.ts";
+
+/** Deletes an endpoint and its secret. Nothing more is sent to it; its deliveries are pruned with time. */
+export const remove = scoped("webhook:write")
+  .meta({
+    rest: { method: "DELETE", path: "/webhooks/{id}", status: 204 },
+    summary: "Delete a webhook endpoint",
+    errors: ["not_found"],
+  })
+  .input(z.strictObject({ id: Id }))
+  .output(z.void())
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      const [deleted] = await tx.query(sql`
+        UPDATE webhook_endpoints SET deleted_at = clock_timestamp(), signing_secret = ''
+        WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND deleted_at IS NULL RETURNING id`);
+      if (!deleted) throw new ApiError("not_found");
+      await stopDeliveries(tx, [input.id]);
+    }),
+  );

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { replayDelivery } from "../../events/replay.ts";
+import { Id } from "../../schemas/common.ts";
+import { WebhookDelivery } from "../../schemas/webhook.ts";
+import { scoped } from "../../trpc.ts";
+import { findOwnDelivery } from "./records.ts";
+
+/** Sends a delivery once more, whatever became of it, with the same event id. Switches its endpoint on if it was off. */
+export const replay = scoped("webhook:write")
+  .meta({
+    rest: { method: "POST", path: "/webhooks/deliveries/{id}/replay", status: 202 },
+    summary: "Replay a delivery",
+    errors: ["not_found"],
+  })
+  .input(z.strictObject({ id: Id }))
+  .output(z.object({ delivery: WebhookDelivery }))
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      await findOwnDelivery(tx, input.id, ctx.userId);
+      await replayDelivery(tx, input.id, ctx.clock.now());
+      return { delivery: await findOwnDelivery(tx, input.id, ctx.userId) };
+    }),
+  );

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { replayFailed } from "../../events/replay.ts";
+import { Id, InputTimestamp } from "../../schemas/common.ts";
+import { scoped } from "../../trpc.ts";
+import { requireOwnEndpoint } from "./records.ts";
+
+/** Sends every failed delivery of an endpoint since a moment once more. Switches the endpoint on if it was off. */
+export const replaySince = scoped("webhook:write")
+  .meta({
+    rest: { method: "POST", path: "/webhooks/{id}/replay", status: 202 },
+    summary: "Replay an endpoint's failed deliveries",
+    errors: ["not_found"],
+  })
+  .input(z.strictObject({ id: Id, since: InputTimestamp }))
+  .output(z.object({ replayed: z.int().meta({ description: "How many deliveries are sent again." }) }))
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      await requireOwnEndpoint(tx, input.id, ctx.userId);
+      const replayed = await replayFailed(tx, { since: input.since, endpointId: input.id, now: ctx.clock.now() });
+      return { replayed };
+    }),
+  );

@@ -1,0 +1,10 @@
+import { router } from "../../trpc.ts";
+import { create } from "./create.ts";
+import { deliveries } from "./deliveries.ts";
+import { list } from "./list.ts";
+import { remove } from "./remove.ts";
+import { replay } from "./replay.ts";
+import { replaySince } from "./replaySince.ts";
+import { test } from "./test.ts";
+
+export const webhooksRouter = router({ create, list, remove, deliveries, test, replaySince, replay });

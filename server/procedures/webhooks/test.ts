@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { sql } from "../../db/connection.ts";
+import { ApiError } from "../../errors.ts";
+import type { EventType } from "../../events/catalogue.ts";
+import { switchOn } from "../../events/replay.ts";
+import { sampleEvent } from "../../events/sample.ts";
+import { EgressRefused } from "../../gateways/egress.ts";
+import { Id } from "../../schemas/common.ts";
+import { WebhookDelivery } from "../../schemas/webhook.ts";
+import { scoped } from "../../trpc.ts";
+import { findOwnDelivery } from "./records.ts";
+
+/** Sends a sample of the endpoint's first event to it, through the real path but once. Switches it on if it was off. */
+export const test = scoped("webhook:write")
+  .meta({
+    rest: { method: "POST", path: "/webhooks/{id}/test", status: 202 },
+    summary: "Send a sample event",
+    errors: ["invalid_url", "not_found"],
+  })
+  .input(z.strictObject({ id: Id }))
+  .output(z.object({ delivery: WebhookDelivery }))
+  .mutation(async ({ ctx, input }) => {
+    const [endpoint] = await ctx.database.query<{ url: string; type: EventType }>(sql`
+      SELECT url, events[1] AS type FROM webhook_endpoints
+      WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND deleted_at IS NULL`);
+    if (!endpoint) throw new ApiError("not_found");
+    await ctx.egress.check(endpoint.url).catch((error: unknown) => {
+      throw error instanceof EgressRefused ? new ApiError("invalid_url", { message: error.message }) : error;
+    });
+    const now = ctx.clock.now();
+    return ctx.database.transaction(async (tx) => {
+      await switchOn(tx, [input.id]);
+      // The event is nobody's but this endpoint's, and is fanned out here.
+      const [written] = await tx.query<{ id: string }>(sql`
+        WITH event AS (
+          INSERT INTO events (type, recipients, data, fanned_out_at)
+          VALUES (${endpoint.type}, '{}', ${JSON.stringify(sampleEvent(endpoint.type, now))}::jsonb, clock_timestamp())
+          RETURNING id, type)
+        INSERT INTO webhook_deliveries (endpoint_id, event_id, event_type, attempts_left, due_at, created_at)
+        SELECT ${input.id}::uuid, id, type, 1, ${now.toISOString()}::timestamptz, clock_timestamp() FROM event
+        RETURNING id`);
+      if (!written) throw new Error("INSERT … RETURNING gave no row");
+      return { delivery: await findOwnDelivery(tx, written.id, ctx.userId) };
+    });
+  });

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { eventTypes } from "../events/catalogue.ts";
+import { Id, Timestamp } from "./common.ts";
+
+export const EventType = z.enum(eventTypes);
+
+export const Webhook = z
+  .object({
+    id: Id,
+    url: z.string(),
+    events: z.array(EventType),
+    active: z.boolean().meta({
+      description:
+        "False after the endpoint answered 410, or failed 100 times in a row over 3 days. A test or a replay switches it on again.",
+    }),
+    createdAt: Timestamp,
+  })
+  .meta({ id: "Webhook" });
+export type Webhook = z.infer<typeof Webhook>;
+
+export const webhookInput = {
+  url: z
+    .string()
+    .min(1)
+    .max(2_048)
+    .meta({ description: "A public HTTPS address, at most 2048 characters.", example: "https://example.com/rebid" }),
+  events: z
+    .array(EventType)
+    .min(1)
+    .transform((events) => [...new Set(events)]),
+} as const;
+
+export const deliveryStatuses = ["pending", "succeeded", "failed"] as const;
+
+export const WebhookAttempt = z
+  .object({
+    attemptedAt: Timestamp,
+    statusCode: z.int().nullable().meta({ description: "Null when no complete answer came in time." }),
+    durationMs: z.int(),
+    error: z.string().nullable().meta({ description: "Why there was no complete answer." }),
+  })
+  .meta({ id: "WebhookAttempt" });
+
+export const WebhookDelivery = z
+  .object({
+    id: Id,
+    webhookId: Id,
+    eventId: Id.meta({ description: "The `id` in the payload: the same over retries and replays." }),
+    event: EventType,
+    status: z.enum(deliveryStatuses),
+    attempts: z.array(WebhookAttempt).meta({ description: "Oldest first; the newest 100 are kept." }),
+    nextAttemptAt: Timestamp.nullable(),
+    createdAt: Timestamp,
+  })
+  .meta({ id: "WebhookDelivery" });
+export type WebhookDelivery = z.infer<typeof WebhookDelivery>;
