@@ -44,6 +44,11 @@ function createBell() {
   };
 }
 
+/** What the deliverer needs of the services. */
+export interface DelivererServices extends Pick<Services, "database" | "egress" | "clock" | "log"> {
+  readonly settings: Pick<Services["settings"], "webhookRetrySeconds" | "webhookTimeoutSeconds">;
+}
+
 /**
  * Sends events to their subscribers until `stop`, which lets what is under way finish. Any number of workers may run.
  *
@@ -52,7 +57,7 @@ function createBell() {
  * deliveries are sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is
  * written, so memory is bounded, and a slow database slows the sending down.
  */
-export function startDeliverer(services: Services): { stop(): Promise<void> } {
+export function startDeliverer(services: DelivererServices): { stop(): Promise<void> } {
   const { database, egress, settings, clock, log } = services;
   const timeoutMs = settings.webhookTimeoutSeconds * 1000;
   const lanes = createLanes();

@@ -5,8 +5,12 @@ const MAX_EVENTS = 200;
 /** One transaction writes about this many deliveries: some 100 ms, and more events wait in other workers' hands. */
 const TARGET_DELIVERIES = 4_000;
 
+interface FanOutServices extends Pick<Services, "database" | "clock"> {
+  readonly settings: Pick<Services["settings"], "webhookRetrySeconds">;
+}
+
 /** The first attempt and the retries. */
-export const attemptsOf = (settings: Services["settings"]) => settings.webhookRetrySeconds.length + 1;
+const attemptsOf = (settings: FanOutServices["settings"]) => settings.webhookRetrySeconds.length + 1;
 
 export interface FannedOut {
   events: number;
@@ -20,7 +24,7 @@ export interface FannedOut {
  * An event goes to the endpoints that were registered before it happened, subscribe to its type, are switched on, and
  * belong to one of its recipients, or to anyone when it has none.
  */
-export async function fanOut({ database, settings, clock }: Services, maxEvents: number): Promise<FannedOut> {
+export async function fanOut({ database, settings, clock }: FanOutServices, maxEvents: number): Promise<FannedOut> {
   const [result] = await database.transaction((tx) =>
     tx.query<FannedOut>(sql`
       WITH batch AS MATERIALIZED (
