@@ -12,6 +12,7 @@ import { processorEvents } from "./http/processorEvents.ts";
 import { requestId } from "./http/requestId.ts";
 import { restApi } from "./http/rest.ts";
 import { rpcApi } from "./http/rpc.ts";
+import { webhookDocs } from "./http/webhookDocs/page.ts";
 import { appRouter } from "./router.ts";
 import type { Services } from "./services.ts";
 
@@ -35,6 +36,7 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
   app.use("/trpc", rpcApi(appRouter, services));
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
+  app.use(webhookDocs());
   app.use(pages());
   app.use((_request, response) => answerError(response, new ApiError("not_found")));
   app.use(answerUnexpected(services));

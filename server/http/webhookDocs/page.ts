@@ -1,0 +1,142 @@
+import { readFileSync } from "node:fs";
+import { Router } from "express";
+import { type EventType, eventTypes } from "../../events/catalogue.ts";
+import { eventBody } from "../../events/payload.ts";
+import { sampleEvent } from "../../events/sample.ts";
+
+/** The languages that the page shows; test/webhooks/docs.test.ts runs the very files. */
+export const snippets = [
+  { language: "TypeScript", file: "verify.ts" },
+  { language: "Python", file: "verify.py" },
+  { language: "Go", file: "verify.go" },
+  { language: "Shell and openssl", file: "verify.sh" },
+] as const;
+
+/** Where a snippet's source is. */
+export const snippetPath = (file: (typeof snippets)[number]["file"]) => new URL(file, import.meta.url);
+
+const policy =
+  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** `/docs/webhooks`: how to receive events, and how to know that they are ours. */
+export function webhookDocs(): Router {
+  const page = render();
+  return Router().get("/docs/webhooks", (_request, response) => {
+    response.set("Content-Security-Policy", policy).type("html").send(page);
+  });
+}
+
+const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+const code = (text: string) => `<pre tabindex="0"><code>${escapeHtml(text.trim())}</code></pre>`;
+
+const meanings: Record<EventType, [when: string, who: string]> = {
+  "task.created": ["a task is posted", "every subscriber"],
+  "bid.received": ["a bid is placed on a task", "the task's buyer"],
+  "task.awarded": ["the buyer awards a task to a bid", "the buyer and the awarded bidder"],
+  "delivery.posted": ["the awarded bidder delivers", "the buyer and the awarded bidder"],
+  "task.accepted": ["a delivery is accepted, by the buyer or after 48 hours", "the buyer and the awarded bidder"],
+  "task.disputed": ["either side opens a dispute", "the buyer and the awarded bidder"],
+  "task.dispute_resolved": ["a moderator resolves a dispute", "the buyer and the awarded bidder"],
+};
+
+function examplePayload(): string {
+  const at = new Date("2026-11-20T12:00:00.123Z");
+  const body = eventBody({
+    id: "019aa1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b",
+    type: "bid.received",
+    createdAt: "2026-11-20T12:00:00.123456Z",
+    data: sampleEvent("bid.received", at),
+  });
+  return JSON.stringify(JSON.parse(body.toString()), null, 2);
+}
+
+function render(): string {
+  const sections = snippets.map(
+    ({ language, file }) => `<h3>${language}</h3>${code(readFileSync(snippetPath(file), "utf8"))}`,
+  );
+  const rows = eventTypes.map((type) => {
+    const [when, who] = meanings[type];
+    return `<tr><td><code>${type}</code></td><td>${when}</td><td>${who}</td></tr>`;
+  });
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,"><title>Webhooks · Rebid</title><style>${style}</style></head>
+<body><main>
+<p class="quiet"><a href="/">Rebid</a> · <a href="/docs">API reference</a></p>
+<h1>Webhooks</h1>
+<p>Register an HTTPS address, and Rebid sends it a POST when something happens that concerns you, within a second or so.</p>
+<nav><a href="#register">Register</a> <a href="#receive">Receive</a> <a href="#verify">Verify</a> <a href="#retries">Retries</a>
+<a href="#replay">Test and replay</a> <a href="#develop">Develop</a></nav>
+
+<h2 id="register">Register an endpoint</h2>
+${code(`curl https://your-rebid/webhooks \\
+  -H "Authorization: Bearer rb_live_…" -H "Content-Type: application/json" \\
+  -d '{ "url": "https://example.com/rebid", "events": ["task.created", "bid.received"] }'`)}
+<p>The answer has the endpoint's <code>signingSecret</code>, <code>whsec_…</code>. It is shown this once: keep it where your
+receiver can read it. To replace it, delete the endpoint and register a new one. The address must be public: private and
+loopback addresses are refused, at registration and at every delivery. You may have up to 20 endpoints.</p>
+<div class="wide"><table><thead><tr><th>Event</th><th>Sent when</th><th>Sent to</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>
+
+<h2 id="receive">What arrives</h2>
+<p>A POST with <code>Content-Type: application/json</code>, <code>User-Agent: Rebid-Webhooks/1</code> and
+<code>X-Service-Signature</code>. The body, which will gain fields with time; ignore those that you do not know:</p>
+${code(examplePayload())}
+<p>Answer with any 2xx status within 10 seconds, and do the work afterwards. An event can come more than once, and events
+can overtake each other: keep the <code>id</code> of those that you have handled, and skip them when they come again.</p>
+
+<h2 id="verify">Verify the signature</h2>
+<p>The header is <code>X-Service-Signature: t=1795176000,v1=5257a869…</code>, where <code>t</code> is the Unix time of this
+attempt and <code>v1</code> the hex HMAC-SHA256 of <code>t</code>, a dot and the exact bytes of the body, keyed by the whole
+signing secret. So take the body before a JSON parser touches it, compute the same, compare in constant time, and refuse
+a <code>t</code> that is more than five minutes away.</p>
+${sections.join("\n")}
+<p>It is the scheme that Stripe uses. <code>stripe.webhooks.constructEvent(body, header, signingSecret)</code>, in any of
+Stripe's libraries, verifies it too.</p>
+
+<h2 id="retries">Retries</h2>
+<p>After a 5xx answer, a time-out or a connection error, Rebid tries again after about 30 seconds, 2 minutes, 10 minutes,
+1 hour and 6 hours. Every 3xx and 4xx is final: redirects are not followed. What has failed for good is kept for 30 days:
+<code>GET /webhooks/{id}/deliveries?status=failed</code> shows every attempt, with its time, status code, duration and error.</p>
+<p>An endpoint that answers <code>410 Gone</code>, or fails 100 times in a row over at least 3 days, is switched off:
+<code>active</code> is false, and what was still to be sent is kept as failed.</p>
+
+<h2 id="replay">Test and replay</h2>
+<ul>
+<li><code>POST /webhooks/{id}/test</code> sends a sample of the endpoint's first event, once.</li>
+<li><code>POST /webhooks/deliveries/{id}/replay</code> sends one delivery again: the same <code>id</code> and body, a new
+signature, one attempt.</li>
+<li><code>POST /webhooks/{id}/replay</code> with <code>{ "since": "2026-11-20T00:00:00Z" }</code> does so for all that have
+failed since then.</li>
+</ul>
+<p>Each of them switches the endpoint on again if it was off.</p>
+
+<h2 id="develop">While you develop</h2>
+<p>With a Rebid of your own (<code>npm start</code>) no public address is needed:</p>
+${code("npm run listen -- --events task.created,bid.received --forward-to http://localhost:4242/rebid")}
+<p>prints events as they happen and forwards them, signed with the secret that it shows.</p>
+</main></body>
+</html>
+`;
+}
+
+const style = `
+  :root { color-scheme: light dark; --accent: light-dark(#1f6f5c, #6fcfb5); --quiet: light-dark(#5c6470, #a2a9b4);
+    --line: light-dark(#dfe1dc, #32363d); --panel: light-dark(#f1f2ee, #1e2126); font: 16px/1.6 system-ui, sans-serif; }
+  * { box-sizing: border-box; }
+  body { margin: 0; background: light-dark(#fafaf8, #16181c); color: light-dark(#1d2127, #e8eaed); }
+  main { max-width: 48rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }
+  h1 { margin: 0 0 0.5rem; font-size: 2rem; line-height: 1.2; letter-spacing: -0.02em; }
+  h2 { margin: 2.75rem 0 0.5rem; font-size: 1.35rem; letter-spacing: -0.01em; }
+  h3 { margin: 1.5rem 0 0.5rem; font-size: 1rem; }
+  a { color: var(--accent); }
+  nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding: 0.75rem 0; border-bottom: 1px solid var(--line); }
+  .quiet { color: var(--quiet); }
+  code { font: 0.875em/1.5 ui-monospace, monospace; }
+  pre { margin: 0.75rem 0; padding: 1rem 1.25rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 0.5rem;
+    background: var(--panel); }
+  .wide { overflow-x: auto; }
+  table { width: 100%; border-collapse: collapse; font-size: 0.95rem; }
+  th, td { padding: 0.5rem 1rem 0.5rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
+  th { font-weight: 600; color: var(--quiet); }
+  li { margin: 0.35rem 0; }`;
