@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { readConfig } from "../config.ts";
 import { openDatabase } from "../db/database.ts";
 import { systemClock } from "../gateways/clock.ts";
+import { guardedEgress } from "../gateways/egress.ts";
 import { stripeProcessor } from "../gateways/processor.ts";
 import { s3Storage } from "../gateways/storage.ts";
 import { readLocalState } from "../local/dataDirectory.ts";
@@ -27,12 +28,14 @@ export async function openServices(): Promise<{ services: Services; close(): Pro
     clock: systemClock,
     processor: stripeProcessor({ ...processor, webhookSecrets: [...processor.webhookSecrets] }),
     storage: s3Storage(storage),
+    egress: guardedEgress({ allowInsecure: config.webhookAllowInsecure }),
     log: pino({ level: "warn", serializers: { error: pino.stdSerializers.err } }, pino.destination(2)),
   };
   return {
     services,
     async close() {
       services.storage.close();
+      await services.egress.close();
       await database.close();
     },
   };

@@ -125,7 +125,7 @@ const style = `
     --line: light-dark(#dfe1dc, #32363d); --panel: light-dark(#f1f2ee, #1e2126); font: 16px/1.6 system-ui, sans-serif; }
   * { box-sizing: border-box; }
   body { margin: 0; background: light-dark(#fafaf8, #16181c); color: light-dark(#1d2127, #e8eaed); }
-  main { max-width: 48rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }
+  main { max-width: 54rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }
   h1 { margin: 0 0 0.5rem; font-size: 2rem; line-height: 1.2; letter-spacing: -0.02em; }
   h2 { margin: 2.75rem 0 0.5rem; font-size: 1.35rem; letter-spacing: -0.01em; }
   h3 { margin: 1.5rem 0 0.5rem; font-size: 1rem; }
@@ -133,7 +133,7 @@ const style = `
   nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding: 0.75rem 0; border-bottom: 1px solid var(--line); }
   .quiet { color: var(--quiet); }
   code { font: 0.875em/1.5 ui-monospace, monospace; }
-  pre { margin: 0.75rem 0; padding: 1rem 1.25rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 0.5rem;
+  pre { tab-size: 2; margin: 0.75rem 0; padding: 1rem 1.25rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 0.5rem;
     background: var(--panel); }
   .wide { overflow-x: auto; }
   table { width: 100%; border-collapse: collapse; font-size: 0.95rem; }
