@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { EgressFailed, EgressRefused } from "../gateways/egress.ts";
+import { timestampOf } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
 import { createBodies } from "./bodies.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
@@ -131,7 +132,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
         ({ statusCode }) => ({ statusCode, error: null }),
         (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),
       );
-    return { attemptedAt: now.toISOString(), durationMs: Math.round(performance.now() - startedMs), ...result };
+    return { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
   };
 
   const reasonOf = (error: unknown): string => {

@@ -30,7 +30,7 @@ export async function recordEvent(
   };
   await connection.query(sql`
     INSERT INTO events (type, task_id, recipients, data)
-    VALUES (${type}, ${task.id}::uuid, ${recipients}::uuid[], ${JSON.stringify(payload)}::jsonb)`);
+    VALUES (${type}, ${task.id}::uuid, ${recipients}::uuid[], ${JSON.stringify(payload)}::json)`);
 }
 
 function recipientsOf(type: EventType | InternalEventType, { task, bid }: EventData): string[] | null {

@@ -1,4 +1,5 @@
 import type { Bid } from "../schemas/bid.ts";
+import { timestampOf } from "../schemas/common.ts";
 import type { Task } from "../schemas/task.ts";
 import type { EventType } from "./catalogue.ts";
 import type { EventData } from "./record.ts";
@@ -7,8 +8,8 @@ const sampleId = (digit: number) => `00000000-0000-7000-8000-00000000000${digit}
 
 /** What a test sends: an event of the given type about a task that does not exist. */
 export function sampleEvent(type: EventType, now: Date): EventData {
-  const at = now.toISOString().replace("Z", "000Z");
-  const later = new Date(now.getTime() + 172_800_000).toISOString().replace("Z", "000Z");
+  const at = timestampOf(now);
+  const later = timestampOf(new Date(now.getTime() + 172_800_000));
   const buyer = { id: sampleId(1), displayName: "Sample buyer" };
   const bidder = { id: sampleId(2), displayName: "Sample bidder" };
   const awarded = type !== "task.created" && type !== "bid.received";

@@ -64,6 +64,9 @@ export const Timestamp = z
   .string()
   .meta({ description: "UTC, ISO 8601.", format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
 
+/** A moment of our own clock in that form. */
+export const timestampOf = (date: Date): string => date.toISOString().replace("Z", "000Z");
+
 export const Currency = "usd";
 
 const timestampPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;

@@ -14,6 +14,9 @@ ALTER TABLE events ADD COLUMN fanned_out_at timestamptz(6);
 COMMENT ON COLUMN events.fanned_out_at IS 'set in the transaction that writes the event''s deliveries; null: still to be done';
 CREATE INDEX events_pending_idx ON events (id) WHERE fanned_out_at IS NULL;
 
+-- As text, and not as jsonb: what subscribers get keeps its order of fields, and is the same to the byte for ever.
+ALTER TABLE events ALTER COLUMN data TYPE json;
+
 -- A sample event, which an owner asks for to try an endpoint, is about no task.
 ALTER TABLE events ALTER COLUMN task_id DROP NOT NULL;
 

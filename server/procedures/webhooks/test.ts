@@ -34,7 +34,7 @@ export const test = scoped("webhook:write")
       const [written] = await tx.query<{ id: string }>(sql`
         WITH event AS (
           INSERT INTO events (type, recipients, data, fanned_out_at)
-          VALUES (${endpoint.type}, '{}', ${JSON.stringify(sampleEvent(endpoint.type, now))}::jsonb, clock_timestamp())
+          VALUES (${endpoint.type}, '{}', ${JSON.stringify(sampleEvent(endpoint.type, now))}::json, clock_timestamp())
           RETURNING id, type)
         INSERT INTO webhook_deliveries (endpoint_id, event_id, event_type, attempts_left, due_at, created_at)
         SELECT ${input.id}::uuid, id, type, 1, ${now.toISOString()}::timestamptz, clock_timestamp() FROM event
