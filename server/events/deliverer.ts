@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDatabaseAway } from "../db/databaseErrors.ts";
 import { EgressFailed, EgressRefused } from "../gateways/egress.ts";
 import { timestampOf } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
@@ -19,6 +20,8 @@ const CLAIM_BATCH = 128;
 /** A lease outlives the request's deadline by this much. Also how late a killed worker's deliveries can be. */
 const LEASE_MARGIN_SECONDS = 5;
 const PAUSE_AFTER_ERROR_MS = 500;
+/** A stop waits this long for receivers; what they have not answered by then is sent again by another worker. */
+const STOP_GRACE_MS = 5_000;
 
 /** Lets a loop wait for a signal from elsewhere, or for a time. A signal that nobody waits for yet is kept. */
 function createBell() {
@@ -51,7 +54,7 @@ export interface DelivererServices extends Pick<Services, "database" | "egress" 
 }
 
 /**
- * Sends events to their subscribers until `stop`, which lets what is under way finish. Any number of workers may run.
+ * Sends events to their subscribers until `stop`, which gives what is under way some seconds. Any number of workers may run.
  *
  * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`), and
  * what came of them is written in batches (`complete`). A worker that dies leaves leases that run out, and its
@@ -70,13 +73,15 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
   let laneWasFull = false;
   let stopping = false;
   let sendersEnded = false;
+  let graceOver = false;
 
   const loop = async (name: string, ended: () => boolean, round: () => Promise<void>) => {
     while (!ended()) {
       try {
         await round();
       } catch (error) {
-        log.error({ error }, `${name} failed and is tried again`);
+        if (isDatabaseAway(error)) log.warn(`${name} waits for the database`);
+        else log.error({ error }, `${name} failed and is tried again`);
         await sleep(PAUSE_AFTER_ERROR_MS);
       }
     }
@@ -155,7 +160,8 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     loop("the fan-out of events", () => stopping, fanOutRound),
     loop("claiming deliveries", () => stopping, claimRound),
   ]);
-  const writer = loop("writing deliveries", () => sendersEnded && inFlight === 0, writeRound);
+  const nothingLeft = () => inFlight === 0 || (graceOver && outcomes.length === 0);
+  const writer = loop("writing deliveries", () => sendersEnded && nothingLeft(), writeRound);
   return {
     async stop() {
       stopping = true;
@@ -163,7 +169,12 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
       await senders;
       sendersEnded = true;
       done.ring();
+      const grace = setTimeout(() => {
+        graceOver = true;
+        done.ring();
+      }, STOP_GRACE_MS);
       await writer;
+      clearTimeout(grace);
     },
   };
 }

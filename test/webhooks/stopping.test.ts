@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { startDeliverer } from "../../server/events/deliverer.ts";
+import { createPerson } from "../factories/people.ts";
+import { useService } from "../setup/testService.ts";
+import { eventually, startReceiver } from "./receiver.ts";
+
+const service = useService({ settings: { webhookAllowInsecure: true } });
+
+test("a worker that stops records what is answered, does not wait for who hangs, and another sends that again", async () => {
+  const { services } = service;
+  const receiver = await startReceiver(({ path }, count) =>
+    path === "/hangs" && count === 1 ? "never" : (response) => setTimeout(() => response.writeHead(200).end(), 300),
+  );
+  const owner = await createPerson(service);
+  const statusOf = new Map<string, () => Promise<string>>();
+  const worker = startDeliverer(services);
+  for (const path of ["/hangs", "/answers"]) {
+    const { id } = (await owner.post("/webhooks", { url: receiver.url + path, events: ["task.created"] })).body;
+    await owner.post(`/webhooks/${id}/test`);
+    statusOf.set(path, async () => (await owner.get(`/webhooks/${id}/deliveries`)).body.deliveries[0].status);
+  }
+  await eventually("both are under way", () => receiver.received.length === 2);
+
+  await worker.stop();
+
+  expect(await statusOf.get("/answers")?.()).toBe("succeeded");
+  expect(await statusOf.get("/hangs")?.()).toBe("pending");
+  const next = startDeliverer(services);
+  service.clock.advance(16); // the lease: the deadline of 10 s and a margin of 5 s
+  await eventually("the second try", async () => (await statusOf.get("/hangs")?.()) === "succeeded");
+  await next.stop();
+  await receiver.stop();
+});
