@@ -11,7 +11,7 @@ import { type Attempt, judge, retryDelaySeconds } from "./retries.ts";
 import { deliveryHeaders } from "./sign.ts";
 
 /** New events wait this long at most. `NOTIFY` would be sooner, but it serialises all commits of the database. */
-const FAN_OUT_POLL_MS = 50;
+const FAN_OUT_POLL_MS = 25;
 /** What another process made due (a retry, a replay, its own fan-out) waits this long at most. */
 const CLAIM_POLL_MS = 250;
 /** Between two claims or two writes, so that each has some rows. */
