@@ -50,7 +50,7 @@ const pagesByPath = {
 <li>Bidders name a price and a time, and the buyer awards one of them.</li>
 <li>The bidder delivers, the buyer accepts, and the bidder is paid.</li>
 </ol>
-<p><a href="/docs">API reference</a> &nbsp;·&nbsp; <a href="/openapi.json">openapi.json</a></p>`,
+<p><a href="/docs">API reference</a> &nbsp;·&nbsp; <a href="/docs/webhooks">Webhooks</a> &nbsp;·&nbsp; <a href="/openapi.json">openapi.json</a></p>`,
   ),
   "/topup/done": page(
     "Thank you",

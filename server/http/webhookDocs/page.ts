@@ -3,6 +3,7 @@ import { Router } from "express";
 import { type EventType, eventTypes } from "../../events/catalogue.ts";
 import { eventBody } from "../../events/payload.ts";
 import { sampleEvent } from "../../events/sample.ts";
+import { allowOnly } from "../answer.ts";
 
 /** The languages that the page shows; test/webhooks/docs.test.ts runs the very files. */
 export const snippets = [
@@ -21,9 +22,11 @@ const policy =
 /** `/docs/webhooks`: how to receive events, and how to know that they are ours. */
 export function webhookDocs(): Router {
   const page = render();
-  return Router().get("/docs/webhooks", (_request, response) => {
-    response.set("Content-Security-Policy", policy).type("html").send(page);
-  });
+  return Router()
+    .get("/docs/webhooks", (_request, response) => {
+      response.set("Content-Security-Policy", policy).type("html").send(page);
+    })
+    .all("/docs/webhooks", allowOnly("GET"));
 }
 
 const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
