@@ -32,7 +32,7 @@ export function claimDue(
 ): Promise<Claimed[]> {
   const now = options.now.toISOString();
   const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
-  return connection.query<Claimed>(sql`
+  const claim = sql`
     WITH RECURSIVE lane (endpoint_id) AS (
       (SELECT endpoint_id FROM webhook_deliveries
        WHERE status = 'pending' AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
@@ -55,7 +55,9 @@ export function claimDue(
     FROM due, webhook_endpoints e WHERE d.id = due.id AND e.id = d.endpoint_id
     RETURNING d.id, d.endpoint_id AS "endpointId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
               d.leased_until AS "leasedUntil", e.url, e.signing_secret AS "signingSecret",
-              e.switched_off_at IS NULL AND e.deleted_at IS NULL AS active`);
+              e.switched_off_at IS NULL AND e.deleted_at IS NULL AS active`;
+  // A plan that was made while the queue was empty would read the whole table when it is not.
+  return connection.query<Claimed>(claim, { plan: "fresh" });
 }
 
 export function readEvents(connection: Connection, eventIds: string[]): Promise<StoredEvent[]> {

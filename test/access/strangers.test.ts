@@ -27,6 +27,8 @@ interface World {
   deliveredBidId: string;
   disputeId: string;
   keyId: string;
+  webhookId: string;
+  webhookDeliveryId: string;
 }
 
 let world: World;
@@ -43,6 +45,10 @@ beforeAll(async () => {
   const awarded = await awardedTask(buyer, bidder);
   const delivered = await deliveredTask(buyer, bidder);
   const { dispute } = await disputedTask(buyer, bidder);
+  const { body: webhook } = await buyer.post("/webhooks", {
+    url: "https://hooks.example.com/buyer",
+    events: ["task.created"],
+  });
   world = {
     openTaskId: open.id,
     activeBidId: bid.id,
@@ -53,6 +59,8 @@ beforeAll(async () => {
     deliveredBidId: delivered.bid.id,
     disputeId: dispute.id,
     keyId: (await buyer.get("/keys")).body.keys[0].id,
+    webhookId: webhook.id,
+    webhookDeliveryId: (await buyer.post(`/webhooks/${webhook.id}/test`)).body.delivery.id,
   };
 });
 
@@ -105,6 +113,13 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
     "forbidden",
     ({ awardedBidId, deliveryKey }) => ({ id: awardedBidId, storageKey: deliveryKey }),
   ],
+  "webhooks.create": ["own view", () => ({ url: "https://hooks.example.com/rebid", events: ["task.created"] })],
+  "webhooks.list": ["own view", () => ({})],
+  "webhooks.remove": ["not_found", ({ webhookId }) => ({ id: webhookId })],
+  "webhooks.deliveries": ["not_found", ({ webhookId }) => ({ id: webhookId })],
+  "webhooks.test": ["not_found", ({ webhookId }) => ({ id: webhookId })],
+  "webhooks.replaySince": ["not_found", ({ webhookId }) => ({ id: webhookId, since: "2026-01-01T00:00:00Z" })],
+  "webhooks.replay": ["not_found", ({ webhookDeliveryId }) => ({ id: webhookDeliveryId })],
 };
 
 test("every procedure is in the table: a new one needs its line", () => {
