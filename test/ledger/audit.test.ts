@@ -71,7 +71,7 @@ test("a busy service gives no false alarm", async () => {
 test("the audit runs every night", async () => {
   const crontabs = await service.services.database.query(sql`
     SELECT identifier FROM graphile_worker._private_known_crontabs`);
-  expect(crontabs).toEqual([{ identifier: "auditLedger" }]);
+  expect(crontabs).toContainEqual({ identifier: "auditLedger" });
 });
 
 test("the nightly job keeps its result, and the metrics show it", async () => {
