@@ -22,7 +22,7 @@ import {
 
 let harness: Harness;
 beforeAll(async () => {
-  harness = await startHarness({ timeoutMs: 1_000 });
+  harness = await startHarness({ timeoutMs: 3_000 });
 });
 afterAll(() => harness.stop());
 
