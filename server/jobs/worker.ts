@@ -5,7 +5,6 @@ import { acceptDelivery } from "./acceptDelivery.ts";
 import { advancePayout } from "./advancePayout.ts";
 import { applyProcessorEvent } from "./applyProcessorEvent.ts";
 import { auditLedger } from "./auditLedger.ts";
-
 import { expireTask } from "./expireTask.ts";
 import { type JobName, jobPayloads } from "./payloads.ts";
 import { startRunner } from "./runner.ts";
