@@ -263,12 +263,27 @@ export async function findUnsettled(client: pg.Client, processorFile: string): P
   try {
     const pending = processor.prepare("SELECT count(*) AS count FROM deliveries WHERE delivered_ms IS NULL").get();
     const scheduled = processor.prepare("SELECT count(*) AS count FROM schedule WHERE action <> 'expireSession'").get();
-    const { rows } = await client.query<Row>(`
+    // Events that were never sent are found in the processor's list, and a payout that fails late by looking at it.
+    const events = processor
+      .prepare(`SELECT id FROM objects WHERE kind = 'event' AND (body ->> '$.type' GLOB 'checkout.session.*'
+          OR body ->> '$.type' GLOB 'refund.*' OR body ->> '$.type' GLOB 'charge.dispute.funds_*')`)
+      .all();
+    const failed = processor
+      .prepare(`SELECT body ->> '$.metadata.payoutId' AS id FROM objects
+        WHERE kind = 'payout' AND body ->> '$.status' IN ('failed', 'canceled')`)
+      .all();
+    const { rows } = await client.query<Row>(
+      `
       SELECT (SELECT count(*) FROM graphile_worker._private_jobs WHERE run_at < now() + interval '1 minute')::int AS jobs,
              (SELECT count(*) FROM processor_events WHERE processed_at IS NULL)::int AS events,
              (SELECT count(*) FROM tasks WHERE status = 'delivered')::int AS deliveries,
              (SELECT count(*) FROM topups WHERE status = 'processing')::int AS topups,
-             (SELECT count(*) FROM payouts WHERE state NOT IN ('paid', 'failed'))::int AS payouts`);
+             (SELECT count(*) FROM payouts
+              WHERE state NOT IN ('paid', 'failed') OR (state = 'paid' AND id = ANY ($2::uuid[])))::int AS payouts,
+             (SELECT count(*) FROM unnest($1::text[]) AS sent (id)
+              WHERE NOT EXISTS (SELECT FROM processor_events p WHERE p.id = sent.id))::int AS "events not known"`,
+      [events.map(({ id }) => id), failed.map(({ id }) => id)],
+    );
     const counts = { ...rows[0], "events to send": pending?.count, "the processor's own steps": scheduled?.count };
     return Object.entries(counts)
       .filter(([, count]) => count !== 0)
