@@ -1,5 +1,4 @@
-import { EventEmitter } from "node:events";
-import { Logger as GraphileLogger, run, runMigrations, type TaskList, type WorkerEvents } from "graphile-worker";
+import { runMigrations, type TaskList } from "graphile-worker";
 import type { z } from "zod";
 import { startDeliverer } from "../events/deliverer.ts";
 import type { Services } from "../services.ts";
@@ -7,11 +6,10 @@ import { acceptDelivery } from "./acceptDelivery.ts";
 import { advancePayout } from "./advancePayout.ts";
 import { applyProcessorEvent } from "./applyProcessorEvent.ts";
 import { auditLedger } from "./auditLedger.ts";
-
 import { expireTask } from "./expireTask.ts";
-import { startHeartbeat } from "./liveWorkers.ts";
 import { type JobName, jobPayloads } from "./payloads.ts";
 import { pruneWebhookDeliveries } from "./pruneWebhookDeliveries.ts";
+import { startRunner } from "./runner.ts";
 import { startSweeps } from "./sweeps.ts";
 
 /** A job's handler behind its payload's schema: what is in the queue was written by some version of this code. */
@@ -33,22 +31,10 @@ const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries`;
 
-// A future job is found by polling: this is how late a deadline can be at most, when nothing else is going on.
-const POLL_INTERVAL_MS = 500;
-
 function taskListOf(services: Services): TaskList {
   return Object.fromEntries(
     Object.entries(handlers).map(([name, handle]) => [name, (payload: unknown) => handle(services, payload)]),
   );
-}
-
-/** graphile-worker's log goes where ours goes. */
-function loggerOver(services: Services): GraphileLogger {
-  return new GraphileLogger(() => (level, message, meta) => {
-    if (level === "error") services.log.error({ error: meta?.error }, message);
-    else if (level === "warning") services.log.warn(message);
-    else services.log.debug(message);
-  });
 }
 
 /** Makes or updates graphile-worker's own tables; safe when several processes start at once. */
@@ -61,22 +47,11 @@ export async function startWorker(
   services: Services,
   options: { concurrency: number },
 ): Promise<{ stop(): Promise<void> }> {
-  // The pool's id is what graphile-worker writes into the jobs that this process takes.
-  const events: WorkerEvents = new EventEmitter();
-  const poolId = new Promise<string>((resolve) => {
-    events.once("pool:create", ({ workerPool }) => resolve(workerPool.id));
-  });
-  const runner = await run({
-    pgPool: services.database.pool,
+  const runner = await startRunner(services, {
     taskList: taskListOf(services),
-    concurrency: options.concurrency,
-    pollInterval: POLL_INTERVAL_MS,
-    noHandleSignals: true,
     crontab: CRONTAB,
-    events,
-    logger: loggerOver(services),
+    concurrency: options.concurrency,
   });
-  const heartbeat = startHeartbeat(services, await poolId);
   const sweeps = startSweeps(services);
   const deliverer = startDeliverer(services);
   return {
@@ -84,7 +59,6 @@ export async function startWorker(
       await deliverer.stop();
       await sweeps.stop();
       await runner.stop();
-      await heartbeat.stop();
     },
   };
 }

@@ -17,11 +17,12 @@ export async function rest(
   url: string,
   method: string,
   path: string,
-  options: { body?: unknown; credentials?: Credentials; headers?: Record<string, string> } = {},
+  options: { body?: unknown; credentials?: Credentials; headers?: Record<string, string>; signal?: AbortSignal } = {},
 ): Promise<Answer> {
   const response = await fetch(url + path, {
     method,
     redirect: "manual",
+    signal: options.signal,
     headers: {
       ...(options.body !== undefined && { "content-type": "application/json" }),
       ...options.credentials,

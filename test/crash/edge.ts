@@ -1,0 +1,35 @@
+/**
+ * The world outside in a process of its own: the embedded payment processor and object store, which must not die with
+ * the API. It says where they listen, and ends when its parent does.
+ */
+import { join } from "node:path";
+import { z } from "zod";
+import { startObjectStore } from "../../server/local/objectStore.ts";
+import { startProcessor } from "../../server/local/processor/start.ts";
+
+const Settings = z.object({
+  directory: z.string(),
+  eventsUrl: z.string(),
+  secretKey: z.string(),
+  webhookSecret: z.string(),
+  store: z.object({ bucket: z.string(), region: z.string(), accessKeyId: z.string(), secretAccessKey: z.string() }),
+});
+export type EdgeSettings = z.infer<typeof Settings>;
+
+export const EdgeReady = z.object({ processorUrl: z.string(), storeUrl: z.string() });
+
+/** How long each step of the processor's slow things takes: short, so that many are under way when something is killed. */
+const STEP_MS = 700;
+
+if (import.meta.main) {
+  const { directory, store, ...keys } = Settings.parse(JSON.parse(process.argv[2] ?? ""));
+  const objects = await startObjectStore({ directory: join(directory, "objects"), port: 0, ...store });
+  const processor = await startProcessor({
+    directory: join(directory, "processor"),
+    port: 0,
+    stepMs: STEP_MS,
+    ...keys,
+  });
+  process.once("disconnect", () => process.exit(0));
+  process.send?.({ processorUrl: processor.url, storeUrl: objects.url });
+}

@@ -1,0 +1,252 @@
+/**
+ * Runs Postgres, the API and the worker, and kills them at random with SIGKILL. A process of its own: nothing of what
+ * it kills, and nothing that watches, shares its fate. Whatever ends is started again, as a process manager would do.
+ */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createWriteStream } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import pg from "pg";
+import { z } from "zod";
+import { type LocalPostgres, startPostgres } from "../../server/local/postgres.ts";
+import { randomFrom } from "./random.ts";
+
+const Settings = z.object({
+  directory: z.string(),
+  seed: z.int(),
+  /** For the API and the worker, without DATABASE_URL and ROLE. */
+  environment: z.record(z.string(), z.string()),
+});
+export type KillerSettings = z.infer<typeof Settings>;
+
+/** What the parent tells the killer to do. */
+export const Order = z.enum(["begin", "calm", "stop"]);
+export type Order = z.infer<typeof Order>;
+
+export const targets = ["api", "worker", "postgres"] as const;
+export const Kill = z.object({
+  target: z.enum(targets),
+  /** Milliseconds since the epoch, just before the signal. */
+  at: z.number(),
+  /** Jobs that were begun and will never be finished by who began them; null where the database could not be asked. */
+  cutJobs: z.int().nullable(),
+});
+export type Kill = z.infer<typeof Kill>;
+
+/** What the killer tells its parent; `ended` is a process that ended without having been killed: a bug of ours. */
+export const Report = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("ready"), databaseUrl: z.string() }),
+  z.object({ type: z.literal("killed"), kill: Kill }),
+  z.object({ type: z.literal("ended"), what: z.string() }),
+  z.object({ type: z.literal("calm") }),
+]);
+export type Report = z.infer<typeof Report>;
+
+const PAUSE_MS = { least: 1_200, most: 4_000 };
+const RESTART_PAUSE_MS = 200;
+
+function report(message: Report): void {
+  process.send?.(message);
+}
+
+/** The API or the worker, started again whenever it ends. */
+class Service {
+  readonly name: "api" | "worker";
+  readonly #environment: Record<string, string>;
+  readonly #log: NodeJS.WritableStream;
+  #child: ChildProcess | undefined;
+  #ready = false;
+  #killed = false;
+  #stopping = false;
+  #readyWaiters: (() => void)[] = [];
+
+  constructor(name: "api" | "worker", settings: KillerSettings, databaseUrl: string) {
+    this.name = name;
+    this.#environment = { ...settings.environment, DATABASE_URL: databaseUrl, ROLE: name };
+    this.#log = createWriteStream(join(settings.directory, `${name}.log`), { flags: "a" });
+    this.#start();
+  }
+
+  #start(): void {
+    this.#ready = false;
+    this.#killed = false;
+    const child = spawn(process.execPath, [join(import.meta.dirname, "../../server/main.ts")], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { PATH: process.env.PATH, ...this.#environment },
+    });
+    this.#child = child;
+    child.stderr.pipe(this.#log, { end: false });
+    child.stdout.pipe(this.#log, { end: false });
+    child.stdout.on("data", (chunk: Buffer) => {
+      if (!chunk.includes("Rebid is ready")) return;
+      this.#ready = true;
+      for (const resume of this.#readyWaiters.splice(0)) resume();
+    });
+    child.once("exit", (code, signal) => {
+      // One that cannot start, since the database is away, is started again; one that was running must not end.
+      if (this.#ready && !this.#killed && !this.#stopping) {
+        report({ type: "ended", what: `the ${this.name} ended by itself (${signal ?? `exit code ${code}`})` });
+      }
+      this.#ready = false;
+      if (!this.#stopping) setTimeout(() => this.#start(), RESTART_PAUSE_MS);
+    });
+  }
+
+  ready(): Promise<void> {
+    return this.#ready ? Promise.resolve() : new Promise((resume) => this.#readyWaiters.push(resume));
+  }
+
+  kill(): void {
+    this.#killed = true;
+    this.#child?.kill("SIGKILL");
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    await ended;
+  }
+}
+
+/**
+ * Kills the postmaster and every backend. The postmaster is halted first, so that it starts no other backend and cleans
+ * up after none while they die: a crash of the whole server in one moment.
+ */
+async function killPostgres(directory: string): Promise<void> {
+  const pidFile = await readFile(join(directory, "postgres", "postmaster.pid"), "utf8");
+  const postmaster = Number(pidFile.split("\n")[0]);
+  process.kill(postmaster, "SIGSTOP");
+  const { stdout } = await promisify(execFile)("pgrep", ["-P", String(postmaster)]);
+  for (const pid of [...stdout.trim().split("\n").map(Number), postmaster]) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    }
+  }
+}
+
+class Killer {
+  readonly #settings: KillerSettings;
+  readonly #random;
+  #postgres: LocalPostgres;
+  readonly #services: { api: Service; worker: Service };
+  #round: (typeof targets)[number][] = [];
+  #killing = false;
+  #loop = Promise.resolve();
+
+  constructor(settings: KillerSettings, postgres: LocalPostgres) {
+    this.#settings = settings;
+    this.#random = randomFrom(settings.seed);
+    this.#postgres = postgres;
+    this.#services = {
+      api: new Service("api", settings, postgres.url),
+      worker: new Service("worker", settings, postgres.url),
+    };
+  }
+
+  async ready(): Promise<void> {
+    await this.#services.api.ready();
+    await this.#services.worker.ready();
+  }
+
+  begin(): void {
+    this.#killing = true;
+    this.#loop = this.#run();
+  }
+
+  /** Kills no more and comes back when everything runs. */
+  async calm(): Promise<void> {
+    this.#killing = false;
+    await this.#loop;
+    await this.ready();
+  }
+
+  async stop(): Promise<void> {
+    this.#killing = false;
+    await this.#loop;
+    await Promise.all([this.#services.api.stop(), this.#services.worker.stop()]);
+    await this.#postgres.stop();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#killing) {
+      // Mostly everything is up again before the next blow, or little would be done in between; but not always.
+      if (!this.#random.chance(0.25)) await this.ready();
+      await sleep(this.#random.integer(PAUSE_MS.least, PAUSE_MS.most));
+      // Each target once in each round, in another order: no target is left out by chance.
+      if (this.#round.length === 0) this.#round = this.#random.shuffle(targets);
+      const target = this.#round.pop();
+      if (!this.#killing || target === undefined) return;
+      report({ type: "killed", kill: await this.#kill(target) });
+    }
+  }
+
+  async #kill(target: (typeof targets)[number]): Promise<Kill> {
+    if (target === "postgres") {
+      const at = Date.now();
+      await killPostgres(this.#settings.directory);
+      this.#postgres = await startPostgres({ directory: this.#settings.directory, previousUrl: this.#postgres.url });
+      return { target, at, cutJobs: null };
+    }
+    const service = this.#services[target];
+    await service.ready();
+    if (target === "api") {
+      const at = Date.now();
+      service.kill();
+      return { target, at, cutJobs: null };
+    }
+    return this.#killWorker(service);
+  }
+
+  /** Waits a moment for a job to be under way, since most take a few milliseconds only. */
+  async #killWorker(service: Service): Promise<Kill> {
+    const client = new pg.Client({ connectionString: this.#postgres.url });
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      const lockedSince = async (since: Date) => {
+        const sql = "SELECT count(*)::int AS count FROM graphile_worker._private_jobs WHERE locked_at > $1";
+        const { rows } = await client.query<{ count: number }>(sql, [since]);
+        return rows[0]?.count ?? 0;
+      };
+      const began = new Date();
+      while ((await lockedSince(began)) === 0 && Date.now() < began.getTime() + 3_000) await sleep(1);
+      const at = Date.now();
+      service.kill();
+      // What it had sent before its end is done by now; what is still locked is locked for good.
+      await sleep(100);
+      return { target: "worker", at, cutJobs: await lockedSince(began) };
+    } finally {
+      await client.end();
+    }
+  }
+}
+
+if (import.meta.main) {
+  const settings = Settings.parse(JSON.parse(process.argv[2] ?? ""));
+  // The settings that users run with, full_page_writes above all: a SIGKILL can tear an 8 kB write of a page in two at
+  // the kernel's 4 kB, and only the copy in the log repairs that. fsync matters less, since what a process has written
+  // outlives it in the kernel's cache; it stays on because it is what runs in earnest.
+  const postgres = await startPostgres({ directory: settings.directory });
+  const killer = new Killer(settings, postgres);
+  const stop = async () => {
+    await killer.stop();
+    process.exit(0);
+  };
+  process.once("disconnect", stop);
+  process.on("message", async (message) => {
+    const order = Order.parse(message);
+    if (order === "begin") return killer.begin();
+    if (order === "stop") return stop();
+    await killer.calm();
+    report({ type: "calm" });
+  });
+  await killer.ready();
+  report({ type: "ready", databaseUrl: postgres.url });
+}

@@ -1,0 +1,337 @@
+/**
+ * The clients: many lives of tasks at once, over real HTTP. Each remembers what was acknowledged to it, and nothing
+ * else; an answer that did not come, or that says that something is away, is an unknown outcome.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { BankAccount, CheckoutOutcome } from "../../server/local/processor/choices.ts";
+import { cookieOf } from "../factories/people.ts";
+import { taskInput } from "../factories/tasks.ts";
+import { type Answer, type Credentials, rest } from "../setup/client.ts";
+import type { Random } from "./random.ts";
+
+/** What a client was told that it is so. It must be so for ever, or have gone on from there. */
+export type Acknowledgement =
+  | { kind: "signup"; userId: string; email: string }
+  | { kind: "topup"; userId: string; sessionId: string; amountCents: number }
+  | { kind: "post"; taskId: string; buyerId: string; budgetCents: number }
+  | { kind: "edit"; taskId: string; budgetCents: number }
+  | { kind: "bid"; bidId: string; taskId: string; bidderId: string; priceCents: number }
+  | { kind: "withdraw"; bidId: string }
+  | { kind: "cancel"; taskId: string }
+  | { kind: "award"; taskId: string; bidId: string }
+  | { kind: "deliver"; taskId: string; deliveryId: string }
+  | { kind: "accept"; taskId: string; acceptedAt: string }
+  | { kind: "payout"; userId: string; ledgerId: string; amountCents: number };
+
+export const acknowledgementKinds = [
+  "signup",
+  "topup",
+  "post",
+  "edit",
+  "bid",
+  "withdraw",
+  "cancel",
+  "award",
+  "deliver",
+  "accept",
+  "payout",
+] as const satisfies readonly Acknowledgement["kind"][];
+
+/** One request: when it was in flight (milliseconds since the epoch), and what its client knows of its outcome. */
+export interface SentRequest {
+  startedAt: number;
+  endedAt: number;
+  /** `unsent`: nobody listened, so nothing was done. */
+  outcome: "known" | "unknown" | "unsent";
+}
+
+interface Person {
+  id: string;
+  credentials: Credentials;
+  /** Whether the payout onboarding was gone through. */
+  onboarded: boolean;
+}
+
+/** The outcome is unknown: the request may have been done or not. */
+class UnknownOutcome extends Error {}
+
+/** The money that this wants is not there; somebody else was faster. */
+class OutOfMoney extends Error {}
+
+const REQUEST_TIMEOUT_MS = 20_000;
+const RETRY_PAUSE_MS = 250;
+/** Nothing is away for as long as this. */
+const PATIENCE_MS = 60_000;
+/** The answers that say that something is away for now. */
+const awayCodes = ["unavailable", "processor_unavailable"];
+/** How checkouts end: mostly well, or no task would ever be posted. */
+const checkoutOutcomes: CheckoutOutcome[] = [
+  ...Array<CheckoutOutcome>(12).fill("pays"),
+  ...(["pays_later", "pays_later", "pays_later_fails", "declined"] as const),
+  ...(["refunded", "refunded_half", "disputed", "disputed_won", "disputed_lost"] as const),
+];
+/** What becomes of payouts; none stays under way for ever, so that the books come to rest. */
+const banks: BankAccount[] = ["pays", "pays", "pays", "fails", "fails_after_paid"];
+const MIN_PAYOUT_CENTS = 1_000;
+
+export class Load {
+  readonly acknowledged: Acknowledgement[] = [];
+  readonly requests: SentRequest[] = [];
+  /** Answers that no rule allows: each is a bug. */
+  readonly surprises: string[] = [];
+  readonly #url: string;
+  readonly #processorUrl: string;
+  readonly #random: Random;
+  readonly #people: Person[] = [];
+  #count = 0;
+  #running = false;
+
+  constructor(urls: { api: string; processor: string }, random: Random) {
+    this.#url = urls.api;
+    this.#processorUrl = urls.processor;
+    this.#random = random;
+  }
+
+  /** Starts `clients` loops; the result resolves after `stop`, when each has finished what it was at. */
+  async run(clients: number): Promise<void> {
+    this.#running = true;
+    await Promise.all(Array.from({ length: clients }, () => this.#client()));
+  }
+
+  stop(): void {
+    this.#running = false;
+  }
+
+  async #client(): Promise<void> {
+    await this.#attempt(() => this.#signUp());
+    while (this.#running) {
+      const choice = this.#random.integer(1, 100);
+      if (choice <= 4) await this.#attempt(() => this.#signUp());
+      else if (choice <= 20) await this.#attempt(() => this.#topUp(this.#someone()));
+      else if (choice <= 35) await this.#attempt(() => this.#payOut(this.#someone()));
+      else await this.#attempt(() => this.#lifecycle());
+    }
+  }
+
+  /** An unknown outcome ends an attempt, as it ends a person's patience; what was begun stays as it is. */
+  async #attempt(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof OutOfMoney) return;
+      if (error instanceof UnknownOutcome) return void (await sleep(RETRY_PAUSE_MS));
+      this.surprises.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #someone(except: Person[] = []): Person {
+    const others = this.#people.filter((person) => !except.includes(person));
+    if (others.length === 0) throw new UnknownOutcome("nobody else has signed up yet");
+    return this.#random.pick(others);
+  }
+
+  async #signUp(): Promise<void> {
+    const email = `person${++this.#count}@example.com`;
+    const body = { email, password: "correct horse battery", displayName: `Person ${this.#count}` };
+    const answer = await this.#ask(null, "POST", "/auth/signup", body);
+    const userId: string = answer.body.user.id;
+    this.acknowledged.push({ kind: "signup", userId, email });
+    this.#people.push({ id: userId, credentials: cookieOf(answer), onboarded: false });
+  }
+
+  /** Opens a checkout and pays it, one way or another. */
+  async #topUp(person: Person): Promise<void> {
+    const amountCents = this.#random.integer(5_000, 60_000);
+    const answer = await this.#ask(person, "POST", "/wallet/topup", { amountCents });
+    const { sessionId } = answer.body;
+    this.acknowledged.push({ kind: "topup", userId: person.id, sessionId, amountCents });
+    const outcome = this.#random.pick(checkoutOutcomes);
+    const paid = await rest(this.#processorUrl, "POST", `/test/checkout/${sessionId}/pay`, { body: { outcome } });
+    if (paid.status !== 200) throw new Error(`paying ${sessionId} gave ${paid.status}: ${paid.text}`);
+  }
+
+  /** Goes through the onboarding first, as a person would on the hosted page. Some leave it half way, and come again. */
+  async #payOut(person: Person): Promise<void> {
+    if (!person.onboarded) {
+      const link = await this.#ask(person, "POST", "/payouts/onboarding", undefined);
+      const leaves = this.#random.chance(0.1);
+      const form = new URLSearchParams({
+        bank: this.#random.pick(banks),
+        ...(leaves && { outcome: "leaves" }),
+      });
+      const left = await fetch(link.body.url, { method: "POST", body: form, redirect: "manual" });
+      if (left.status !== 303) throw new Error(`the onboarding page gave ${left.status}: ${await left.text()}`);
+      person.onboarded = !leaves;
+    }
+    const { availableCents } = (await this.#insist(person, "GET", "/wallet")).body;
+    const amountCents = this.#random.integer(MIN_PAYOUT_CENTS, Math.max(MIN_PAYOUT_CENTS, availableCents));
+    const refusals = ["insufficient_funds", ...(person.onboarded ? [] : ["onboarding_incomplete"])];
+    const answer = await this.#ask(person, "POST", "/payouts", { amountCents }, refusals);
+    if (answer.status !== 202) return;
+    this.acknowledged.push({ kind: "payout", userId: person.id, ledgerId: answer.body.pendingLedgerId, amountCents });
+  }
+
+  /** One task, from the post to as far as chance lets it come. Nobody else acts on it but the clock. */
+  async #lifecycle(): Promise<void> {
+    const buyer = this.#someone();
+    const { taskId, budgetCents } = await this.#post(buyer);
+    const bidders = Array.from({ length: this.#random.integer(1, 3) }, () => this.#someone([buyer]));
+    const bids: { bidId: string; bidder: Person }[] = [];
+    for (const bidder of new Set(bidders)) bids.push({ bidId: await this.#bid(bidder, taskId, budgetCents), bidder });
+    if (bids.length > 1 && this.#random.chance(0.3)) {
+      const withdrawn = bids.pop();
+      if (withdrawn) await this.#withdraw(withdrawn.bidder, withdrawn.bidId);
+    }
+    if (this.#random.chance(0.12)) return this.#cancel(buyer, taskId);
+    if (this.#random.chance(0.05)) return; // It stays open: money that is held at the end.
+    const chosen = this.#random.pick(bids);
+    await this.#award(buyer, taskId, chosen.bidId);
+    if (this.#random.chance(0.05)) return; // It stays awarded.
+    await this.#deliver(chosen.bidder, taskId, chosen.bidId);
+    if (this.#random.chance(0.6)) await this.#accept(buyer, taskId); // Else the window passes.
+  }
+
+  async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number }> {
+    const maxBudgetCents = this.#random.integer(1_000, 15_000);
+    const answer = await this.#ask(buyer, "POST", "/tasks", taskInput({ maxBudgetCents }), ["insufficient_funds"]);
+    if (answer.status === 402) {
+      await this.#topUp(buyer);
+      throw new OutOfMoney();
+    }
+    const taskId: string = answer.body.task.id;
+    this.acknowledged.push({ kind: "post", taskId, buyerId: buyer.id, budgetCents: maxBudgetCents });
+    if (!this.#random.chance(0.25)) return { taskId, budgetCents: maxBudgetCents };
+
+    const budgetCents = this.#random.integer(500, 20_000);
+    const edit = { maxBudgetCents: budgetCents };
+    const edited = await this.#insist(buyer, "PATCH", `/tasks/${taskId}`, edit, ["insufficient_funds"]);
+    if (edited.status !== 200) return { taskId, budgetCents: maxBudgetCents };
+    this.acknowledged.push({ kind: "edit", taskId, budgetCents });
+    return { taskId, budgetCents };
+  }
+
+  async #bid(bidder: Person, taskId: string, budgetCents: number): Promise<string> {
+    const priceCents = this.#random.integer(1, budgetCents);
+    const body = { priceCents, etaHours: this.#random.integer(1, 48) };
+    const answer = await this.#insist(bidder, "POST", `/tasks/${taskId}/bids`, body, [], "active_bid_exists");
+    if (answer.status === 201) {
+      const bidId: string = answer.body.bid.id;
+      this.acknowledged.push({ kind: "bid", bidId, taskId, bidderId: bidder.id, priceCents });
+      return bidId;
+    }
+    const own = await this.#insist(bidder, "GET", `/tasks/${taskId}/bids`);
+    return own.body.bids[0].id;
+  }
+
+  async #withdraw(bidder: Person, bidId: string): Promise<void> {
+    const answer = await this.#insist(bidder, "POST", `/bids/${bidId}/withdraw`, undefined, [], "wrong_status");
+    if (answer.status === 200) this.acknowledged.push({ kind: "withdraw", bidId });
+  }
+
+  async #cancel(buyer: Person, taskId: string): Promise<void> {
+    const answer = await this.#insist(buyer, "POST", `/tasks/${taskId}/cancel`, undefined, [], "wrong_status");
+    if (answer.status === 200) this.acknowledged.push({ kind: "cancel", taskId });
+    else await this.#expectStatus(buyer, taskId, ["cancelled"]);
+  }
+
+  async #award(buyer: Person, taskId: string, bidId: string): Promise<void> {
+    const answer = await this.#insist(buyer, "POST", `/tasks/${taskId}/award`, { bidId }, [], "wrong_status");
+    if (answer.status === 200) this.acknowledged.push({ kind: "award", taskId, bidId });
+    else await this.#expectStatus(buyer, taskId, ["awarded"]);
+  }
+
+  async #deliver(bidder: Person, taskId: string, bidId: string): Promise<void> {
+    const content = "done";
+    const upload = { mimeType: "text/plain", bytes: content.length };
+    const init = await this.#insist(bidder, "POST", `/bids/${bidId}/delivery/init`, upload);
+    const { uploadUrl, storageKey } = init.body;
+    const put = await fetch(uploadUrl, { method: "PUT", headers: { "content-type": "text/plain" }, body: content });
+    if (put.status !== 200) throw new Error(`the PUT gave ${put.status}: ${await put.text()}`);
+    const path = `/bids/${bidId}/delivery/finalize`;
+    const answer = await this.#insist(bidder, "POST", path, { storageKey }, [], "wrong_status");
+    if (answer.status === 201) {
+      this.acknowledged.push({ kind: "deliver", taskId, deliveryId: answer.body.delivery.id });
+    } else {
+      await this.#expectStatus(bidder, taskId, ["delivered", "accepted"]);
+    }
+  }
+
+  async #accept(buyer: Person, taskId: string): Promise<void> {
+    const answer = await this.#insist(buyer, "POST", `/tasks/${taskId}/accept`, undefined, ["wrong_status"]);
+    if (answer.status !== 200) return; // The window has passed, or the request before this one was done.
+    this.acknowledged.push({ kind: "accept", taskId, acceptedAt: answer.body.task.acceptedAt });
+  }
+
+  /** Whoever got no answer looks: what was refused as done already must have been done. */
+  async #expectStatus(person: Person, taskId: string, statuses: string[]): Promise<void> {
+    const { status } = (await this.#insist(person, "GET", `/tasks/${taskId}`)).body.task;
+    if (!statuses.includes(status)) throw new Error(`task ${taskId} is ${status}, not ${statuses.join(" or ")}`);
+  }
+
+  /** Sends until there is a definite answer; `ifDoneBefore` is what an earlier attempt without an answer may cause. */
+  async #insist(
+    person: Person,
+    method: string,
+    path: string,
+    body?: unknown,
+    expected: string[] = [],
+    ifDoneBefore?: string,
+  ): Promise<Answer> {
+    let allowed = expected;
+    for (const deadline = Date.now() + PATIENCE_MS; ; ) {
+      try {
+        return await this.#ask(person, method, path, body, allowed);
+      } catch (error) {
+        if (!(error instanceof UnknownOutcome)) throw error;
+        if (Date.now() > deadline) throw new Error(`${method} ${path} got no answer in ${PATIENCE_MS / 1000} s`);
+      }
+      if (ifDoneBefore) allowed = [...expected, ifDoneBefore];
+      await sleep(RETRY_PAUSE_MS);
+    }
+  }
+
+  /** A request whose definite answer is a success or one of the `expected` errors; any other is a surprise. */
+  async #ask(
+    person: Person | null,
+    method: string,
+    path: string,
+    body: unknown,
+    expected: string[] = [],
+  ): Promise<Answer> {
+    const answer = await this.#send(person, method, path, body);
+    if (answer.status >= 300 && !expected.includes(answer.body?.error)) {
+      throw new Error(`${method} ${path} gave ${answer.status}: ${answer.text}`);
+    }
+    return answer;
+  }
+
+  /** One request. Throws UnknownOutcome unless there was an answer that tells what has happened. */
+  async #send(person: Person | null, method: string, path: string, body: unknown): Promise<Answer> {
+    const request: SentRequest = { startedAt: Date.now(), endedAt: Number.POSITIVE_INFINITY, outcome: "unknown" };
+    this.requests.push(request);
+    const answer = await rest(this.#url, method, path, {
+      body,
+      credentials: person?.credentials,
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    }).catch((error: unknown) => {
+      // Anything but a refused connection may have come too late: the connection broke, or nothing came in time.
+      if (isConnectionRefused(error)) request.outcome = "unsent";
+      return null;
+    });
+    request.endedAt = Date.now();
+    if (answer === null) throw new UnknownOutcome(`${method} ${path}`);
+    if (answer.status < 500) {
+      request.outcome = "known";
+      return answer;
+    }
+    if (!awayCodes.includes(answer.body?.error)) {
+      this.surprises.push(`${method} ${path} gave ${answer.status}: ${answer.text}`);
+    }
+    throw new UnknownOutcome(`${method} ${path}`);
+  }
+}
+
+function isConnectionRefused(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "code" in cause && cause.code === "ECONNREFUSED";
+}

@@ -1,0 +1,294 @@
+/**
+ * Looks for the first cent, and the first acknowledged request, that is not where it must be. Reads the database and the
+ * processor's own file with plain SQL, through none of the code that wrote them. Each check gives its differences.
+ */
+import { DatabaseSync } from "node:sqlite";
+import type pg from "pg";
+import type { Acknowledgement } from "./load.ts";
+
+type Row = Record<string, unknown>;
+
+async function differences(client: pg.Client, what: string, sql: string, values: unknown[] = []): Promise<string[]> {
+  const { rows } = await client.query<Row>(sql, values);
+  return rows.map((row) => `${what}: ${JSON.stringify(row)}`);
+}
+
+/** All differences between what was acknowledged, what the ledger says and what the processor has in its books. */
+export async function findDifferences(
+  client: pg.Client,
+  acknowledged: Acknowledgement[],
+  processorFile: string,
+): Promise<string[]> {
+  const processor = new DatabaseSync(processorFile, { readOnly: true });
+  try {
+    return [
+      ...(await lostAcknowledgements(client, acknowledged)),
+      ...(await ledgerDifferences(client)),
+      ...(await topupDifferences(client, processor)),
+      ...(await payoutDifferences(client, processor)),
+      ...(await balanceDifferences(client, processor)),
+    ];
+  } finally {
+    processor.close();
+  }
+}
+
+/** How each acknowledgement is found again: its rows, as JSON in `$1`, that are not there or not in a later state. */
+const lostQueries: Record<Acknowledgement["kind"], string> = {
+  signup: `SELECT a.* FROM acknowledged a LEFT JOIN users u ON u.id = a."userId"
+    WHERE u.email IS DISTINCT FROM a.email`,
+  topup: `SELECT a.* FROM acknowledged a LEFT JOIN topups t ON t.session_id = a."sessionId"
+    WHERE t.user_id IS DISTINCT FROM a."userId" OR t.amount_cents IS DISTINCT FROM a."amountCents"`,
+  post: `SELECT a.* FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
+    WHERE t.buyer_id IS DISTINCT FROM a."buyerId"`,
+  // The last budget that was acknowledged; only one client edits a task, and each edit was answered before the next.
+  edit: `SELECT a.*, t.max_budget_cents FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
+    WHERE t.max_budget_cents IS DISTINCT FROM a."budgetCents"`,
+  bid: `SELECT a.* FROM acknowledged a LEFT JOIN bids b ON b.id = a."bidId"
+    WHERE b.task_id IS DISTINCT FROM a."taskId" OR b.bidder_id IS DISTINCT FROM a."bidderId"
+       OR b.price_cents IS DISTINCT FROM a."priceCents"`,
+  withdraw: `SELECT a.*, b.status FROM acknowledged a LEFT JOIN bids b ON b.id = a."bidId"
+    WHERE b.status IS DISTINCT FROM 'withdrawn'`,
+  cancel: `SELECT a.*, t.status FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
+    WHERE t.status IS DISTINCT FROM 'cancelled'`,
+  award: `SELECT a.*, t.status FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
+      LEFT JOIN bids b ON b.id = a."bidId"
+    WHERE t.awarded_bid_id IS DISTINCT FROM a."bidId" OR b.status IS DISTINCT FROM 'awarded'`,
+  deliver: `SELECT a.*, t.status FROM acknowledged a LEFT JOIN artifacts f ON f.id = a."deliveryId"
+      LEFT JOIN tasks t ON t.id = f.task_id
+    WHERE t.id IS DISTINCT FROM a."taskId" OR t.status NOT IN ('delivered', 'accepted', 'disputed', 'resolved')`,
+  accept: `SELECT a.*, t.status, t.accepted_at FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
+    WHERE t.status IS DISTINCT FROM 'accepted' OR t.accepted_at IS DISTINCT FROM a."acceptedAt"`,
+  payout: `SELECT a.*, e.amount_cents FROM acknowledged a LEFT JOIN ledger_entries e ON e.id = a."ledgerId"
+      LEFT JOIN payouts p ON p.ledger_entry_id = a."ledgerId"
+    WHERE e.user_id IS DISTINCT FROM a."userId" OR e.amount_cents IS DISTINCT FROM -a."amountCents"
+       OR p.amount_cents IS DISTINCT FROM a."amountCents"`,
+};
+
+/** An acknowledgement's fields, as columns of one type for all kinds. */
+const acknowledgedRows = `WITH acknowledged AS (
+  SELECT * FROM jsonb_to_recordset($1::jsonb) AS a ("userId" uuid, email text, "sessionId" text, "amountCents" int,
+    "taskId" uuid, "buyerId" uuid, "budgetCents" int, "bidId" uuid, "bidderId" uuid, "priceCents" int,
+    "deliveryId" uuid, "acceptedAt" timestamptz, "ledgerId" uuid))`;
+
+async function lostAcknowledgements(client: pg.Client, acknowledged: Acknowledgement[]): Promise<string[]> {
+  const lost: string[] = [];
+  for (const [kind, query] of Object.entries(lostQueries)) {
+    const ofKind = JSON.stringify(acknowledged.filter((one) => one.kind === kind));
+    lost.push(
+      ...(await differences(client, `an acknowledged ${kind} is lost`, `${acknowledgedRows} ${query}`, [ofKind])),
+    );
+  }
+  return lost;
+}
+
+async function ledgerDifferences(client: pg.Client): Promise<string[]> {
+  return [
+    ...(await differences(
+      client,
+      "a wallet differs from the fold of its entries",
+      `SELECT w.*, e.* FROM wallets w FULL JOIN (
+         SELECT user_id AS entry_user, coalesce(sum(amount_cents) FILTER (WHERE bucket = 'available'), 0) AS available,
+                coalesce(sum(amount_cents) FILTER (WHERE bucket = 'held'), 0) AS held,
+                coalesce(-sum(amount_cents) FILTER (WHERE bucket = 'debt'), 0) AS debt,
+                count(*) AS entries, max(version) AS last_version
+         FROM ledger_entries WHERE user_id IS NOT NULL GROUP BY user_id) e ON e.entry_user = w.user_id
+       WHERE (w.available_cents, w.held_cents, w.debt_cents, w.version, w.version)
+         IS DISTINCT FROM (e.available, e.held, e.debt, e.entries, e.last_version)
+         AND NOT (e.entry_user IS NULL AND (w.available_cents, w.held_cents, w.debt_cents, w.version) = (0, 0, 0, 0))`,
+    )),
+    ...(await differences(
+      client,
+      "a balance does not follow from the one before",
+      `SELECT * FROM (
+         SELECT id, user_id, bucket, version, amount_cents, balance_after_cents,
+                coalesce(lag(balance_after_cents) OVER (PARTITION BY user_id, bucket ORDER BY version), 0) AS before_cents
+         FROM ledger_entries WHERE user_id IS NOT NULL) chain
+       WHERE before_cents + amount_cents <> balance_after_cents`,
+    )),
+    ...(await differences(
+      client,
+      "a movement does not sum to zero",
+      `SELECT t.id, t.external_ref, sum(e.amount_cents), count(e.id) FROM ledger_transfers t
+       LEFT JOIN ledger_entries e ON e.transfer_id = t.id
+       GROUP BY t.id HAVING coalesce(sum(e.amount_cents), 1) <> 0 OR count(e.id) < 2`,
+    )),
+    ...(await differences(
+      client,
+      "all accounts together are not zero",
+      "SELECT sum(amount_cents) FROM ledger_entries HAVING sum(amount_cents) <> 0",
+    )),
+    ...(await differences(
+      client,
+      "held money is not the open holds",
+      `SELECT user_id, held_cents, open_holds FROM wallets FULL JOIN (
+         SELECT t.buyer_id, sum(CASE WHEN t.status = 'open' THEN t.max_budget_cents ELSE b.price_cents END) AS open_holds
+         FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id
+         WHERE t.status IN ('open', 'awarded', 'delivered', 'disputed') GROUP BY t.buyer_id) h ON h.buyer_id = user_id
+       WHERE coalesce(held_cents, 0) <> coalesce(open_holds, 0)`,
+    )),
+    ...(await differences(
+      client,
+      "a task is held or paid other than once",
+      `SELECT t.id, t.status, sum(e.amount_cents) FILTER (WHERE e.bucket = 'held') AS held,
+              sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning') AS earned, b.price_cents
+       FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id
+       LEFT JOIN ledger_transfers m ON m.task_id = t.id LEFT JOIN ledger_entries e ON e.transfer_id = m.id
+       GROUP BY t.id, b.price_cents
+       HAVING coalesce(sum(e.amount_cents) FILTER (WHERE e.bucket = 'held'), 0) <> CASE
+                WHEN t.status = 'open' THEN t.max_budget_cents
+                WHEN t.status IN ('awarded', 'delivered', 'disputed') THEN b.price_cents ELSE 0 END
+           OR (t.status = 'accepted')
+              AND coalesce(sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning'), 0) <> b.price_cents`,
+    )),
+    ...(await differences(
+      client,
+      "a change of a task has not exactly one event",
+      `SELECT t.id, t.status, e.type, count(v.id) FROM tasks t
+       CROSS JOIN LATERAL (VALUES ('task.created', true), ('task.awarded', t.awarded_at IS NOT NULL),
+         ('delivery.posted', t.delivered_at IS NOT NULL), ('task.accepted', t.status = 'accepted')) AS e (type, expected)
+       LEFT JOIN events v ON v.task_id = t.id AND v.type = e.type
+       GROUP BY t.id, e.type, e.expected HAVING count(v.id) <> e.expected::int`,
+    )),
+  ];
+}
+
+/** Our credits against the processor's paid sessions, one by one. */
+async function topupDifferences(client: pg.Client, processor: DatabaseSync): Promise<string[]> {
+  const found: string[] = [];
+  const sessions = processor
+    .prepare(`SELECT body ->> '$.id' AS id, body ->> '$.payment_intent' AS payment_intent, body ->> '$.amount_total' AS cents
+      FROM objects WHERE kind = 'checkout.session' AND body ->> '$.payment_status' = 'paid'`)
+    .all();
+  const paid = new Map(sessions.map((row) => [String(row.payment_intent), row]));
+  const { rows: credits } = await client.query<Row>(`
+    SELECT t.external_ref, e.amount_cents, p.session_id, p.status, p.amount_cents AS topup_cents, e.user_id = p.user_id AS own
+    FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+    LEFT JOIN topups p ON p.payment_intent_id = t.external_ref
+    WHERE e.kind = 'topup' AND e.bucket = 'available'`);
+  for (const credit of credits) {
+    const session = paid.get(String(credit.external_ref));
+    const agrees =
+      session !== undefined &&
+      credit.session_id === session.id &&
+      Number(credit.amount_cents) === Number(session.cents) &&
+      Number(credit.topup_cents) === Number(session.cents) &&
+      credit.status === "paid" &&
+      credit.own === true;
+    if (!agrees) found.push(`a credit is not a paid session: ${JSON.stringify({ credit, session })}`);
+    paid.delete(String(credit.external_ref));
+  }
+  for (const session of paid.values()) found.push(`a paid session is not credited: ${JSON.stringify(session)}`);
+  return found;
+}
+
+/** What the processor has for one payout of ours. Amounts are cents. */
+interface Sent {
+  transfers: Row[];
+  payouts: Row[];
+}
+
+/** At most one transfer and one payout for each of our rows, and none without a row; each as far as the row says. */
+async function payoutDifferences(client: pg.Client, processor: DatabaseSync): Promise<string[]> {
+  const sent = new Map<string, Sent>();
+  const sentFor = (id: unknown): Sent => {
+    const known = sent.get(String(id)) ?? { transfers: [], payouts: [] };
+    sent.set(String(id), known);
+    return known;
+  };
+  const transfers = `SELECT body ->> '$.transfer_group' AS payout, body ->> '$.amount' AS cents,
+    body ->> '$.amount_reversed' AS reversed FROM objects WHERE kind = 'transfer'`;
+  for (const row of processor.prepare(transfers).all()) sentFor(row.payout).transfers.push(row);
+  const payouts = `SELECT body ->> '$.metadata.payoutId' AS payout, body ->> '$.amount' AS cents,
+    body ->> '$.status' AS status FROM objects WHERE kind = 'payout'`;
+  for (const row of processor.prepare(payouts).all()) sentFor(row.payout).payouts.push(row);
+
+  const { rows } = await client.query<Row>(`
+    SELECT p.id, p.amount_cents::int AS cents, p.state,
+           (SELECT count(*)::int FROM ledger_transfers WHERE external_ref = 'payout:' || p.id) AS debits,
+           (SELECT count(*)::int FROM ledger_transfers WHERE external_ref = 'payout:' || p.id || ':reversal') AS credits
+    FROM payouts p`);
+  const found: string[] = [];
+  for (const row of rows) {
+    const { transfers, payouts } = sentFor(row.id);
+    sent.delete(String(row.id));
+    const [transfer, payout] = [transfers[0], payouts[0]];
+    const isPaid =
+      transfers.length === 1 &&
+      payouts.length === 1 &&
+      transfer?.cents === row.cents &&
+      transfer?.reversed === 0 &&
+      payout?.cents === row.cents &&
+      payout?.status === "paid";
+    const isBack =
+      transfers.length <= 1 &&
+      payouts.length <= 1 &&
+      transfer?.reversed === transfer?.cents &&
+      (payout === undefined || payout.status === "failed" || payout.status === "canceled");
+    const agrees =
+      row.state === "paid" ? isPaid && row.credits === 0 : row.state === "failed" && isBack && row.credits === 1;
+    if (!agrees || row.debits !== 1) {
+      found.push(`a payout differs from what was sent: ${JSON.stringify({ row, transfers, payouts })}`);
+    }
+  }
+  for (const [id, other] of sent)
+    found.push(`money was sent for no payout of ours: ${JSON.stringify({ id, ...other })}`);
+  return found;
+}
+
+/** All that is outside, in and out, is on the platform's balance; nothing stays behind on a connected account. */
+async function balanceDifferences(client: pg.Client, processor: DatabaseSync): Promise<string[]> {
+  const accounts = processor
+    .prepare("SELECT owner, cents FROM balances WHERE owner <> 'platform' AND cents <> 0")
+    .all();
+  const [platform] = processor
+    .prepare(`SELECT coalesce(sum(cents), 0) - (
+        SELECT coalesce(sum(body ->> '$.amount'), 0) FROM objects
+        WHERE kind = 'balance_transaction' AND body ->> '$.type' = 'topup') AS cents
+      FROM balances WHERE owner = 'platform'`)
+    .all();
+  const { rows } = await client.query<Row>(
+    "SELECT coalesce(-sum(amount_cents), 0)::bigint AS cents FROM ledger_entries WHERE bucket = 'outside'",
+  );
+  const found = accounts.map((account) => `money is left on an account: ${JSON.stringify(account)}`);
+  if (Number(platform?.cents) !== Number(rows[0]?.cents)) {
+    found.push(`the platform's balance is ${platform?.cents} cents, our ledger has ${rows[0]?.cents} outside`);
+  }
+  return found;
+}
+
+/** What is still under way: the end of a run waits until there is none. Jobs of the far future are not. */
+export async function findUnsettled(client: pg.Client, processorFile: string): Promise<string[]> {
+  const processor = new DatabaseSync(processorFile, { readOnly: true });
+  try {
+    const pending = processor.prepare("SELECT count(*) AS count FROM deliveries WHERE delivered_ms IS NULL").get();
+    const scheduled = processor.prepare("SELECT count(*) AS count FROM schedule WHERE action <> 'expireSession'").get();
+    // Events that were never sent are found in the processor's list, and a payout that fails late by looking at it.
+    const events = processor
+      .prepare(`SELECT id FROM objects WHERE kind = 'event' AND (body ->> '$.type' GLOB 'checkout.session.*'
+          OR body ->> '$.type' GLOB 'refund.*' OR body ->> '$.type' GLOB 'charge.dispute.funds_*')`)
+      .all();
+    const failed = processor
+      .prepare(`SELECT body ->> '$.metadata.payoutId' AS id FROM objects
+        WHERE kind = 'payout' AND body ->> '$.status' IN ('failed', 'canceled')`)
+      .all();
+    const { rows } = await client.query<Row>(
+      `
+      SELECT (SELECT count(*) FROM graphile_worker._private_jobs WHERE run_at < now() + interval '1 minute')::int AS jobs,
+             (SELECT count(*) FROM processor_events WHERE processed_at IS NULL)::int AS events,
+             (SELECT count(*) FROM tasks WHERE status = 'delivered')::int AS deliveries,
+             (SELECT count(*) FROM topups WHERE status = 'processing')::int AS topups,
+             (SELECT count(*) FROM payouts
+              WHERE state NOT IN ('paid', 'failed') OR (state = 'paid' AND id = ANY ($2::uuid[])))::int AS payouts,
+             (SELECT count(*) FROM unnest($1::text[]) AS sent (id)
+              WHERE NOT EXISTS (SELECT FROM processor_events p WHERE p.id = sent.id))::int AS "events not known"`,
+      [events.map(({ id }) => id), failed.map(({ id }) => id)],
+    );
+    const counts = { ...rows[0], "events to send": pending?.count, "the processor's own steps": scheduled?.count };
+    return Object.entries(counts)
+      .filter(([, count]) => count !== 0)
+      .map(([what, count]) => `${what}: ${count}`);
+  } finally {
+    processor.close();
+  }
+}
