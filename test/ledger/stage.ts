@@ -5,6 +5,7 @@ import { buildContext } from "../../server/context.ts";
 import { sql } from "../../server/db/connection.ts";
 import type { Database } from "../../server/db/database.ts";
 import { toApiError } from "../../server/errors.ts";
+import { guardedEgress } from "../../server/gateways/egress.ts";
 import { stripeProcessor } from "../../server/gateways/processor.ts";
 import type { Storage } from "../../server/gateways/storage.ts";
 import { acceptDelivery } from "../../server/jobs/acceptDelivery.ts";
@@ -66,14 +67,15 @@ export class Stage {
         deliveryGraceSeconds: 7 * 24 * HOUR_SECONDS,
         processorPollSeconds: 300,
         spamGuard: false,
-      webhookAllowInsecure: false,
-      webhookRetrySeconds: [30],
-      webhookTimeoutSeconds: 10,
+        webhookAllowInsecure: false,
+        webhookRetrySeconds: [30],
+        webhookTimeoutSeconds: 10,
       },
       database,
       clock: this.#clock,
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
+      egress: guardedEgress({ allowInsecure: false }),
       log: pino({ level: "error" }, { write: (line) => void errors.push(line) }),
     };
   }
