@@ -11,8 +11,11 @@ import * as statements from "./statements.ts";
  */
 const pool = openPool(process.env.DATABASE_URL ?? "", 20);
 
+/** The service prepares its statements once a connection, so the yardstick does, too. */
+const named = (name: string, text: string, values: unknown[]) => ({ name, text, values });
+
 async function listTasks(): Promise<unknown> {
-  const { rows } = await pool.query({ text: statements.feedPage, values: ["open", 50] });
+  const { rows } = await pool.query(named("feedPage", statements.feedPage, ["open", 50]));
   return { tasks: rows, nextCursor: rows.at(-1)?.createdAt ?? null };
 }
 
@@ -20,16 +23,16 @@ async function createTask(request: IncomingMessage): Promise<unknown> {
   const key = (request.headers.authorization ?? "").slice("Bearer ".length);
   const now = new Date().toISOString();
   const hash = createHash("sha256").update(key).digest();
-  const [principal] = (await pool.query({ text: statements.keyLookup, values: [now, "1 minute", hash] })).rows;
+  const [principal] = (await pool.query(named("keyLookup", statements.keyLookup, [now, "1 minute", hash]))).rows;
   const input = JSON.parse((await readBody(request)).toString());
   return inTransaction(async (client) => {
     const { title, description, acceptanceCriteria = null, maxBudgetCents, tags } = input;
     const values = [principal.userId, title, description, acceptanceCriteria, maxBudgetCents, tags];
-    const [task] = (await client.query({ text: statements.insertTask, values })).rows;
-    await client.query({ text: statements.hold, values: [principal.userId, maxBudgetCents, task.id, null] });
+    const [task] = (await client.query(named("insertTask", statements.insertTask, values))).rows;
+    await client.query(named("hold", statements.hold, [principal.userId, maxBudgetCents, task.id, null]));
     const { buyerId, awardedBidderId, ...record } = task;
     const data = JSON.stringify({ task: record });
-    await client.query({ text: statements.recordEvent, values: ["task.created", task.id, null, data] });
+    await client.query(named("recordEvent", statements.recordEvent, ["task.created", task.id, null, data]));
     return { task: record };
   });
 }

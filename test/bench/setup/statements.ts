@@ -26,4 +26,4 @@ export const hold = sql`
   SELECT ledger_shift(${""}::uuid, 'hold', ${0}::bigint, ${""}::uuid, ${""}::uuid) AS id`.text;
 
 export const recordEvent = sql`
-  INSERT INTO events (type, task_id, recipients, data) VALUES (${""}, ${""}::uuid, ${""}::uuid[], ${""}::jsonb)`.text;
+  INSERT INTO events (type, task_id, recipients, data) VALUES (${""}, ${""}::uuid, ${""}::uuid[], ${""}::json)`.text;
