@@ -4,7 +4,7 @@ import { defineConfig } from "prisma/config";
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath;
 
 export default defineConfig({
-  schema: "prisma/schema.prisma",
-  migrations: { path: "prisma/migrations" },
+  schema: "../prisma/schema.prisma",
+  migrations: { path: "../prisma/migrations" },
   datasource: { url: process.env.DATABASE_URL ?? "" },
 });
