@@ -6,13 +6,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import * as choices from "../../server/local/processor/choices.ts";
 
 const run = promisify(execFile);
 
 /** The commands of the section on the first paid task, as they stand. */
 async function firstTaskCommands(): Promise<string> {
   const readme = await readFile("README.md", "utf8");
-  const section = readme.slice(readme.indexOf("<!-- first-task"), readme.indexOf("## Settings"));
+  const section = readme.slice(readme.indexOf("<!-- first-task"), readme.indexOf("<!-- /first-task -->"));
   return Array.from(section.matchAll(/```sh\n([\s\S]*?)```/g), ([, commands]) => commands).join("\n");
 }
 
@@ -37,4 +38,12 @@ test("the README's first task works as it is written, and pays the bidder", asyn
     expect(await ended).toEqual([0, null]);
     await rm(directory, { recursive: true, force: true });
   }
+});
+
+test("the README lists everything that can be chosen of the embedded payment processor", async () => {
+  const readme = await readFile("README.md", "utf8");
+  const { checkoutOutcomes, onboardingOutcomes, bankAccounts, payoutAmounts, callFaults, eventFaults } = choices;
+  const tables = [checkoutOutcomes, onboardingOutcomes, bankAccounts, payoutAmounts, callFaults, eventFaults];
+  const missing = tables.flat().filter(({ description }) => !readme.includes(`| ${description} |`));
+  expect(missing).toEqual([]);
 });
