@@ -18,7 +18,7 @@ const workDirectory = mkdtempSync(join(tmpdir(), "stripe-schemas-"));
 
 try {
   copyTypesWithClosedEnums();
-  writeFileSync(target, JSON.stringify(generate(), integersOnly, 2));
+  writeFileSync(target, withStableNames(JSON.stringify(generate(), integersOnly, 2)));
   execFileSync(join(packages, ".bin/biome"), ["format", "--write", target]);
 } finally {
   rmSync(workDirectory, { recursive: true });
@@ -50,6 +50,15 @@ function copyTypesWithClosedEnums(): void {
     join(workDirectory, "tsconfig.json"),
     JSON.stringify({ compilerOptions: { module: "nodenext", strict: true, skipLibCheck: true, types: [] } }),
   );
+}
+
+/** The generator names what has no name by a hash of its file's path, which is another one in each run: numbers instead. */
+function withStableNames(json: string): string {
+  const names = new Map<string, string>();
+  return json.replace(/def-[a-z]+(-\d+)+/g, (name) => {
+    if (!names.has(name)) names.set(name, `unnamed-${names.size + 1}`);
+    return names.get(name) ?? name;
+  });
 }
 
 /** TypeScript has no integers, and none of these calls takes a fraction. */
