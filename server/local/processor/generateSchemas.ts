@@ -55,7 +55,7 @@ function copyTypesWithClosedEnums(): void {
 /** The generator names what has no name by a hash of its file's path, which is another one in each run: numbers instead. */
 function withStableNames(json: string): string {
   const names = new Map<string, string>();
-  return json.replace(/def-[a-z]+(-\d+)+/g, (name) => {
+  return json.replace(/(def-)?[a-z]+(-\d+){4,}/g, (name) => {
     if (!names.has(name)) names.set(name, `unnamed-${names.size + 1}`);
     return names.get(name) ?? name;
   });
