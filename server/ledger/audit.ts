@@ -99,19 +99,29 @@ const checks: Record<string, Sql> = {
     FULL JOIN wallets w USING (user_id)
     WHERE coalesce(o.cents, 0) <> coalesce(w.held_cents, 0)`,
 
-  "each accepted task was paid its price, once": sql`
-    SELECT 'task ' || t.id AS subject, CASE WHEN t.status = 'accepted' THEN b.price_cents ELSE 0 END AS expected,
-           coalesce(p.cents, 0) AS actual
+  "each task paid the bidder and returned from a dispute what it should, once": sql`
+    SELECT 'task ' || t.id || ', ' || due.kind AS subject, due.cents AS expected, coalesce(moved.cents, 0) AS actual
     FROM tasks t
     LEFT JOIN bids b ON b.id = t.awarded_bid_id
+    LEFT JOIN disputes d ON d.task_id = t.id AND d.status = 'resolved'
+    CROSS JOIN LATERAL (VALUES
+      ('task_earning', t.awarded_bidder_id, CASE t.status
+        WHEN 'accepted' THEN b.price_cents WHEN 'resolved' THEN d.bidder_cents ELSE 0 END),
+      ('dispute_refund', t.buyer_id, CASE t.status WHEN 'resolved' THEN d.buyer_cents ELSE 0 END)
+    ) AS due (kind, user_id, cents)
     LEFT JOIN (
-      SELECT l.task_id, e.user_id, sum(e.amount_cents) AS cents
-      FROM ledger_entries e JOIN ledger_transfers l ON l.id = e.transfer_id WHERE e.kind = 'task_earning'
-      GROUP BY l.task_id, e.user_id
-    ) p ON p.task_id = t.id
-    WHERE t.status <> 'resolved'
-      AND (coalesce(p.cents, 0) <> CASE WHEN t.status = 'accepted' THEN b.price_cents ELSE 0 END
-           OR (p.user_id IS NOT NULL AND p.user_id <> t.awarded_bidder_id))`,
+      SELECT l.task_id, e.kind, e.user_id, sum(e.amount_cents) AS cents
+      FROM ledger_entries e JOIN ledger_transfers l ON l.id = e.transfer_id
+      WHERE e.kind IN ('task_earning', 'dispute_refund') AND e.bucket = 'available'
+      GROUP BY l.task_id, e.kind, e.user_id
+    ) moved ON moved.task_id = t.id AND moved.kind = due.kind
+    WHERE coalesce(moved.cents, 0) IS DISTINCT FROM due.cents
+       OR (moved.user_id IS NOT NULL AND moved.user_id IS DISTINCT FROM due.user_id)`,
+
+  "each decided dispute divides the price": sql`
+    SELECT 'dispute ' || d.id AS subject, b.price_cents AS expected, d.buyer_cents + d.bidder_cents AS actual
+    FROM disputes d JOIN tasks t ON t.id = d.task_id LEFT JOIN bids b ON b.id = t.awarded_bid_id
+    WHERE d.status = 'resolved' AND d.buyer_cents + d.bidder_cents IS DISTINCT FROM b.price_cents`,
 
   "nothing stands alone": sql`
     SELECT 'transfer ' || t.id AS subject, 'entries' AS expected, 'none' AS actual

@@ -4,8 +4,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BankAccount, CheckoutOutcome } from "../../server/local/processor/choices.ts";
+import { resolutions } from "../../server/schemas/dispute.ts";
 import { cookieOf } from "../factories/people.ts";
-import { taskInput } from "../factories/tasks.ts";
+import { disputeReason, taskInput } from "../factories/tasks.ts";
 import { type Answer, type Credentials, rest } from "../setup/client.ts";
 import type { Random } from "./random.ts";
 
@@ -21,6 +22,8 @@ export type Acknowledgement =
   | { kind: "award"; taskId: string; bidId: string }
   | { kind: "deliver"; taskId: string; deliveryId: string }
   | { kind: "accept"; taskId: string; acceptedAt: string }
+  | { kind: "dispute"; disputeId: string; taskId: string; openedBy: "buyer" | "bidder" }
+  | { kind: "resolve"; disputeId: string; taskId: string; buyerCents: number; bidderCents: number }
   | { kind: "payout"; userId: string; ledgerId: string; amountCents: number };
 
 export const acknowledgementKinds = [
@@ -34,6 +37,8 @@ export const acknowledgementKinds = [
   "award",
   "deliver",
   "accept",
+  "dispute",
+  "resolve",
   "payout",
 ] as const satisfies readonly Acknowledgement["kind"][];
 
@@ -83,6 +88,7 @@ export class Load {
   readonly #processorUrl: string;
   readonly #random: Random;
   readonly #people: Person[] = [];
+  #moderator: Person | null = null;
   #count = 0;
   #running = false;
 
@@ -90,6 +96,15 @@ export class Load {
     this.#url = urls.api;
     this.#processorUrl = urls.processor;
     this.#random = random;
+  }
+
+  /**
+   * Signs up who decides the disputes, and never has one. Before anything fails; the role is then given to the id.
+   */
+  async signUpModerator(): Promise<string> {
+    await this.#signUp();
+    this.#moderator = this.#people.pop() ?? null;
+    return this.#moderator?.id ?? "";
   }
 
   /** Starts `clients` loops; the result resolves after `stop`, when each has finished what it was at. */
@@ -171,7 +186,7 @@ export class Load {
     this.acknowledged.push({ kind: "payout", userId: person.id, ledgerId: answer.body.pendingLedgerId, amountCents });
   }
 
-  /** One task, from the post to as far as chance lets it come. Nobody else acts on it but the clock. */
+  /** One task, from the post to as far as chance lets it come. Nobody else acts on it but the clock and the moderator. */
   async #lifecycle(): Promise<void> {
     const buyer = this.#someone();
     const { taskId, budgetCents } = await this.#post(buyer);
@@ -188,7 +203,11 @@ export class Load {
     await this.#award(buyer, taskId, chosen.bidId);
     if (this.#random.chance(0.05)) return; // It stays awarded.
     await this.#deliver(chosen.bidder, taskId, chosen.bidId);
-    if (this.#random.chance(0.6)) await this.#accept(buyer, taskId); // Else the window passes.
+    const choice = this.#random.integer(1, 100);
+    if (choice <= 45) await this.#accept(buyer, taskId);
+    else if (choice <= 60) await this.#dispute(buyer, "buyer", taskId);
+    else if (choice <= 70) await this.#dispute(chosen.bidder, "bidder", taskId);
+    // Else the window passes.
   }
 
   async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number }> {
@@ -260,6 +279,41 @@ export class Load {
     const answer = await this.#insist(buyer, "POST", `/tasks/${taskId}/accept`, undefined, ["wrong_status"]);
     if (answer.status !== 200) return; // The window has passed, or the request before this one was done.
     this.acknowledged.push({ kind: "accept", taskId, acceptedAt: answer.body.task.acceptedAt });
+  }
+
+  /** One side disputes, unless the window has passed meanwhile; most disputes are then decided. */
+  async #dispute(person: Person, openedBy: "buyer" | "bidder", taskId: string): Promise<void> {
+    const body = { reason: disputeReason };
+    const path = `/tasks/${taskId}/dispute`;
+    const answer = await this.#insist(person, "POST", path, body, ["wrong_status"], "already_disputed");
+    if (answer.body.error === "wrong_status") return;
+    const { dispute } =
+      answer.status === 201 ? answer.body : (await this.#insist(person, "GET", `/tasks/${taskId}`)).body;
+    if (answer.status === 201) this.acknowledged.push({ kind: "dispute", disputeId: dispute.id, taskId, openedBy });
+    if (this.#random.chance(0.1)) return; // It stays open: money that is held at the end.
+    await this.#resolve(dispute.id, taskId);
+  }
+
+  /** The moderator reads the case and decides. */
+  async #resolve(disputeId: string, taskId: string): Promise<void> {
+    const moderator = this.#moderator;
+    if (moderator === null) throw new Error("nobody was made a moderator");
+    const read = () => this.#insist(moderator, "GET", `/disputes/${disputeId}`);
+    const { priceCents } = (await read()).body.bid;
+    const chosen = this.#random.pick(resolutions);
+    const resolution = chosen === "split" && priceCents < 2 ? "refund" : chosen;
+    const share = resolution === "split" ? this.#random.integer(1, priceCents - 1) : 0;
+    const bidderCents = resolution === "release" ? priceCents : share;
+    const decision = { resolution, ...(share > 0 && { bidderCents }) };
+    const path = `/disputes/${disputeId}/resolve`;
+    const answer = await this.#insist(moderator, "POST", path, decision, [], "wrong_status");
+    const { dispute } = answer.status === 200 ? answer.body : (await read()).body;
+    const buyerCents = priceCents - bidderCents;
+    if (dispute.resolution !== resolution || dispute.buyerCents !== buyerCents || dispute.bidderCents !== bidderCents) {
+      throw new Error(`${JSON.stringify(decision)} of ${priceCents} cents gave ${JSON.stringify(dispute)}`);
+    }
+    if (answer.status !== 200) return;
+    this.acknowledged.push({ kind: "resolve", disputeId, taskId, buyerCents, bidderCents });
   }
 
   /** Whoever got no answer looks: what was refused as done already must have been done. */

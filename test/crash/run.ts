@@ -107,6 +107,7 @@ async function main(): Promise<void> {
   });
 
   const load = new Load({ api: apiUrl, processor: processorUrl }, randomFrom(seed + 1));
+  await makeModerator(killer.databaseUrl, await load.signUpModerator());
   await setFaults(processorUrl);
   const began = Date.now();
   const loaded = load.run(Number(options.clients));
@@ -190,6 +191,16 @@ async function startKiller(settings: KillerSettings) {
       }
     },
   };
+}
+
+async function makeModerator(databaseUrl: string, userId: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query("UPDATE users SET role = 'moderator' WHERE id = $1", [userId]);
+  } finally {
+    await client.end();
+  }
 }
 
 async function setFaults(processorUrl: string): Promise<void> {

@@ -59,6 +59,14 @@ const lostQueries: Record<Acknowledgement["kind"], string> = {
     WHERE t.id IS DISTINCT FROM a."taskId" OR t.status NOT IN ('delivered', 'accepted', 'disputed', 'resolved')`,
   accept: `SELECT a.*, t.status, t.accepted_at FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
     WHERE t.status IS DISTINCT FROM 'accepted' OR t.accepted_at IS DISTINCT FROM a."acceptedAt"`,
+  dispute: `SELECT a.*, d.opened_by, t.status FROM acknowledged a LEFT JOIN disputes d ON d.id = a."disputeId"
+      LEFT JOIN tasks t ON t.id = d.task_id
+    WHERE t.id IS DISTINCT FROM a."taskId" OR d.opened_by IS DISTINCT FROM a."openedBy"
+       OR t.status NOT IN ('disputed', 'resolved')`,
+  resolve: `SELECT a.*, d.buyer_cents, d.bidder_cents, t.status FROM acknowledged a
+      LEFT JOIN disputes d ON d.id = a."disputeId" LEFT JOIN tasks t ON t.id = d.task_id
+    WHERE t.id IS DISTINCT FROM a."taskId" OR t.status IS DISTINCT FROM 'resolved' OR d.status IS DISTINCT FROM 'resolved'
+       OR (d.buyer_cents, d.bidder_cents) IS DISTINCT FROM (a."buyerCents", a."bidderCents")`,
   payout: `SELECT a.*, e.amount_cents FROM acknowledged a LEFT JOIN ledger_entries e ON e.id = a."ledgerId"
       LEFT JOIN payouts p ON p.ledger_entry_id = a."ledgerId"
     WHERE e.user_id IS DISTINCT FROM a."userId" OR e.amount_cents IS DISTINCT FROM -a."amountCents"
@@ -69,7 +77,8 @@ const lostQueries: Record<Acknowledgement["kind"], string> = {
 const acknowledgedRows = `WITH acknowledged AS (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS a ("userId" uuid, email text, "sessionId" text, "amountCents" int,
     "taskId" uuid, "buyerId" uuid, "budgetCents" int, "bidId" uuid, "bidderId" uuid, "priceCents" int,
-    "deliveryId" uuid, "acceptedAt" timestamptz, "ledgerId" uuid))`;
+    "deliveryId" uuid, "acceptedAt" timestamptz, "ledgerId" uuid, "disputeId" uuid, "openedBy" text,
+    "buyerCents" int, "bidderCents" int))`;
 
 async function lostAcknowledgements(client: pg.Client, acknowledged: Acknowledgement[]): Promise<string[]> {
   const lost: string[] = [];
@@ -131,22 +140,39 @@ async function ledgerDifferences(client: pg.Client): Promise<string[]> {
       client,
       "a task is held or paid other than once",
       `SELECT t.id, t.status, sum(e.amount_cents) FILTER (WHERE e.bucket = 'held') AS held,
-              sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning') AS earned, b.price_cents
-       FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id
+              sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning') AS earned, b.price_cents, d.bidder_cents
+       FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id LEFT JOIN disputes d ON d.task_id = t.id
        LEFT JOIN ledger_transfers m ON m.task_id = t.id LEFT JOIN ledger_entries e ON e.transfer_id = m.id
-       GROUP BY t.id, b.price_cents
+       GROUP BY t.id, b.price_cents, d.bidder_cents
        HAVING coalesce(sum(e.amount_cents) FILTER (WHERE e.bucket = 'held'), 0) <> CASE
                 WHEN t.status = 'open' THEN t.max_budget_cents
                 WHEN t.status IN ('awarded', 'delivered', 'disputed') THEN b.price_cents ELSE 0 END
-           OR (t.status = 'accepted')
-              AND coalesce(sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning'), 0) <> b.price_cents`,
+           OR coalesce(sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning'), 0) IS DISTINCT FROM CASE t.status
+                WHEN 'accepted' THEN b.price_cents WHEN 'resolved' THEN d.bidder_cents ELSE 0 END`,
+    )),
+    ...(await differences(
+      client,
+      "a dispute is not divided as it was decided, to the cent and to its two sides",
+      `SELECT d.*, t.status AS task_status, b.price_cents, m.* FROM disputes d
+       LEFT JOIN tasks t ON t.id = d.task_id LEFT JOIN bids b ON b.id = t.awarded_bid_id
+       CROSS JOIN LATERAL (
+         SELECT coalesce(sum(e.amount_cents) FILTER (WHERE e.kind = 'dispute_refund' AND e.user_id = t.buyer_id), 0) AS back,
+                coalesce(sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning' AND e.user_id = b.bidder_id), 0) AS paid
+         FROM ledger_transfers l JOIN ledger_entries e ON e.transfer_id = l.id
+         WHERE l.task_id = d.task_id AND e.bucket = 'available') m
+       WHERE (m.back, m.paid) IS DISTINCT FROM (coalesce(d.buyer_cents, 0), coalesce(d.bidder_cents, 0))
+          OR d.buyer_cents + d.bidder_cents IS DISTINCT FROM CASE d.status WHEN 'resolved' THEN b.price_cents END
+          OR t.status IS DISTINCT FROM CASE d.status WHEN 'open' THEN 'disputed' ELSE 'resolved' END
+          OR d.resolution IS DISTINCT FROM CASE WHEN d.status = 'open' THEN NULL
+             WHEN d.bidder_cents = 0 THEN 'refund' WHEN d.buyer_cents = 0 THEN 'release' ELSE 'split' END`,
     )),
     ...(await differences(
       client,
       "a change of a task has not exactly one event",
       `SELECT t.id, t.status, e.type, count(v.id) FROM tasks t
        CROSS JOIN LATERAL (VALUES ('task.created', true), ('task.awarded', t.awarded_at IS NOT NULL),
-         ('delivery.posted', t.delivered_at IS NOT NULL), ('task.accepted', t.status = 'accepted')) AS e (type, expected)
+         ('delivery.posted', t.delivered_at IS NOT NULL), ('task.accepted', t.status = 'accepted'),
+         ('task.disputed', t.status IN ('disputed', 'resolved')), ('task.dispute_resolved', t.status = 'resolved')) AS e (type, expected)
        LEFT JOIN events v ON v.task_id = t.id AND v.type = e.type
        GROUP BY t.id, e.type, e.expected HAVING count(v.id) <> e.expected::int`,
     )),

@@ -4,9 +4,10 @@ import { auditLedger } from "../../server/jobs/auditLedger.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
 import { audit, auditChecks, checkDatabase } from "../../server/ledger/audit.ts";
 import { compareOnce } from "../../server/ledger/auditProcessor.ts";
+import { createModerator } from "../factories/moderators.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { awardedTask, deliveredTask, postTask } from "../factories/tasks.ts";
+import { awardedTask, deliveredTask, disputedTask, postTask } from "../factories/tasks.ts";
 import { paidTopup, quiet } from "../factories/topups.ts";
 import { eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
@@ -30,6 +31,13 @@ beforeAll(async () => {
   await awardedTask(buyer, payee);
   const { task } = await deliveredTask(buyer, payee, { priceCents: 7_000 });
   await buyer.post(`/tasks/${task.id}/accept`);
+  const moderator = await createModerator(service);
+  for (const decision of [{ resolution: "split", bidderCents: 1_234 }, { resolution: "refund" }]) {
+    const { dispute } = await disputedTask(buyer, payee, { priceCents: 5_000 });
+    const answer = await moderator.post(`/disputes/${dispute.id}/resolve`, decision);
+    if (answer.status !== 200) throw new Error(`resolving gave ${answer.status}: ${answer.text}`);
+  }
+  await disputedTask(buyer, payee, { priceCents: 2_000 });
   await requestPayout(payee, 3_000);
   await requestPayout(payee, 1_313);
   await eventually(
@@ -127,8 +135,28 @@ describe("one cent that is off is found", () => {
     ],
     ["held money equals the open holds", "UPDATE wallets SET held_cents = held_cents + 1 WHERE held_cents > 0"],
     [
-      "each accepted task was paid its price, once",
+      "each task paid the bidder and returned from a dispute what it should, once",
       "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'accepted')",
+    ],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE disputes SET bidder_cents = bidder_cents + 1, buyer_cents = buyer_cents - 1 WHERE resolution = 'split'",
+    ],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE disputes SET resolution = 'release', bidder_cents = buyer_cents, buyer_cents = 0 WHERE resolution = 'refund'",
+    ],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE tasks SET status = 'resolved' WHERE status = 'accepted'",
+    ],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE tasks SET awarded_bidder_id = buyer_id WHERE status = 'resolved'",
+    ],
+    [
+      "each decided dispute divides the price",
+      "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'resolved')",
     ],
     ["nothing stands alone", "INSERT INTO ledger_transfers (external_ref) VALUES ('alone')"],
     ["nothing stands alone", "UPDATE ledger_transfers SET external_ref = NULL WHERE external_ref LIKE 'pi_%'"],
@@ -180,7 +208,16 @@ async function damaged(statement: string): Promise<string[]> {
   const client = await pool.connect();
   try {
     await client.query("BEGIN");
-    for (const table of ["ledger_entries", "ledger_transfers", "wallets", "tasks", "bids", "topups", "payouts"]) {
+    for (const table of [
+      "ledger_entries",
+      "ledger_transfers",
+      "wallets",
+      "tasks",
+      "bids",
+      "topups",
+      "payouts",
+      "disputes",
+    ]) {
       await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`);
     }
     const { rowCount } = await client.query(statement);

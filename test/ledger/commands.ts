@@ -1,9 +1,12 @@
 /** Random commands: what fast-check makes up and shrinks, and how it becomes a command about what exists. */
 import fc from "fast-check";
-import { type Command, type Model, type ModelBid, type ModelTask, payoutNews } from "./model.ts";
+import { resolutions } from "../../server/schemas/dispute.ts";
+import { type Command, type Decision, type Model, type ModelBid, type ModelTask, payoutNews } from "./model.ts";
 
 /** Source: interface.md "Limits". */
 const MIN_PAYOUT_CENTS = 1_000;
+/** Of no task, bid or dispute. */
+const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 
 /** More often what takes a task further, so that sequences get somewhere. */
 const weights: Record<Command["kind"], number> = {
@@ -23,12 +26,18 @@ const weights: Record<Command["kind"], number> = {
   deliver: 4,
   accept: 4,
   autoAccept: 3,
-  passHours: 2,
+  expire: 3,
+  dispute: 4,
+  resolve: 8,
+  passHours: 3,
 };
 /** What must come before: a command about something that does not exist yet gives way to the one that makes it. */
 const before: Partial<Record<Command["kind"], Command["kind"]>> = {
   accept: "deliver",
   autoAccept: "deliver",
+  resolve: "dispute",
+  dispute: "deliver",
+  expire: "award",
   deliver: "award",
   award: "bid",
   editBid: "bid",
@@ -74,10 +83,29 @@ function at<Item>(items: readonly Item[], index: number): Item | null {
 /** The command that a wish means now. */
 export function commandOf(wish: Wish, model: Model, users: readonly string[]): Command {
   const command = findCommand(wish, model, users);
-  if (command !== null) return command;
+  if (command !== null) return !wish.aimed && wish.other % 6 === 0 ? aboutNothing(command) : command;
   const kind = before[wish.kind];
   if (kind === undefined) throw new Error(`a ${wish.kind} needs nothing before it`);
   return commandOf({ ...wish, kind }, model, users);
+}
+
+/** The same command about what does not exist. */
+function aboutNothing(command: Command): Command {
+  if ("bid" in command) return { ...command, bid: UNKNOWN_ID };
+  if ("task" in command) return { ...command, task: UNKNOWN_ID };
+  return "dispute" in command ? { ...command, dispute: UNKNOWN_ID } : command;
+}
+
+/** Mostly one that can be, and the first and the last cent of a split too; otherwise any share with any resolution. */
+function decisionOf({ aimed, which, other, cents }: Wish, price: number): Decision {
+  const resolution = at(resolutions, other) ?? "refund";
+  if (!aimed || cents % 5 === 0) {
+    const bidderCents = at([undefined, 0, 1, price - 1, price, cents], which) ?? undefined;
+    return { resolution, ...(bidderCents !== undefined && { bidderCents }) };
+  }
+  if (resolution !== "split") return { resolution };
+  if (price === 1) return { resolution: "release" };
+  return { resolution, bidderCents: at([1, price - 1, 1 + (cents % (price - 1))], which) ?? 1 };
 }
 
 /** Null when there is nothing that the wish could be about. */
@@ -155,7 +183,8 @@ function findCommand(wish: Wish, model: Model, users: readonly string[]): Comman
       return bid && task ? { kind, user: by(task.buyer), task: task.id, bid: bid.id } : null;
     }
     case "deliver": {
-      const bid = bidWhere(({ task, status }) => status === "awarded" && model.tasks.get(task)?.status === "awarded");
+      const isDue = (task: ModelTask | undefined) => task?.status === "awarded" && !model.isPastDeadline(task);
+      const bid = bidWhere(({ task, status }) => status === "awarded" && isDue(model.tasks.get(task)));
       return bid && { kind, user: by(bid.bidder), bid: bid.id };
     }
     case "accept": {
@@ -165,6 +194,27 @@ function findCommand(wish: Wish, model: Model, users: readonly string[]): Comman
     case "autoAccept": {
       const task = taskWhere(({ status }) => status === "delivered");
       return task && { kind, task: task.id };
+    }
+    case "expire": {
+      const awarded = (task: ModelTask) => task.status === "awarded";
+      const task = taskWhere((one) => awarded(one) && model.isPastDeadline(one)) ?? taskWhere(awarded);
+      return task && { kind, task: task.id };
+    }
+    case "dispute": {
+      // Now and then it is there already.
+      const task = taskWhere(({ status }) => status === "delivered" || (status === "disputed" && other % 4 === 0));
+      const parties = task && [task.buyer, model.awardedBidOf(task)?.bidder ?? anyone];
+      return task && { kind, user: by(at(parties ?? [], wish.actor) ?? anyone), task: task.id };
+    }
+    case "resolve": {
+      const disputes = [...model.disputes.values()];
+      const dispute = at(aimed ? disputes.filter(({ shares }) => shares === null) : disputes, which);
+      const task = dispute && model.tasks.get(dispute.task);
+      const bid = task && model.awardedBidOf(task);
+      if (!dispute || !task || !bid) return null;
+      const others = [...model.moderators].filter((user) => user !== task.buyer && user !== bid.bidder);
+      const user = (aimed ? at(others, wish.actor) : at([...model.moderators, anyone], wish.actor)) ?? anyone;
+      return { kind, user, dispute: dispute.id, decision: decisionOf(wish, bid.price) };
     }
     case "passHours":
       return { kind, hours: 1 + (cents % 60) };

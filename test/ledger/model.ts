@@ -3,6 +3,8 @@
  * time but a count of hours. `apply` predicts a command's outcome and changes the model when it is accepted.
  */
 import type { ErrorCode } from "../../server/errors.ts";
+import type { resolutions } from "../../server/schemas/dispute.ts";
+import type { TaskStatus } from "../../server/schemas/task.ts";
 
 export interface ModelWallet {
   available: number;
@@ -14,9 +16,9 @@ export interface ModelTask {
   id: string;
   buyer: string;
   budget: number;
-  status: "open" | "awarded" | "delivered" | "accepted" | "cancelled";
+  status: TaskStatus;
   awardedBid: string | null;
-  /** The hour of the model at which the acceptance window has passed. */
+  /** The hour of the model at which the time for what comes next has passed: the delivery, or the acceptance. */
   deadline: number | null;
 }
 
@@ -42,7 +44,21 @@ export interface ModelPayout {
   failed: boolean;
 }
 
-/** Every command that touches money or what decides about it. All ids are real ones. */
+export interface ModelDispute {
+  id: string;
+  task: string;
+  openedBy: "buyer" | "bidder";
+  /** What each side gets of the price; null while nobody has decided. */
+  shares: { buyer: number; bidder: number } | null;
+}
+
+/** What a moderator decides, right or wrong: a share belongs to a split, and to nothing else. */
+export interface Decision {
+  resolution: (typeof resolutions)[number];
+  bidderCents?: number;
+}
+
+/** Every command that touches money or what decides about it. Ids are real ones, or those of nothing. */
 export type Command =
   | { kind: "topUp"; user: string; amount: number }
   | { kind: "repeatTopUp"; topup: ModelTopup }
@@ -60,6 +76,9 @@ export type Command =
   | { kind: "deliver"; user: string; bid: string }
   | { kind: "accept"; user: string; task: string }
   | { kind: "autoAccept"; task: string }
+  | { kind: "expire"; task: string }
+  | { kind: "dispute"; user: string; task: string }
+  | { kind: "resolve"; user: string; dispute: string; decision: Decision }
   | { kind: "passHours"; hours: number };
 
 /** What the processor tells of a payout. Only the first moves money: the transfer behind the payout was reversed. */
@@ -71,8 +90,14 @@ export const refundOf = (topup: ModelTopup, half: boolean) => (half ? Math.floor
 
 export type Outcome = "accepted" | ErrorCode;
 
-/** Source: decisions.md "Limits" and interface.md "Limits": the acceptance window. */
-const ACCEPTANCE_HOURS = 48;
+type BidCommand = Extract<Command, { kind: "editBid" | "withdraw" | "deliver" }>;
+type TaskCommand = Exclude<Extract<Command, { task: string }>, { dispute: string }>;
+
+/** Source: interface.md "Limits": the acceptance window. */
+export const ACCEPTANCE_HOURS = 48;
+/** For these sequences: what every bid promises, and how much later an awarded task expires. */
+export const ETA_HOURS = 4;
+export const GRACE_HOURS = 20;
 
 export class Model {
   readonly wallets = new Map<string, ModelWallet>();
@@ -80,22 +105,26 @@ export class Model {
   readonly bids = new Map<string, ModelBid>();
   readonly topups: ModelTopup[] = [];
   readonly payouts = new Map<string, ModelPayout>();
+  readonly disputes = new Map<string, ModelDispute>();
   /** References of refunds and chargebacks that were booked. */
   readonly booked = new Set<string>();
   /** Who has gone through the payout onboarding. */
   readonly payees: ReadonlySet<string>;
+  readonly moderators: ReadonlySet<string>;
   hour = 0;
 
-  constructor(payees: Iterable<string>) {
+  constructor({ payees, moderators }: { payees: Iterable<string>; moderators: Iterable<string> }) {
     this.payees = new Set(payees);
+    this.moderators = new Set(moderators);
   }
 
   clone(): Model {
-    const clone = new Model(this.payees);
+    const clone = new Model(this);
     for (const [user, wallet] of this.wallets) clone.wallets.set(user, { ...wallet });
     for (const [id, task] of this.tasks) clone.tasks.set(id, { ...task });
     for (const [id, bid] of this.bids) clone.bids.set(id, { ...bid });
     for (const [id, payout] of this.payouts) clone.payouts.set(id, { ...payout });
+    for (const [id, dispute] of this.disputes) clone.disputes.set(id, { ...dispute });
     for (const reference of this.booked) clone.booked.add(reference);
     clone.topups.push(...this.topups);
     clone.hour = this.hour;
@@ -112,7 +141,7 @@ export class Model {
     return wallet;
   }
 
-  /** `createdId` is the id of what the command made in earnest: the task, the bid or the payment intent. */
+  /** `createdId` is the id of what the command made in earnest: the task, the bid, the dispute or the payment intent. */
   apply(command: Command, createdId = ""): Outcome {
     switch (command.kind) {
       case "topUp":
@@ -135,46 +164,77 @@ export class Model {
         return this.#hear(command.payout.id, command.news);
       case "post":
         return this.#post(command.user, command.budget, createdId);
-      case "editBudget":
-        return this.#editBudget(command.user, this.#task(command.task), command.budget);
-      case "cancel":
-        return this.#cancel(command.user, this.#task(command.task));
-      case "bid":
-        return this.#place(command.user, this.#task(command.task), command.price, createdId);
+      case "resolve":
+        return this.#resolve(command.user, command.dispute, command.decision);
       case "editBid":
-        return this.#editBid(command.user, this.#bid(command.bid), command.price);
       case "withdraw":
-        return this.#withdraw(command.user, this.#bid(command.bid));
-      case "award":
-        return this.#award(command.user, this.#task(command.task), this.#bid(command.bid));
-      case "deliver":
-        return this.#deliver(command.user, this.#bid(command.bid));
-      case "accept":
-        return this.#accept(command.user, this.#task(command.task));
-      case "autoAccept": {
-        const task = this.#task(command.task);
-        if (task.status === "delivered" && this.#isPastDeadline(task)) this.#pay(task);
-        return "accepted";
+      case "deliver": {
+        const bid = this.bids.get(command.bid);
+        return bid ? this.#applyToBid(command, bid) : "not_found";
       }
       case "passHours":
         this.hour += command.hours;
         return "accepted";
+      default: {
+        const task = this.tasks.get(command.task);
+        return task ? this.#applyToTask(command, task, createdId) : "not_found";
+      }
     }
   }
 
+  #applyToTask(command: TaskCommand, task: ModelTask, createdId: string): Outcome {
+    switch (command.kind) {
+      case "editBudget":
+        return this.#editBudget(command.user, task, command.budget);
+      case "cancel":
+        return this.#cancel(command.user, task);
+      case "bid":
+        return this.#place(command.user, task, command.price, createdId);
+      case "award":
+        return this.#award(command.user, task, this.bids.get(command.bid));
+      case "accept":
+        return this.#accept(command.user, task);
+      case "autoAccept":
+        if (task.status === "delivered" && this.isPastDeadline(task)) this.#pay(task);
+        return "accepted";
+      case "expire":
+        if (task.status === "awarded" && this.isPastDeadline(task)) this.#expire(task);
+        return "accepted";
+      case "dispute":
+        return this.#dispute(command.user, task, createdId);
+    }
+  }
+
+  #applyToBid(command: BidCommand, bid: ModelBid): Outcome {
+    switch (command.kind) {
+      case "editBid":
+        return this.#editBid(command.user, bid, command.price);
+      case "withdraw":
+        return this.#withdraw(command.user, bid);
+      case "deliver":
+        return this.#deliver(command.user, bid);
+    }
+  }
+
+  /** Of something that the model itself refers to. */
   #task(id: string): ModelTask {
     const task = this.tasks.get(id);
     if (!task) throw new Error(`the model knows no task ${id}`);
     return task;
   }
 
-  #bid(id: string): ModelBid {
-    const bid = this.bids.get(id);
-    if (!bid) throw new Error(`the model knows no bid ${id}`);
+  /** The bid that a task was awarded to; null before. */
+  awardedBidOf(task: ModelTask): ModelBid | null {
+    return this.bids.get(task.awardedBid ?? "") ?? null;
+  }
+
+  #agreement(task: ModelTask): ModelBid {
+    const bid = this.awardedBidOf(task);
+    if (bid === null) throw new Error(`the model has not awarded task ${task.id}`);
     return bid;
   }
 
-  #isPastDeadline(task: ModelTask): boolean {
+  isPastDeadline(task: ModelTask): boolean {
     return task.deadline !== null && this.hour >= task.deadline;
   }
 
@@ -287,35 +347,72 @@ export class Model {
     return "accepted";
   }
 
-  #award(user: string, task: ModelTask, bid: ModelBid): Outcome {
+  #award(user: string, task: ModelTask, bid: ModelBid | undefined): Outcome {
     if (task.buyer !== user) return "forbidden";
     if (task.status !== "open") return "wrong_status";
-    if (bid.task !== task.id || bid.status !== "active") return "bid_invalid";
+    if (bid?.task !== task.id || bid.status !== "active") return "bid_invalid";
     this.#hold(user, bid.price - task.budget);
     bid.status = "awarded";
     this.#rejectActiveBids(task);
-    Object.assign(task, { status: "awarded", awardedBid: bid.id });
+    task.status = "awarded";
+    task.awardedBid = bid.id;
+    task.deadline = this.hour + ETA_HOURS + GRACE_HOURS;
     return "accepted";
   }
 
   #deliver(user: string, bid: ModelBid): Outcome {
     if (bid.bidder !== user) return "forbidden";
     const task = this.#task(bid.task);
-    if (task.status !== "awarded" || task.awardedBid !== bid.id) return "wrong_status";
-    Object.assign(task, { status: "delivered", deadline: this.hour + ACCEPTANCE_HOURS });
+    if (task.status !== "awarded" || task.awardedBid !== bid.id || this.isPastDeadline(task)) return "wrong_status";
+    task.status = "delivered";
+    task.deadline = this.hour + ACCEPTANCE_HOURS;
     return "accepted";
   }
 
   #accept(user: string, task: ModelTask): Outcome {
     if (task.buyer !== user) return "forbidden";
-    if (task.status !== "delivered" || this.#isPastDeadline(task)) return "wrong_status";
+    if (task.status !== "delivered" || this.isPastDeadline(task)) return "wrong_status";
     return this.#pay(task);
   }
 
   #pay(task: ModelTask): Outcome {
-    const { bidder, price } = this.#bid(task.awardedBid ?? "");
+    const { bidder, price } = this.#agreement(task);
     this.wallet(task.buyer).held -= price;
     task.status = "accepted";
     return this.#credit(bidder, price);
+  }
+
+  #expire(task: ModelTask): void {
+    this.#hold(task.buyer, -this.#agreement(task).price);
+    task.status = "expired";
+  }
+
+  #dispute(user: string, task: ModelTask, id: string): Outcome {
+    if (user !== task.buyer && user !== this.awardedBidOf(task)?.bidder) return "forbidden";
+    if (task.status === "disputed") return "already_disputed";
+    if (task.status !== "delivered" || this.isPastDeadline(task)) return "wrong_status";
+    task.status = "disputed";
+    this.disputes.set(id, { id, task: task.id, openedBy: user === task.buyer ? "buyer" : "bidder", shares: null });
+    return "accepted";
+  }
+
+  /** Who may not is told first, then what no dispute could take, then what this one cannot. */
+  #resolve(user: string, disputeId: string, { resolution, bidderCents }: Decision): Outcome {
+    if (!this.moderators.has(user)) return "forbidden";
+    if (bidderCents !== undefined && bidderCents < 1) return "invalid_input";
+    const dispute = this.disputes.get(disputeId);
+    if (!dispute) return "not_found";
+    const task = this.#task(dispute.task);
+    const { bidder, price } = this.#agreement(task);
+    if (user === task.buyer || user === bidder) return "forbidden";
+    if (task.status !== "disputed") return "wrong_status";
+    if ((resolution === "split") !== (bidderCents !== undefined)) return "invalid_input";
+    const share = bidderCents ?? (resolution === "release" ? price : 0);
+    if (resolution === "split" && share >= price) return "invalid_input";
+    task.status = "resolved";
+    dispute.shares = { buyer: price - share, bidder: share };
+    this.#hold(task.buyer, share - price);
+    this.wallet(task.buyer).held -= share;
+    return this.#credit(bidder, share);
   }
 }

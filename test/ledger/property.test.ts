@@ -6,6 +6,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Database, openDatabase } from "../../server/db/database.ts";
+import { taskStatuses } from "../../server/schemas/task.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 import { commandOf, type Wish, wish } from "./commands.ts";
 import { type Command, Model, type Outcome } from "./model.ts";
@@ -13,7 +14,7 @@ import { differencesOf, type Observed, type Result, Stage } from "./stage.ts";
 
 const sequences = Number(process.env.PROPERTY_SEQUENCES ?? 1_000);
 const seed = Number(process.env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const USERS = 4;
+const USERS = 5;
 /** fast-check runs one sequence after the other: these many of it run side by side. */
 const LANES = 4;
 /** All orders of so many are tried: 120. */
@@ -35,11 +36,17 @@ afterAll(async () => {
 
 /** How often each kind of command ended how: what shows that a run was not empty. */
 class Tally {
+  readonly reached = new Set<string>();
   readonly #counts = new Map<string, Map<Outcome, number>>();
 
   add(kind: Command["kind"], outcome: Outcome): void {
     const outcomes = this.#counts.get(kind) ?? new Map<Outcome, number>();
     this.#counts.set(kind, outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1));
+  }
+
+  /** Remembers what the tasks of a finished sequence have come to. */
+  addEnds(model: Model): void {
+    for (const { status } of model.tasks.values()) this.reached.add(status);
   }
 
   get acceptedShare(): number {
@@ -92,11 +99,12 @@ const allKinds: Command["kind"][] = [
     "bid",
     "editBid",
   ] as const),
-  ...(["withdraw", "award", "deliver", "accept", "autoAccept", "passHours"] as const),
+  ...(["withdraw", "award", "deliver", "accept", "autoAccept", "expire", "dispute", "resolve", "passHours"] as const),
 ];
 const allRefusals: Outcome[] = [
   ...(["insufficient_funds", "budget_locked_by_bids", "price_above_budget", "forbidden"] as const),
   ...(["wrong_status", "bid_invalid", "active_bid_exists", "onboarding_required"] as const),
+  ...(["already_disputed", "invalid_input", "not_found"] as const),
 ];
 
 /** Does one command in both worlds; the model's prediction must be what happens, and a refusal must change nothing. */
@@ -120,14 +128,16 @@ test(
     const tally = new Tally();
     await check(fc.array(wish, { minLength: 10, maxLength: 40, size: "max" }), sequences, async (wishes) => {
       const stage = await Stage.open(database, USERS, errors);
-      const model = new Model(stage.payees);
+      const model = new Model(stage);
       let observed = await stage.observe();
       for (const wished of wishes) observed = await step(stage, model, wished, observed, tally);
+      tally.addEnds(model);
       expect(await stage.breaches()).toEqual([]);
     });
     tally.print(`${sequences} sequences`);
     expect(errors).toEqual([]);
     expect(tally.acceptedKinds.toSorted()).toEqual(allKinds.toSorted());
+    expect([...tally.reached].toSorted()).toEqual(taskStatuses.toSorted());
     expect([...tally.outcomes].toSorted()).toEqual(["accepted" as const, ...allRefusals].toSorted());
     expect(tally.acceptedShare).toBeGreaterThan(0.5);
     expect(tally.acceptedShare).toBeLessThan(0.95);
@@ -166,7 +176,7 @@ test(
     });
     await check(scene, Math.ceil(sequences / 4), async ({ before, atOnce }) => {
       const stage = await Stage.open(database, USERS, errors);
-      const model = new Model(stage.payees);
+      const model = new Model(stage);
       let observed = await stage.observe();
       for (const wished of before) observed = await step(stage, model, wished, observed, new Tally());
       const commands = atOnce.map((wished) => commandOf(wished, model, stage.users));

@@ -10,12 +10,17 @@ import { stripeProcessor } from "../../server/gateways/processor.ts";
 import type { Storage } from "../../server/gateways/storage.ts";
 import { acceptDelivery } from "../../server/jobs/acceptDelivery.ts";
 import { applyProcessorEvent } from "../../server/jobs/applyProcessorEvent.ts";
+import { expireTask } from "../../server/jobs/expireTask.ts";
 import { appRouter } from "../../server/router.ts";
 import type { Services } from "../../server/services.ts";
 import { TestClock } from "../setup/testClock.ts";
 import {
+  ACCEPTANCE_HOURS,
   type Command,
+  ETA_HOURS,
+  GRACE_HOURS,
   type Model,
+  type ModelDispute,
   type ModelTask,
   type ModelTopup,
   type ModelWallet,
@@ -48,6 +53,7 @@ export interface Observed {
   tasks: Map<string, Pick<ModelTask, "status" | "budget" | "awardedBid">>;
   bids: Map<string, { status: string; price: number }>;
   payouts: Map<string, { failed: boolean }>;
+  disputes: Map<string, Pick<ModelDispute, "openedBy" | "shares">>;
   digest: string;
 }
 
@@ -63,8 +69,8 @@ export class Stage {
       settings: {
         publicUrl: "http://127.0.0.1",
         sessionSecret: "a secret of the tests, 32 characters or more",
-        acceptanceWindowSeconds: 48 * HOUR_SECONDS,
-        deliveryGraceSeconds: 7 * 24 * HOUR_SECONDS,
+        acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
+        deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
         processorPollSeconds: 300,
         spamGuard: false,
         webhookAllowInsecure: false,
@@ -97,6 +103,11 @@ export class Stage {
 
   get payees(): string[] {
     return this.users.slice(1);
+  }
+
+  /** Two, and ordinary users besides: so some disputes have a moderator for a party, and few have none left. */
+  get moderators(): string[] {
+    return this.users.slice(-2);
   }
 
   async perform(command: Command): Promise<Result> {
@@ -162,7 +173,7 @@ export class Stage {
         await this.#as(command.user).tasks.cancel({ id: command.task });
         return "";
       case "bid": {
-        const input = { id: command.task, priceCents: command.price, etaHours: 8_760 };
+        const input = { id: command.task, priceCents: command.price, etaHours: ETA_HOURS };
         return (await this.#as(command.user).bids.place(input)).bid.id;
       }
       case "editBid":
@@ -186,6 +197,16 @@ export class Stage {
       case "autoAccept":
         await acceptDelivery(this.#services, { taskId: command.task });
         return "";
+      case "expire":
+        await expireTask(this.#services, { taskId: command.task });
+        return "";
+      case "dispute": {
+        const input = { id: command.task, reason: "This is not what was asked for." };
+        return (await this.#as(command.user).tasks.dispute(input)).dispute.id;
+      }
+      case "resolve":
+        await this.#as(command.user).disputes.resolve({ id: command.dispute, ...command.decision });
+        return "";
       case "passHours":
         this.#clock.advance(command.hours * HOUR_SECONDS);
         return "";
@@ -193,7 +214,8 @@ export class Stage {
   }
 
   #as(userId: string) {
-    const principal = { kind: "session", userId, sessionId: randomUUID(), moderator: false } as const;
+    const moderator = this.moderators.includes(userId);
+    const principal = { kind: "session", userId, sessionId: randomUUID(), moderator } as const;
     return appRouter.createCaller(buildContext(this.#services, principal));
   }
 
@@ -239,15 +261,18 @@ export class Stage {
         'tasks', (SELECT json_agg(t ORDER BY id) FROM tasks t WHERE buyer_id = ANY (${this.users}::uuid[])),
         'bids', (SELECT json_agg(b ORDER BY id) FROM bids b WHERE bidder_id = ANY (${this.users}::uuid[])),
         'payouts', (SELECT json_agg(p ORDER BY id) FROM payouts p WHERE user_id = ANY (${this.users}::uuid[])),
+        'disputes', (SELECT json_agg(d ORDER BY d.id) FROM disputes d JOIN tasks t ON t.id = d.task_id
+                     WHERE t.buyer_id = ANY (${this.users}::uuid[])),
         'events', (SELECT count(*) FROM events e JOIN tasks t ON t.id = e.task_id
                    WHERE t.buyer_id = ANY (${this.users}::uuid[])))::text AS digest`);
     const digest = row?.digest ?? "{}";
-    const { wallets, tasks, bids, payouts } = JSON.parse(digest);
+    const { wallets, tasks, bids, payouts, disputes } = JSON.parse(digest);
     return {
       wallets: new Map(wallets?.map((w: Record<string, number>) => [w.user_id, walletOf(w)])),
       tasks: new Map(tasks?.map((t: Record<string, number>) => [t.id, taskOf(t)])),
       bids: new Map(bids?.map((b: Record<string, number>) => [b.id, { status: b.status, price: b.price_cents }])),
       payouts: new Map(payouts?.map((p: Record<string, unknown>) => [p.id, { failed: p.state === "failed" }])),
+      disputes: new Map(disputes?.map((d: Record<string, unknown>) => [d.id, disputeOf(d)])),
       digest,
     };
   }
@@ -288,6 +313,11 @@ function taskOf(row: Record<string, unknown>) {
   return { status: row.status, budget: row.max_budget_cents, awardedBid: row.awarded_bid_id };
 }
 
+function disputeOf(row: Record<string, unknown>) {
+  const shares = row.status === "open" ? null : { buyer: row.buyer_cents, bidder: row.bidder_cents };
+  return { openedBy: row.opened_by, shares };
+}
+
 /** What differs between the model and the database; empty when they agree. */
 export function differencesOf(model: Model, observed: Observed): string[] {
   const differences: string[] = [];
@@ -311,6 +341,11 @@ export function differencesOf(model: Model, observed: Observed): string[] {
   for (const id of new Set([...model.payouts.keys(), ...observed.payouts.keys()])) {
     const payout = model.payouts.get(id);
     compare(`payout ${id}`, payout && { failed: payout.failed }, observed.payouts.get(id));
+  }
+  for (const id of new Set([...model.disputes.keys(), ...observed.disputes.keys()])) {
+    const dispute = model.disputes.get(id);
+    const expected = dispute && { openedBy: dispute.openedBy, shares: dispute.shares };
+    compare(`dispute ${id}`, expected, observed.disputes.get(id));
   }
   return differences;
 }
