@@ -35,9 +35,13 @@ RETURNS integer[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE COST 100000 AS $$
 DECLARE
   folded text := upper(lower(normalize(title)));
   size integer := length(folded);
-  seconds bigint := floor(extract(epoch FROM created_at - to_timestamp(0)));
+  microseconds bigint := extract(epoch FROM created_at - to_timestamp(0)) * 1000000;
+  seconds bigint := floor(microseconds / 1000000.0);
   terms integer[] := ARRAY[hashtext('s' || status)];
 BEGIN
+  IF hashint8(microseconds) & 63 = 0 THEN
+    terms := terms || hashtext('sample');
+  END IF;
   FOR i IN 1 .. coalesce(array_length(tags, 1), 0) LOOP
     terms := terms || hashtext('t' || tags[i]);
   END LOOP;

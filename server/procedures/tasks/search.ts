@@ -17,14 +17,13 @@ export interface TaskSearch {
 
 /** What is frequent is among the newest rows: so many are read first, in the feed's own index. */
 const WALKED_ROWS = 400;
-/** More matches than this are not fetched to find the newest of them: a shorter stretch of time is asked instead. */
-const MAX_FETCHED_ROWS = 1_000;
-const MIN_STRETCH_SECONDS = 256;
+/** One task of so many, at random, is in the search index's sample. */
+const SAMPLED_SHARE = 64;
 
 /**
- * The newest tasks that match, newest first. What is frequent is found among the newest rows. Then the inverted index is
- * asked for stretches of time, as long as the matches so far let expect enough of them: without any, all of the past at
- * once, since what is rare costs little to fetch. A stretch with too many matches is halved. See the search migration for the index.
+ * The newest tasks that match, newest first. What is frequent is found among the newest rows. For the rest, the matches
+ * of a sample tell how far back to look: the inverted index would otherwise have to fetch all matches to give the newest.
+ * What is rare has no match in the sample and is fetched whole. See the search migration for the index.
  */
 export async function searchTasks(connection: Connection, search: TaskSearch): Promise<TaskListItem[]> {
   const { tag, query, minBudgetCents, maxBudgetCents, limit } = search;
@@ -33,35 +32,31 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
     const plan = search.statuses.length === 1 ? "cached" : "fresh";
     return connection.query<TaskListItem>(feed(search, limit), { plan });
   }
-  const { walked, reachedAt, newestAt, oldestAt, queryTerms, ...newestRows } = await walkNewest(connection, search);
-  const found: TaskListItem[] = newestRows.found;
+  const { walked, reachedAt, newestAt, queryTerms, ...newest } = await walkNewest(connection, search);
+  const found: TaskListItem[] = newest.found;
   if (found.length === limit || walked < WALKED_ROWS || reachedAt === null) return found;
 
-  const newest = secondsOf(newestAt);
-  const oldest = secondsOf(oldestAt);
-  let upper = secondsOf(reachedAt) + 1;
-  // A stretch that had too many matches, by its lower end; the newest of them that are missing are not older than `edge`.
-  let crowded: { from: number; edge: number } | null = null;
-  while (found.length < limit && upper > oldest) {
+  let before: string | null = reachedAt;
+  if (found.length > 0 && newestAt !== null) {
+    // What there was among the newest rows lets expect the rest in so much time; half of that, on average, would do.
+    const seconds = (2 * (secondsOf(newestAt) - secondsOf(reachedAt)) * (limit - found.length)) / found.length;
+    const since = new Date((secondsOf(reachedAt) - Math.max(seconds, 1)) * 1000).toISOString();
+    found.push(...(await findBetween(connection, search, queryTerms, { since, before }, limit - found.length)));
+    before = since;
+  }
+  const sampled = found.length < limit ? await sampleMatches(connection, search, queryTerms, before) : [];
+  while (found.length < limit && before !== null) {
     const missing = limit - found.length;
-    const expected = found.length === 0 ? Number.POSITIVE_INFINITY : (2 * (newest - upper) * missing) / found.length;
-    const end = crowded === null ? oldest : Math.max(crowded.edge, (crowded.from + upper) / 2);
-    const stretch = Math.max(MIN_STRETCH_SECONDS, Math.ceil(Math.min(expected, upper - end)));
-    const lower = upper - stretch;
-    const range = { from: lower, to: upper - 1, before: reachedAt, isRest: lower <= oldest };
-    const { tasks, isComplete } = await findInStretch(connection, search, queryTerms, range, missing);
-    if (isComplete) {
-      found.push(...tasks);
-      upper = lower;
-      if (crowded !== null && upper <= crowded.from) crowded = null;
-    } else {
-      crowded = { from: lower, edge: secondsOf(tasks.at(-1)?.createdAt ?? null) };
-    }
+    // On average this is more than are missing; if chance has it otherwise, the next stretch gives the rest.
+    const ahead = Math.ceil(missing / SAMPLED_SHARE) + 3;
+    const since: string | null = sampled.splice(0, ahead)[ahead - 1] ?? null;
+    found.push(...(await findBetween(connection, search, queryTerms, { since, before }, missing)));
+    before = since;
   }
   return found;
 }
 
-const secondsOf = (timestamp: string | null) => Math.floor(Date.parse(timestamp ?? "") / 1000);
+const secondsOf = (timestamp: string) => Math.floor(Date.parse(timestamp) / 1000);
 
 /** One page of the feed by its index; several statuses are the newest of each, and then the newest of all. */
 function feed({ statuses, cursor }: TaskSearch, rows: number): Sql {
@@ -86,7 +81,6 @@ async function walkNewest(connection: Connection, search: TaskSearch) {
     WITH newest AS MATERIALIZED (${feed(search, WALKED_ROWS)})
     SELECT reach.*, t.* FROM (
       SELECT count(*) AS walked, min("createdAt") AS "reachedAt", max("createdAt") AS "newestAt",
-             (SELECT min(created_at) FROM tasks) AS "oldestAt",
              search_query_terms(${search.query ?? null}) AS "queryTerms" FROM newest) reach
     LEFT JOIN LATERAL (
       SELECT * FROM newest t WHERE ${matches(search, { title: sql`t.title`, tags: sql`t.tags`, budget: sql`t."maxBudgetCents"` })}
@@ -96,15 +90,14 @@ async function walkNewest(connection: Connection, search: TaskSearch) {
   );
   const [first] = rows;
   if (first === undefined) throw new Error("an aggregate without groups has one row");
-  const { walked, reachedAt, newestAt, oldestAt, queryTerms } = first;
-  return { found: rows.filter(isTask), walked, reachedAt, newestAt, oldestAt, queryTerms: [...new Set(queryTerms)] };
+  const { walked, reachedAt, newestAt, queryTerms } = first;
+  return { found: rows.filter(isTask), walked, reachedAt, newestAt, queryTerms: [...new Set(queryTerms)] };
 }
 
 interface Reach {
   walked: number;
   reachedAt: string | null;
   newestAt: string | null;
-  oldestAt: string | null;
   queryTerms: number[] | null;
 }
 
@@ -129,58 +122,67 @@ function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch, { t
     ${maxBudgetCents === undefined ? empty : sql`AND ${budget} <= ${maxBudgetCents}`}`;
 }
 
-interface Stretch {
-  /** Seconds, both ends included. */
-  from: number;
-  to: number;
-  /** Only tasks that are older: those that are younger have been walked. */
-  before: string;
-  /** True when nothing is older than `from`. */
-  isRest: boolean;
-}
-
-/**
- * The newest matches of a stretch of time by the inverted index; of some of them, when they are too many. Each term is a condition of its own, so
- * that the index jumps from one list to the next instead of looking for a match in one of them alone. Comparing
- * expressions instead of columns keeps the planner from the feed's index, whose rows it would have to sort out.
- */
-async function findInStretch(
+/** When the sampled tasks that match were created, newest first. */
+async function sampleMatches(
   connection: Connection,
   search: TaskSearch,
   queryTerms: readonly number[],
-  { from, to, before, isRest }: Stretch,
+  before: string,
+) {
+  const rows = await connection.query<{ createdAt: string }>(
+    sql`
+    WITH fetched AS MATERIALIZED (
+      SELECT t.created_at AS "createdAt" FROM tasks t
+      WHERE ${hasAny(["sample"])} AND ${inIndex(search, queryTerms)} AND t.created_at + interval '0' < ${before}::timestamptz)
+    SELECT * FROM fetched ORDER BY "createdAt" DESC`,
+    { plan: "fresh" },
+  );
+  return rows.map(({ createdAt }) => createdAt);
+}
+
+/** The newest matches of a stretch of time, `since` included and `before` not; without `since` of all that is older. */
+async function findBetween(
+  connection: Connection,
+  search: TaskSearch,
+  queryTerms: readonly number[],
+  { since, before }: { since: string | null; before: string },
   rows: number,
-): Promise<{ tasks: TaskListItem[]; isComplete: boolean }> {
-  const { statuses, tag, minBudgetCents = 0, maxBudgetCents = MAX_BUDGET } = search;
-  const terms = sql`task_search_terms(t.title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
-  const hasAny = (any: readonly string[]) => sql`AND ${terms} && search_hash(${any}::text[])`;
-  const isShortest = to - from < MIN_STRETCH_SECONDS;
-  const filtersBudget = search.minBudgetCents !== undefined || search.maxBudgetCents !== undefined;
-  const fetched = await connection.query<TaskListItem & { fetched: number }>(
+): Promise<TaskListItem[]> {
+  const inTime =
+    since === null
+      ? sql`true`
+      : sql`${hasAny(rangeTerms("c", secondsOf(since), secondsOf(before), { finest: 2 }))}
+        AND t.created_at + interval '0' >= ${since}::timestamptz`;
+  return connection.query<TaskListItem>(
     sql`
     WITH fetched AS MATERIALIZED (
       SELECT ${taskListColumns} FROM tasks t
-      WHERE ${matches(search, { title: sql`t.title`, tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })}
-        AND t.status || '' = ANY (${statuses}::text[]) AND t.created_at + interval '0' < ${before}::timestamptz
-        AND t.created_at + interval '0' >= to_timestamp(${from}) AND t.created_at + interval '0' < to_timestamp(${to + 1})
-        ${tag === undefined ? empty : hasAny([`t${tag}`])}
-        ${
-          queryTerms.length === 0
-            ? empty
-            : join(
-                queryTerms.map((term) => sql`AND ${terms} @> ARRAY[${term}::integer]`),
-                " ",
-              )
-        }
-        ${filtersBudget ? hasAny(rangeTerms("b", minBudgetCents, maxBudgetCents)) : empty}
-        ${isRest ? empty : hasAny(rangeTerms("c", from, to, { finest: 2 }))}
-        ${hasAny(statuses.map((status) => `s${status}`))}
-      LIMIT ${isShortest ? null : MAX_FETCHED_ROWS + 1})
-    SELECT t.*, (SELECT count(*) FROM fetched) AS fetched FROM fetched t ORDER BY "createdAt" DESC LIMIT ${rows}`,
+      WHERE ${inTime} AND ${inIndex(search, queryTerms)} AND t.created_at + interval '0' < ${before}::timestamptz)
+    SELECT * FROM fetched ORDER BY "createdAt" DESC LIMIT ${rows}`,
     { plan: "fresh" },
   );
-  const isComplete = (fetched[0]?.fetched ?? 0) <= MAX_FETCHED_ROWS || isShortest;
-  return { tasks: fetched.map(({ fetched: _, ...task }) => task), isComplete };
+}
+
+const terms = sql`task_search_terms(t.title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
+const hasAny = (any: readonly string[]) => sql`${terms} && search_hash(${any}::text[])`;
+
+/**
+ * Status and filters by the inverted index. Each term is a condition of its own, so that the index jumps from one list to
+ * the next instead of looking for a match in one of them alone. Comparing expressions instead of columns keeps the planner
+ * from the feed's index, whose rows it would have to sort out.
+ */
+function inIndex(search: TaskSearch, queryTerms: readonly number[]): Sql {
+  const { statuses, tag, minBudgetCents, maxBudgetCents } = search;
+  const conditions = [
+    tag === undefined ? [] : [hasAny([`t${tag}`])],
+    minBudgetCents === undefined && maxBudgetCents === undefined
+      ? []
+      : [hasAny(rangeTerms("b", minBudgetCents ?? 0, maxBudgetCents ?? MAX_BUDGET))],
+    queryTerms.map((term) => sql`${terms} @> ARRAY[${term}::integer]`),
+    [hasAny(statuses.map((status) => `s${status}`)), sql`t.status || '' = ANY (${statuses}::text[])`],
+    [matches(search, { title: sql`t.title`, tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })],
+  ];
+  return join(conditions.flat(), " AND ");
 }
 
 const MAX_BUDGET = 2 ** 31 - 1;
