@@ -133,7 +133,7 @@ async function sampleMatches(
     sql`
     WITH fetched AS MATERIALIZED (
       SELECT t.created_at AS "createdAt" FROM tasks t
-      WHERE ${hasAny(["sample"])} AND ${inIndex(search, queryTerms)} AND t.created_at + interval '0' < ${before}::timestamptz)
+      WHERE uuid_hash(t.id) & 63 = 0 AND ${inIndex(search, queryTerms)} AND t.created_at + interval '0' < ${before}::timestamptz)
     SELECT * FROM fetched ORDER BY "createdAt" DESC`,
     { plan: "fresh" },
   );
@@ -148,10 +148,12 @@ async function findBetween(
   { since, before }: { since: string | null; before: string },
   rows: number,
 ): Promise<TaskListItem[]> {
+  // Matches newer than `before` are few unless a cursor hides them, so without one the range may end where few terms do.
+  const until = search.cursor === undefined ? Math.ceil(secondsOf(before) / 16 ** 7) * 16 ** 7 - 1 : secondsOf(before);
   const inTime =
     since === null
       ? sql`true`
-      : sql`${hasAny(rangeTerms("c", secondsOf(since), secondsOf(before), { finest: 2 }))}
+      : sql`${hasAny(rangeTerms("c", secondsOf(since), until, { finest: 2 }))}
         AND t.created_at + interval '0' >= ${since}::timestamptz`;
   return connection.query<TaskListItem>(
     sql`
