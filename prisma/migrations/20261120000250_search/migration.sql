@@ -62,9 +62,9 @@ END $$;
 CREATE INDEX tasks_search_idx ON tasks
   USING gin (task_search_terms(title, tags, max_budget_cents, status, created_at)) WITH (gin_pending_list_limit = 128);
 
--- The same of one task in 64, at random: its matches tell a search at little cost how far back it has to look.
+-- The same of one task in 128, at random: its matches tell a search at little cost how far back it has to look.
 CREATE INDEX tasks_search_sample_idx ON tasks
   USING gin (task_search_terms(title, tags, max_budget_cents, status, created_at)) WITH (gin_pending_list_limit = 128)
-  WHERE uuid_hash(id) & 63 = 0;
+  WHERE uuid_hash(id) & 127 = 0;
 
 DROP INDEX tasks_tags_idx, tasks_title_idx, tasks_budget_idx;

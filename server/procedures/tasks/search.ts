@@ -17,13 +17,14 @@ export interface TaskSearch {
 
 /** What is frequent is among the newest rows: so many are read first, in the feed's own index. */
 const WALKED_ROWS = 400;
-/** One task of so many, at random, is in the search index's sample. */
-const SAMPLED_SHARE = 64;
+
+/** One task of so many is in the sample's index; the search migration has the same number. */
+const SAMPLED_SHARE = 128;
 
 /**
- * The newest tasks that match, newest first. What is frequent is found among the newest rows. For the rest, the matches
- * of a sample tell how far back to look: the inverted index would otherwise have to fetch all matches to give the newest.
- * What is rare has no match in the sample and is fetched whole. See the search migration for the index.
+ * The newest tasks that match, newest first, in two to four statements. What is frequent is found among the newest rows.
+ * Of the rest the inverted index gives all matches in a stretch of time; the matches of a sample tell how far back that
+ * has to go, so that few more are fetched than asked for. What is rare is not in the sample: all of it is fetched.
  */
 export async function searchTasks(connection: Connection, search: TaskSearch): Promise<TaskListItem[]> {
   const { tag, query, minBudgetCents, maxBudgetCents, limit } = search;
@@ -32,30 +33,31 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
     const plan = search.statuses.length === 1 ? "cached" : "fresh";
     return connection.query<TaskListItem>(feed(search, limit), { plan });
   }
-  const { walked, reachedAt, newestAt, queryTerms, ...newest } = await walkNewest(connection, search);
-  const found: TaskListItem[] = newest.found;
-  if (found.length === limit || walked < WALKED_ROWS || reachedAt === null) return found;
+  const { found, walked, newestAt, reachedAt, queryTerms } = await walkNewest(connection, search);
+  if (found.length === limit || walked < WALKED_ROWS || newestAt === null || reachedAt === null) return found;
 
   let before: string | null = reachedAt;
-  if (found.length > 0 && newestAt !== null) {
-    // What there was among the newest rows lets expect the rest in so much time; half of that, on average, would do.
-    const seconds = (2 * (secondsOf(newestAt) - secondsOf(reachedAt)) * (limit - found.length)) / found.length;
-    const since = new Date((secondsOf(reachedAt) - Math.max(seconds, 1)) * 1000).toISOString();
-    found.push(...(await findBetween(connection, search, queryTerms, { since, before }, limit - found.length)));
-    before = since;
+  const find = async (stretch: Stretch) => {
+    found.push(...(await findBetween(connection, search, queryTerms, stretch, limit - found.length)));
+    return stretch.since;
+  };
+  if (found.length >= limit / 5) {
+    // So many say enough without a sample: twice the time in which the rest is to be expected.
+    const expected = ((secondsOf(newestAt) - secondsOf(reachedAt)) * (limit - found.length)) / found.length;
+    const since = timestampOf(Math.max(0, Math.floor(secondsOf(reachedAt) - 2 * expected - 1)));
+    before = await find({ since, before, isStatusRare: true });
   }
-  const sampled = found.length < limit ? await sampleMatches(connection, search, queryTerms, before) : [];
+  if (found.length === limit || before === null) return found;
+  const { sampled, isStatusRare } = await sampleMatches(connection, search, queryTerms, before);
   while (found.length < limit && before !== null) {
-    const missing = limit - found.length;
-    // On average this is more than are missing; if chance has it otherwise, the next stretch gives the rest.
-    const ahead = Math.ceil(missing / SAMPLED_SHARE) + 3;
-    const since: string | null = sampled.splice(0, ahead)[ahead - 1] ?? null;
-    found.push(...(await findBetween(connection, search, queryTerms, { since, before }, missing)));
-    before = since;
+    // On average this is more than is missing; if chance has it otherwise, the next stretch gives the rest.
+    const ahead = Math.ceil((limit - found.length) / SAMPLED_SHARE) + 3;
+    before = await find({ since: sampled.splice(0, ahead)[ahead - 1] ?? null, before, isStatusRare });
   }
   return found;
 }
 
+const timestampOf = (seconds: number) => new Date(seconds * 1000).toISOString();
 const secondsOf = (timestamp: string) => Math.floor(Date.parse(timestamp) / 1000);
 
 /** One page of the feed by its index; several statuses are the newest of each, and then the newest of all. */
@@ -91,7 +93,8 @@ async function walkNewest(connection: Connection, search: TaskSearch) {
   const [first] = rows;
   if (first === undefined) throw new Error("an aggregate without groups has one row");
   const { walked, reachedAt, newestAt, queryTerms } = first;
-  return { found: rows.filter(isTask), walked, reachedAt, newestAt, queryTerms: [...new Set(queryTerms)] };
+  const found: TaskListItem[] = rows.filter(isTask);
+  return { found, walked, reachedAt, newestAt, queryTerms: [...new Set(queryTerms)] };
 }
 
 interface Reach {
@@ -122,22 +125,33 @@ function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch, { t
     ${maxBudgetCents === undefined ? empty : sql`AND ${budget} <= ${maxBudgetCents}`}`;
 }
 
-/** When the sampled tasks that match were created, newest first. */
+/** As the sample's index has it: a constant, for the planner to see that it is the same. */
+const isSampled = sql`uuid_hash(t.id) & 127 = 0`;
+
+/** When the sampled matches were created, newest first, and whether their status is a rare one among what matches otherwise. */
 async function sampleMatches(
   connection: Connection,
   search: TaskSearch,
   queryTerms: readonly number[],
   before: string,
 ) {
-  const rows = await connection.query<{ createdAt: string }>(
+  const rows = await connection.query<{ createdAt: string; status: TaskStatus }>(
     sql`
     WITH fetched AS MATERIALIZED (
-      SELECT t.created_at AS "createdAt" FROM tasks t
-      WHERE uuid_hash(t.id) & 63 = 0 AND ${inIndex(search, queryTerms)} AND t.created_at + interval '0' < ${before}::timestamptz)
+      SELECT t.created_at AS "createdAt", t.status FROM tasks t
+      WHERE ${isSampled} AND ${filtersInIndex(search, queryTerms)} AND t.created_at + interval '0' < ${before}::timestamptz)
     SELECT * FROM fetched ORDER BY "createdAt" DESC`,
     { plan: "fresh" },
   );
-  return rows.map(({ createdAt }) => createdAt);
+  const sampled = rows.filter(({ status }) => search.statuses.includes(status)).map(({ createdAt }) => createdAt);
+  return { sampled, isStatusRare: 2 * sampled.length < rows.length };
+}
+
+interface Stretch {
+  since: string | null;
+  before: string;
+  /** Many statuses' lists are as long as the table: to compare them is only worth it where they exclude much. */
+  isStatusRare: boolean;
 }
 
 /** The newest matches of a stretch of time, `since` included and `before` not; without `since` of all that is older. */
@@ -145,7 +159,7 @@ async function findBetween(
   connection: Connection,
   search: TaskSearch,
   queryTerms: readonly number[],
-  { since, before }: { since: string | null; before: string },
+  { since, before, isStatusRare }: Stretch,
   rows: number,
 ): Promise<TaskListItem[]> {
   // Matches newer than `before` are few unless a cursor hides them, so without one the range may end where few terms do.
@@ -159,7 +173,9 @@ async function findBetween(
     sql`
     WITH fetched AS MATERIALIZED (
       SELECT ${taskListColumns} FROM tasks t
-      WHERE ${inTime} AND ${inIndex(search, queryTerms)} AND t.created_at + interval '0' < ${before}::timestamptz)
+      WHERE ${inTime} AND ${filtersInIndex(search, queryTerms)} AND t.created_at + interval '0' < ${before}::timestamptz
+        AND t.status || '' = ANY (${search.statuses}::text[])
+        ${isStatusRare ? sql`AND ${hasAny(search.statuses.map((status) => `s${status}`))}` : empty})
     SELECT * FROM fetched ORDER BY "createdAt" DESC LIMIT ${rows}`,
     { plan: "fresh" },
   );
@@ -169,19 +185,18 @@ const terms = sql`task_search_terms(t.title, t.tags, t.max_budget_cents, t.statu
 const hasAny = (any: readonly string[]) => sql`${terms} && search_hash(${any}::text[])`;
 
 /**
- * Status and filters by the inverted index. Each term is a condition of its own, so that the index jumps from one list to
+ * The filters by the inverted index. Each term is a condition of its own, so that the index jumps from one list to
  * the next instead of looking for a match in one of them alone. Comparing expressions instead of columns keeps the planner
  * from the feed's index, whose rows it would have to sort out.
  */
-function inIndex(search: TaskSearch, queryTerms: readonly number[]): Sql {
-  const { statuses, tag, minBudgetCents, maxBudgetCents } = search;
+function filtersInIndex(search: TaskSearch, queryTerms: readonly number[]): Sql {
+  const { tag, minBudgetCents, maxBudgetCents } = search;
   const conditions = [
     tag === undefined ? [] : [hasAny([`t${tag}`])],
     minBudgetCents === undefined && maxBudgetCents === undefined
       ? []
       : [hasAny(rangeTerms("b", minBudgetCents ?? 0, maxBudgetCents ?? MAX_BUDGET))],
     queryTerms.map((term) => sql`${terms} @> ARRAY[${term}::integer]`),
-    [hasAny(statuses.map((status) => `s${status}`)), sql`t.status || '' = ANY (${statuses}::text[])`],
     [matches(search, { title: sql`t.title`, tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })],
   ];
   return join(conditions.flat(), " AND ");
