@@ -125,10 +125,10 @@ function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch, { t
     ${maxBudgetCents === undefined ? empty : sql`AND ${budget} <= ${maxBudgetCents}`}`;
 }
 
-/** As the sample's index has it: a constant, for the planner to see that it is the same. */
+/** As the sample's index has it, without a parameter: the planner has to see that it is the same. */
 const isSampled = sql`uuid_hash(t.id) & 127 = 0`;
 
-/** When the sampled matches were created, newest first, and whether their status is a rare one among what matches otherwise. */
+/** When the sampled matches were created, newest first, and whether the statuses exclude most of what matches otherwise. */
 async function sampleMatches(
   connection: Connection,
   search: TaskSearch,
@@ -148,13 +148,15 @@ async function sampleMatches(
 }
 
 interface Stretch {
+  /** Included; null reaches back to the first task. */
   since: string | null;
+  /** Not included. */
   before: string;
-  /** Many statuses' lists are as long as the table: to compare them is only worth it where they exclude much. */
+  /** A status' list may be as long as the table: it is only worth comparing where it excludes much. */
   isStatusRare: boolean;
 }
 
-/** The newest matches of a stretch of time, `since` included and `before` not; without `since` of all that is older. */
+/** The newest matches of a stretch of time. */
 async function findBetween(
   connection: Connection,
   search: TaskSearch,
@@ -163,7 +165,7 @@ async function findBetween(
   rows: number,
 ): Promise<TaskListItem[]> {
   // Matches newer than `before` are few unless a cursor hides them, so without one the range may end where few terms do.
-  const until = search.cursor === undefined ? Math.ceil(secondsOf(before) / 16 ** 7) * 16 ** 7 - 1 : secondsOf(before);
+  const until = search.cursor === undefined ? endOfTerm(secondsOf(before), 7) : secondsOf(before);
   const inTime =
     since === null
       ? sql`true`
@@ -228,6 +230,9 @@ export function rangeTerms(kind: string, from: number, to: number, { finest = 0 
     ? rangeTerms(kind, from, to, { finest: finest + 1 })
     : terms;
 }
+
+/** The last integer that the term of this scale stands for that has `value`. */
+const endOfTerm = (value: number, scale: number) => (Math.floor(value / 16 ** scale) + 1) * 16 ** scale - 1;
 
 /** The coarsest scale of budgets; times have one more. */
 const COARSEST_SCALE = 7;
