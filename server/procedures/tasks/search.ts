@@ -16,7 +16,7 @@ export interface TaskSearch {
 }
 
 /** What is frequent is among the newest rows: so many are read first, in the feed's own index. */
-const WALKED_ROWS = 400;
+const WALKED_ROWS = 250;
 
 /** One task of so many is in the sample's index; the search migration has the same number. */
 const SAMPLED_SHARE = 128;
