@@ -61,10 +61,10 @@ const timestampOf = (seconds: number) => new Date(seconds * 1000).toISOString();
 const secondsOf = (timestamp: string) => Math.floor(Date.parse(timestamp) / 1000);
 
 /** One page of the feed by its index; several statuses are the newest of each, and then the newest of all. */
-function feed({ statuses, cursor }: TaskSearch, rows: number): Sql {
+function feed({ statuses, cursor }: TaskSearch, rows: number, columns = taskListColumns): Sql {
   const older = cursor === undefined ? empty : sql`AND t.created_at < ${cursor}::timestamptz`;
   const page = (status: TaskStatus | undefined) => sql`
-      SELECT ${taskListColumns} FROM tasks t
+      SELECT ${columns} FROM tasks t
       WHERE t.status = ${status}
         ${older}
       ORDER BY t.created_at DESC LIMIT ${rows}`;
@@ -80,12 +80,12 @@ function feed({ statuses, cursor }: TaskSearch, rows: number): Sql {
 async function walkNewest(connection: Connection, search: TaskSearch) {
   const rows = await connection.query<Partial<TaskListItem> & Reach>(
     sql`
-    WITH newest AS MATERIALIZED (${feed(search, WALKED_ROWS)})
+    WITH newest AS MATERIALIZED (${feed(search, WALKED_ROWS, sql`${taskListColumns}, t.folded_title`)})
     SELECT reach.*, t.* FROM (
       SELECT count(*) AS walked, min("createdAt") AS "reachedAt", max("createdAt") AS "newestAt",
              search_query_terms(${search.query ?? null}) AS "queryTerms" FROM newest) reach
     LEFT JOIN LATERAL (
-      SELECT * FROM newest t WHERE ${matches(search, { title: sql`t.title`, tags: sql`t.tags`, budget: sql`t."maxBudgetCents"` })}
+      SELECT * FROM newest t WHERE ${matches(search, { tags: sql`t.tags`, budget: sql`t."maxBudgetCents"` })}
       ORDER BY t."createdAt" DESC LIMIT ${search.limit}) t ON true
     ORDER BY t."createdAt" DESC`,
     { plan: "fresh" },
@@ -108,19 +108,15 @@ interface Reach {
 const isTask = <Row extends Partial<TaskListItem>>(row: Row): row is Row & TaskListItem => typeof row.id === "string";
 
 interface Columns {
-  title: Sql;
   tags: Sql;
   budget: Sql;
 }
 
-/** The one form in which titles and queries are compared; the search migration has it, too. */
-const folded = (text: Sql) => sql`upper(lower(normalize(${text})))`;
-
 /** The filters beside status and time, exactly. */
-function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch, { title, tags, budget }: Columns): Sql {
+function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch, { tags, budget }: Columns): Sql {
   return sql`true
     ${tag === undefined ? empty : sql`AND ${tags} @> ARRAY[${tag}]`}
-    ${query === undefined ? empty : sql`AND strpos(${folded(title)}, ${folded(sql`${query}::text`)}) > 0`}
+    ${query === undefined ? empty : sql`AND strpos(t.folded_title, upper(lower(normalize(${query}::text)))) > 0`}
     ${minBudgetCents === undefined ? empty : sql`AND ${budget} >= ${minBudgetCents}`}
     ${maxBudgetCents === undefined ? empty : sql`AND ${budget} <= ${maxBudgetCents}`}`;
 }
@@ -183,7 +179,7 @@ async function findBetween(
   );
 }
 
-const terms = sql`task_search_terms(t.title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
+const terms = sql`task_search_terms(t.folded_title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
 const hasAny = (any: readonly string[]) => sql`${terms} && search_hash(${any}::text[])`;
 
 /**
@@ -199,7 +195,7 @@ function filtersInIndex(search: TaskSearch, queryTerms: readonly number[]): Sql 
       ? []
       : [hasAny(rangeTerms("b", minBudgetCents ?? 0, maxBudgetCents ?? MAX_BUDGET))],
     queryTerms.map((term) => sql`${terms} @> ARRAY[${term}::integer]`),
-    [matches(search, { title: sql`t.title`, tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })],
+    [matches(search, { tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })],
   ];
   return join(conditions.flat(), " AND ");
 }
