@@ -111,20 +111,31 @@ const secondsBetween = (earlier: string | null, now: Date) =>
 async function runStep(services: Services, claim: Claim): Promise<StepResult> {
   const { step } = payoutStates[claim.state];
   if (step === null) return { retry: "sameKey" };
-  const { call, find, refused } = steps[step];
+  const { call, find } = steps[step];
   const keyAge = ageOfKey(new Date(claim.keyCreatedAt), services.clock.now());
   try {
-    if (step === "look" || keyAge === "fresh") return await call(services, claim);
-    return (await find(services, claim)) ?? { retry: keyAge === "expired" ? "newKey" : "sameKey" };
-  } catch (error) {
-    if (error instanceof IdempotencyKeyReused) {
-      services.log.error({ payoutId: claim.id, error }, "an idempotency key was used with other parameters");
-      return (await find(services, claim)) ?? { retry: "sameKey" };
+    if (step !== "look" && keyAge !== "fresh") {
+      return (await find(services, claim)) ?? { retry: keyAge === "expired" ? "newKey" : "sameKey" };
     }
+    return await call(services, claim).catch((error: unknown) => afterFailedCall(services, claim, steps[step], error));
+  } catch (error) {
     if (error instanceof ProcessorUnavailable) return { retry: "sameKey" };
-    if (error instanceof ProcessorRefused) return refused(services, claim, error);
+    // A refused look-up proves nothing: what it looked for may well be there.
+    if (error instanceof ProcessorRefused) {
+      services.log.error({ payoutId: claim.id, error }, "a payout cannot be looked up");
+      return { retry: "sameKey" };
+    }
     throw error;
   }
+}
+
+async function afterFailedCall(services: Services, claim: Claim, step: StepCalls, error: unknown): Promise<StepResult> {
+  if (error instanceof IdempotencyKeyReused) {
+    services.log.error({ payoutId: claim.id, error }, "an idempotency key was used with other parameters");
+    return (await step.find(services, claim)) ?? { retry: "sameKey" };
+  }
+  if (error instanceof ProcessorRefused) return step.refused(services, claim, error);
+  throw error;
 }
 
 interface StepCalls {
@@ -152,10 +163,11 @@ const steps: Record<"transfer" | "payOut" | "look" | "reverse", StepCalls> = {
       const fact = isReversed(transfer, claim) ? "transferReversed" : "transferMade";
       return { fact, transferId: transfer.transferId };
     },
-    refused: (_services, _claim, error) =>
-      error instanceof BalanceTooLow
-        ? { fact: "transferUnfunded", newKey: true }
-        : { fact: "transferRefused", failureMessage: error.message },
+    async refused(services, claim, error) {
+      if (error instanceof BalanceTooLow) return { fact: "transferUnfunded", newKey: true };
+      // Not every refusal knows of the key: an earlier call, whose answer was lost, may have made the transfer.
+      return (await steps.transfer.find(services, claim)) ?? { fact: "transferRefused", failureMessage: error.message };
+    },
   },
   payOut: {
     async call({ processor }, { id, accountId, amountCents, currency, idempotencyKey }) {

@@ -158,7 +158,8 @@ function expectedPayout({ state, amountCents }: PayoutRow, payouts: ProcessorPay
 async function compareReversals({ database, processor }: Books, all: boolean, since: number): Promise<Discrepancy[]> {
   const movements = new Map<string, number>();
   for await (const { id, type, sourceId, amountCents } of processor.listBalanceTransactions(null, since)) {
-    if (type === "refund") movements.set(`refund:${sourceId}`, amountCents);
+    // What goes back to a slow payment method, such as a bank debit, has a type of its own.
+    if (type === "refund" || type === "payment_refund") movements.set(`refund:${sourceId}`, amountCents);
     if (type === "refund_failure") movements.set(`refund:${sourceId}:failed`, amountCents);
     if (type === "adjustment" && sourceId?.startsWith("dp_")) movements.set(`dispute:${sourceId}:${id}`, amountCents);
   }

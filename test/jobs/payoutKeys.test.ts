@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
-import type { Processor } from "../../server/gateways/processor.ts";
+import { type Processor, ProcessorRefused } from "../../server/gateways/processor.ts";
 import { advancePayout } from "../../server/jobs/advancePayout.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { control } from "../setup/processorControl.ts";
@@ -37,10 +37,10 @@ async function startedPayout(bank = "pays") {
   await requestPayout(payee, 3_000);
   const [{ id }] = (await payee.get("/payouts")).body.payouts;
   const { calls, processor } = watched();
-  const step = async () => {
+  const step = async (changed: Partial<Processor> = {}) => {
     await service.services.database.query(sql`
       UPDATE payouts SET next_step_at = ${service.clock.now().toISOString()}::timestamptz WHERE id = ${id}::uuid`);
-    await advancePayout({ ...service.services, processor }, { payoutId: id });
+    await advancePayout({ ...service.services, processor: { ...processor, ...changed } }, { payoutId: id });
     const [row] = await service.services.database.query<{ state: string }>(sql`
       SELECT state FROM payouts WHERE id = ${id}::uuid`);
     return row?.state;
@@ -115,6 +115,28 @@ test("an old key that did nothing is given up for a new one, but only when no ca
   expect(calls).toHaveLength(2);
   expect(calls[0]).not.toBe(calls[1]);
   expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
+});
+
+const refuse = () => Promise.reject(new ProcessorRefused("no_permission", "The key may not do this."));
+
+test("a refusal after a call whose answer was lost credits nothing while the transfer is there", async () => {
+  const { step, fail, payee } = await startedPayout();
+  await fail("server_error_after", "POST /v1/transfers");
+  await step();
+  expect(await step({ createTransfer: refuse })).toBe("transferred");
+  expect((await payee.get("/wallet")).body.availableCents).toBe(2_000);
+});
+
+test("a refused look-up credits nothing: the transfer may be there", async () => {
+  const { step, fail, payee } = await startedPayout();
+  await fail("server_error_after", "POST /v1/transfers");
+  await step();
+  expect(await step({ createTransfer: refuse, findTransfers: refuse })).toBe("created");
+  service.clock.advance(26 * HOUR_SECONDS);
+  expect(await step({ findTransfers: refuse })).toBe("created");
+  expect(service.errors.splice(0)).toHaveLength(2);
+  expect((await payee.get("/wallet")).body.availableCents).toBe(2_000);
+  expect(await step()).toBe("transferred");
 });
 
 test("a definite refusal takes a new key, which Stripe does not answer with the old refusal", async () => {

@@ -76,6 +76,19 @@ test("a busy service gives no false alarm", async () => {
   await quiet(service);
 }, 120_000);
 
+test("a refund to a slow payment method, which the processor books under another type, is compared, too", async () => {
+  const { database, processor } = service.services;
+  const slow = {
+    ...processor,
+    async *listBalanceTransactions(...of: Parameters<typeof processor.listBalanceTransactions>) {
+      for await (const movement of processor.listBalanceTransactions(...of)) {
+        yield movement.type === "refund" ? { ...movement, type: "payment_refund" } : movement;
+      }
+    },
+  };
+  expect(await compareOnce({ database, processor: slow }, null)).toEqual([]);
+});
+
 test("the audit runs every night", async () => {
   const crontabs = await service.services.database.query(sql`
     SELECT identifier FROM graphile_worker._private_known_crontabs`);

@@ -83,17 +83,21 @@ async function waitForAccount({ database }: Services, userId: string): Promise<s
 
 /**
  * Fetches an account's state and keeps it. Events tell only that something changed, in any order: a state that was
- * fetched before another one was written may be the older one, so it is fetched again. Gives what is true then, or null
- * when the account is not ours. Throws ProcessorUnavailable or ProcessorRefused.
+ * fetched before another one was written may be the older one, so it is fetched again; once at most, since the second
+ * write by others was fetched after this call began. Gives what is true then, or null when the account is not ours.
+ * Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function syncPayoutAccount(
   { database, processor }: Services,
   accountId: string,
 ): Promise<{ active: boolean } | null> {
+  let firstRevision: number | undefined;
   for (;;) {
-    const [row] = await database.query<{ revision: number }>(sql`
-      SELECT revision FROM payout_accounts WHERE account_id = ${accountId}`);
+    const [row] = await database.query<{ revision: number; active: boolean }>(sql`
+      SELECT revision, active FROM payout_accounts WHERE account_id = ${accountId}`);
     if (!row) return null;
+    firstRevision ??= row.revision;
+    if (row.revision >= firstRevision + 2) return { active: row.active };
     const { transfersActive, payoutsActive } = await processor.getAccount(accountId);
     const active = transfersActive && payoutsActive;
     const written = await database.query(sql`
