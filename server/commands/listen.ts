@@ -110,7 +110,12 @@ async function main(): Promise<void> {
 function print(event: StoredEvent): void {
   const time = new Date(event.createdAt).toTimeString().slice(0, 8);
   console.log(`${dim(time)} ${bold(event.type)} ${dim(event.id)}`);
-  console.log(JSON.stringify(event.data, null, 2).replace(/^/gm, "        "));
+  console.log(printable(JSON.stringify(event.data, null, 2)).replace(/^/gm, "        "));
+}
+
+/** JSON leaves the control characters above ASCII as they are, and a terminal would obey what a user wrote. */
+function printable(json: string): string {
+  return json.replaceAll(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
 }
 
 main().catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import type { Bid } from "../schemas/bid.ts";
 import { timestampOf } from "../schemas/common.ts";
+import type { Dispute } from "../schemas/dispute.ts";
 import type { Task } from "../schemas/task.ts";
 import type { EventType } from "./catalogue.ts";
 import type { EventData } from "./record.ts";
@@ -54,5 +55,21 @@ export function sampleEvent(type: EventType, now: Date): EventData {
     createdAt: at,
     updatedAt: at,
   };
-  return type === "task.created" ? { task } : { task, bid };
+  if (type === "task.created") return { task };
+  if (type !== "task.disputed" && type !== "task.dispute_resolved") return { task, bid };
+  const resolved = type === "task.dispute_resolved";
+  const dispute: Dispute = {
+    id: sampleId(5),
+    taskId: task.id,
+    openedBy: "buyer",
+    reason: "A sample reason.",
+    status: resolved ? "resolved" : "open",
+    resolution: resolved ? "split" : null,
+    buyerCents: resolved ? 3_000 : null,
+    bidderCents: resolved ? 5_000 : null,
+    note: null,
+    createdAt: at,
+    resolvedAt: resolved ? at : null,
+  };
+  return { task, bid, dispute };
 }

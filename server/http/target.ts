@@ -14,6 +14,8 @@ export function parseTarget(url: string): Target | null {
   const [, rawPath = "", search = ""] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/i.exec(url) ?? [];
   const path = decode(rawPath);
   if (path === null || !/^\/[\w/.~-]*$/.test(path) || path.split("/").length !== rawPath.split("/").length) return null;
+  // trpc-to-openapi parses the path as a URL again, where these segments would lead to another operation.
+  if (/\/\.\.?(\/|$)/.test(path)) return null;
   return { path, search: search.slice(1) };
 }
 

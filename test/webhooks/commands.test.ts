@@ -94,7 +94,7 @@ test("listen prints events as they happen and forwards them, signed, to a local 
   await postTask(buyer, { title: "Before it listened" });
   const secret = await eventually("the secret", () => /whsec_[0-9a-f]{64}/.exec(output)?.[0]);
 
-  const task = await postTask(buyer, { title: "While it listens" });
+  const task = await postTask(buyer, { title: "While it listens", description: "\u009b2J\u009d0;mine\u009c\u007f" });
   const bid = await placeBid(bidder, task.id);
   await buyer.post(`/tasks/${task.id}/award`, { bidId: bid.id });
   const [created, received] = await eventually("both events", () => {
@@ -103,6 +103,7 @@ test("listen prints events as they happen and forwards them, signed, to a local 
   });
 
   expect(output).toContain('"title": "While it listens"');
+  expect(output).toContain(String.raw`"description": "\u009b2J\u009d0;mine\u009c\u007f"`);
   expect(output).toContain("bid.received");
   expect(output).not.toContain("Before it listened");
   expect(output).not.toContain('"status": "awarded"');

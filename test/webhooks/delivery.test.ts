@@ -286,6 +286,29 @@ test("a test sends a sample of the endpoint's event, signed, once, to that endpo
   expect(receiver.received.filter(({ event }) => event.id === delivery.eventId)).toHaveLength(1);
 });
 
+test("a test's sample holds what the real event of its type holds", async () => {
+  const fieldsOf = {
+    "task.created": ["task"],
+    "bid.received": ["task", "bid"],
+    "task.awarded": ["task", "bid"],
+    "delivery.posted": ["task", "bid"],
+    "task.accepted": ["task", "bid"],
+    "task.disputed": ["task", "bid", "dispute"],
+    "task.dispute_resolved": ["task", "bid", "dispute"],
+  };
+  const person = await createPerson(service);
+  const at = path;
+  for (const [type, fields] of Object.entries(fieldsOf)) {
+    const webhook = await register(person, [type]);
+    await person.post(`/webhooks/${webhook.id}/test`);
+    const [request] = await eventually(type, () => {
+      const arrived = receiver.at(at).filter(({ event }) => event.type === type);
+      return arrived.length === 1 && arrived;
+    });
+    expect(Object.keys(request?.event.data)).toEqual(fields);
+  }
+});
+
 test("a deleted endpoint gets nothing more, not even the retries that were due", async () => {
   const webhook = await register(bidder, ["task.created"], () => 503);
   await postTask(buyer);
