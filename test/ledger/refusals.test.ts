@@ -65,7 +65,7 @@ describe("a movement that does not sum to zero", () => {
   test.each([
     ["one side alone", [entry(1)]],
     ["sides that differ", [entry(2), entry(-1)]],
-  ])("is refused at the commit: %s", async (_, statements) => {
+  ])("is refused: %s", async (_, statements) => {
     expect(await refusalOf(transfer, ...statements)).toMatchObject({
       code: "23514",
       constraint: "ledger_entries_balanced",

@@ -275,20 +275,22 @@ ALTER TABLE ledger_entries ENABLE ALWAYS TRIGGER ledger_entries_append_only;
 ALTER TABLE ledger_transfers ENABLE ALWAYS TRIGGER ledger_transfers_append_only;
 ALTER TABLE wallets ENABLE ALWAYS TRIGGER wallets_not_deleted;
 
--- Zero-sum, judged at commit, when all sides of the movement are written.
+-- Zero-sum: all sides of a movement are written by one statement, and judged when it ends. That is stricter than a
+-- judgement at commit, and cheaper: the rows are at hand, and one look serves all of them.
 CREATE FUNCTION ledger_check_balanced() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  total_cents numeric;
+  unbalanced record;
 BEGIN
-  SELECT sum(amount_cents) INTO total_cents FROM ledger_entries WHERE transfer_id = NEW.transfer_id;
-  IF total_cents <> 0 THEN
-    RAISE EXCEPTION 'ledger transfer % does not balance: % cents', NEW.transfer_id, total_cents
+  SELECT transfer_id, sum(amount_cents) AS total_cents INTO unbalanced
+    FROM added GROUP BY transfer_id HAVING sum(amount_cents) <> 0 LIMIT 1;
+  IF FOUND THEN
+    RAISE EXCEPTION 'ledger transfer % does not balance: % cents', unbalanced.transfer_id, unbalanced.total_cents
       USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_balanced';
   END IF;
   RETURN NULL;
 END $$;
-CREATE CONSTRAINT TRIGGER ledger_entries_balanced AFTER INSERT ON ledger_entries
-  DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_check_balanced();
+CREATE TRIGGER ledger_entries_balanced AFTER INSERT ON ledger_entries
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_check_balanced();
 ALTER TABLE ledger_entries ENABLE ALWAYS TRIGGER ledger_entries_balanced;
 
 -- Within one wallet, between its two buckets: hold (available to held), hold_release and dispute_refund (back).
@@ -437,6 +439,7 @@ DECLARE
   wallet wallets;
   transfer uuid := ledger_claim_reference(p_external_ref, concat_ws(' ', p_kind, p_user, p_amount), NULL, NULL);
   taken bigint;
+  owed bigint;
   happened_at timestamptz(6);
 BEGIN
   IF transfer IS NULL THEN
@@ -445,23 +448,18 @@ BEGIN
   INSERT INTO wallets (user_id) VALUES (p_user) ON CONFLICT DO NOTHING;
   SELECT * INTO wallet FROM wallets WHERE user_id = p_user FOR NO KEY UPDATE;
   taken := least(wallet.available_cents, p_amount);
+  owed := p_amount - taken;
   happened_at := greatest(clock_timestamp(), wallet.last_entry_at + interval '1 microsecond');
-  IF taken > 0 THEN
-    wallet.version := wallet.version + 1;
-    INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
-    VALUES (transfer, p_user, p_kind, 'available', -taken, wallet.available_cents - taken, wallet.version, happened_at);
-  END IF;
-  IF taken < p_amount THEN
-    wallet.version := wallet.version + 1;
-    happened_at := happened_at + interval '1 microsecond';
-    INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
-    VALUES (transfer, p_user, p_kind, 'debt', taken - p_amount, -(wallet.debt_cents + p_amount - taken), wallet.version, happened_at);
-  END IF;
-  INSERT INTO ledger_entries (transfer_id, kind, bucket, amount_cents, created_at)
-  VALUES (transfer, p_kind, 'outside', p_amount, happened_at);
+  INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
+  SELECT transfer, side.user_id, p_kind, side.bucket, side.amount, side.balance_after, wallet.version + side.step,
+         happened_at + coalesce(side.step, 0) * interval '1 microsecond'
+    FROM (VALUES (p_user, 'available', -taken, wallet.available_cents - taken, 1),
+                 (p_user, 'debt', -owed, -(wallet.debt_cents + owed), CASE WHEN taken > 0 THEN 2 ELSE 1 END),
+                 (NULL, 'outside', p_amount, NULL, NULL)) AS side (user_id, bucket, amount, balance_after, step)
+   WHERE side.amount <> 0;
   UPDATE wallets
-     SET available_cents = wallet.available_cents - taken, debt_cents = wallet.debt_cents + p_amount - taken,
-         version = wallet.version, last_entry_at = happened_at
+     SET available_cents = available_cents - taken, debt_cents = debt_cents + owed,
+         version = version + (taken > 0)::int + (owed > 0)::int, last_entry_at = happened_at + interval '2 microseconds'
    WHERE user_id = p_user;
   RETURN transfer;
 END $$;
