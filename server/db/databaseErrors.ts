@@ -36,15 +36,25 @@ export function isOverdraft(error: unknown): boolean {
 }
 
 const connectionCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND"]);
+/** Prisma's: cannot reach, reached too late, operation timed out, connection closed, no connection free, too many of them. */
+const prismaConnectionCodes = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2037"]);
 
 /** True when the database is away (connection lost or refused, starting, shutting down, out of connections). */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isDatabaseAway);
   if (!(error instanceof Error)) return false;
+  // Prisma keeps what the driver said as its cause, or only in its own message.
+  if (
+    error.name.startsWith("PrismaClient") &&
+    (isDatabaseAway(error.cause) || /closed the connection/.test(error.message))
+  ) {
+    return true;
+  }
   if (error instanceof pg.DatabaseError) return /^(57P0|53300|08)/.test(error.code ?? "");
   const { code } = error as NodeJS.ErrnoException;
   return (
     connectionCodes.has(code ?? "") ||
+    prismaConnectionCodes.has(code ?? "") ||
     /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
       error.message,
     )
