@@ -43,7 +43,7 @@ const changes = [
   "TRUNCATE ledger_transfers CASCADE",
   "DELETE FROM wallets",
   "TRUNCATE wallets",
-  "INSERT INTO ledger_transfers (external_ref) SELECT external_ref FROM ledger_transfers WHERE external_ref IS NOT NULL ON CONFLICT (external_ref) DO UPDATE SET fingerprint = ''",
+  "INSERT INTO ledger_transfers (external_ref) SELECT external_ref FROM ledger_transfers WHERE external_ref IS NOT NULL ON CONFLICT (external_ref) WHERE external_ref IS NOT NULL DO UPDATE SET fingerprint = ''",
 ];
 
 describe.each(changes)("%s", (change) => {
@@ -104,7 +104,9 @@ test("an entry of nothing, of an unknown kind or bucket, or twice with one versi
   expect(await refusalOf(entry(`${user}, 'topup', 'pocket', 1, 1, 99, clock_timestamp()`))).toMatchObject({
     constraint: "ledger_entries_bucket_known",
   });
-  expect(await refusalOf(entry(`${user}, 'topup', 'available', 1, 1, 1, clock_timestamp()`))).toMatchObject({
+  // A session that replays as a replica brings the versions along; any other gets them from the wallet.
+  const replayed = entry(`${user}, 'topup', 'available', 1, 1, 1, clock_timestamp()`);
+  expect(await refusalOf("SET session_replication_role = replica", replayed)).toMatchObject({
     constraint: "ledger_entries_version_key",
   });
   expect(await refusalOf(entry(`NULL, 'topup', 'available', 1, 1, 99, clock_timestamp()`))).toMatchObject({

@@ -32,6 +32,33 @@ test("a balance that no entry tells is refused at the commit, whoever writes it"
   }
 });
 
+test("an entry changes its wallet and takes balance, version and time from there, whatever it says itself", async () => {
+  const { id } = await createPerson(service, { cents: 1_000 });
+  const { database } = service.services;
+  const rolledBack = new Error("rolled back");
+  const work = database.transaction(async (tx) => {
+    await tx.query(sql`
+      WITH transfer AS (INSERT INTO ledger_transfers DEFAULT VALUES RETURNING id)
+      INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
+      SELECT id, ${id}::uuid, 'adjustment', 'available', -400, 7, 1, '-infinity'::timestamptz FROM transfer
+      UNION ALL SELECT id, ${id}::uuid, 'adjustment', 'held', 400, 7, 1, '-infinity'::timestamptz FROM transfer`);
+    expect(
+      await tx.query(sql`
+        SELECT bucket, balance_after_cents AS "balanceAfterCents", version, created_at > now() AS "isNow"
+        FROM ledger_entries WHERE user_id = ${id}::uuid ORDER BY version`),
+    ).toEqual([
+      { bucket: "available", balanceAfterCents: 1_000, version: 1, isNow: false },
+      { bucket: "available", balanceAfterCents: 600, version: 2, isNow: true },
+      { bucket: "held", balanceAfterCents: 400, version: 3, isNow: true },
+    ]);
+    expect(await tx.query(sql`SELECT held_cents AS held, version FROM wallets WHERE user_id = ${id}::uuid`)).toEqual([
+      { held: 400, version: 3 },
+    ]);
+    throw rolledBack;
+  });
+  await expect(work).rejects.toBe(rolledBack);
+});
+
 test("every movement of the ledger is told by its entries", async () => {
   const buyer = await createPerson(service, { cents: 50_000 });
   const bidder = await createPerson(service);
