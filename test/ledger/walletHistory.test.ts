@@ -32,16 +32,19 @@ test("a balance that no entry tells is refused at the commit, whoever writes it"
   }
 });
 
-test("an entry changes its wallet and takes balance, version and time from there, whatever it says itself", async () => {
+test("an entry changes its wallet and takes id, balance, version and time anew, whatever it says itself", async () => {
   const { id } = await createPerson(service, { cents: 1_000 });
   const { database } = service.services;
   const rolledBack = new Error("rolled back");
   const work = database.transaction(async (tx) => {
+    // With the id of an entry that exists: a conflict must not leave the entry out when the wallet has changed already.
     await tx.query(sql`
       WITH transfer AS (INSERT INTO ledger_transfers DEFAULT VALUES RETURNING id)
-      INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
-      SELECT id, ${id}::uuid, 'adjustment', 'available', -400, 7, 1, '-infinity'::timestamptz FROM transfer
-      UNION ALL SELECT id, ${id}::uuid, 'adjustment', 'held', 400, 7, 1, '-infinity'::timestamptz FROM transfer`);
+      INSERT INTO ledger_entries (id, transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
+      SELECT earlier.id, transfer.id, earlier.user_id, 'adjustment', side.bucket, side.cents, 7, 1, earlier.created_at
+      FROM transfer, ledger_entries earlier, (VALUES ('available', -400), ('held', 400)) side (bucket, cents)
+      WHERE earlier.user_id = ${id}::uuid
+      ON CONFLICT DO NOTHING`);
     expect(
       await tx.query(sql`
         SELECT bucket, balance_after_cents AS "balanceAfterCents", version, created_at > now() AS "isNow"

@@ -2,6 +2,9 @@
 -- entry takes its balance, version and time from there. A movement of money is then nothing but its entries.
 CREATE FUNCTION ledger_apply_entry() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  -- Of all that is unique of an entry, nothing may come from the statement: with ON CONFLICT DO NOTHING a conflict would
+  -- leave out the entry after it has changed the wallet.
+  NEW.id := uuid_v7();
   LOOP
     UPDATE wallets
        SET available_cents = available_cents + CASE NEW.bucket WHEN 'available' THEN NEW.amount_cents ELSE 0 END,
@@ -49,36 +52,33 @@ ALTER TABLE ledger_transfers DROP CONSTRAINT ledger_transfers_external_ref_key;
 CREATE UNIQUE INDEX ledger_transfers_external_ref_key ON ledger_transfers (external_ref) WHERE external_ref IS NOT NULL;
 
 -- Within one wallet, between its two buckets: hold (available to held), hold_release and dispute_refund (back).
--- A positive amount moves available to held. Returns the id of the entry in `available`.
+-- A positive amount moves available to held.
 -- An overdraft is SQLSTATE 23514 of wallets_available_not_negative or wallets_held_not_negative.
-CREATE OR REPLACE FUNCTION ledger_shift(p_user uuid, p_kind text, p_amount bigint, p_task uuid, p_bid uuid)
-RETURNS uuid LANGUAGE plpgsql AS $$
+DROP FUNCTION ledger_shift(uuid, text, bigint, uuid, uuid);
+CREATE FUNCTION ledger_shift(p_user uuid, p_kind text, p_amount bigint, p_task uuid, p_bid uuid)
+RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   transfer uuid := uuid_v7();
-  entry uuid := uuid_v7();
 BEGIN
   INSERT INTO ledger_transfers (id, task_id, bid_id) VALUES (transfer, p_task, p_bid);
-  INSERT INTO ledger_entries (id, transfer_id, user_id, kind, bucket, amount_cents)
-  VALUES (entry, transfer, p_user, p_kind, 'available', -p_amount),
-         (uuid_v7(), transfer, p_user, p_kind, 'held', p_amount);
-  RETURN entry;
+  INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
+  VALUES (transfer, p_user, p_kind, 'available', -p_amount), (transfer, p_user, p_kind, 'held', p_amount);
 END $$;
 
 -- From the buyer's held to the bidder's available bucket. The entries lock the wallets, in ascending order of the user's
--- id, so that two payments in opposite directions cannot deadlock. Returns the id of the bidder's entry.
-CREATE OR REPLACE FUNCTION ledger_pay(p_buyer uuid, p_bidder uuid, p_amount bigint, p_task uuid, p_bid uuid)
-RETURNS uuid LANGUAGE plpgsql AS $$
+-- id, so that two payments in opposite directions cannot deadlock.
+DROP FUNCTION ledger_pay(uuid, uuid, bigint, uuid, uuid);
+CREATE FUNCTION ledger_pay(p_buyer uuid, p_bidder uuid, p_amount bigint, p_task uuid, p_bid uuid)
+RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   transfer uuid := uuid_v7();
-  entry uuid := uuid_v7();
 BEGIN
   INSERT INTO ledger_transfers (id, task_id, bid_id) VALUES (transfer, p_task, p_bid);
-  INSERT INTO ledger_entries (id, transfer_id, user_id, kind, bucket, amount_cents)
-  SELECT side.id, transfer, side.user_id, side.kind, side.bucket, side.amount_cents
-    FROM (VALUES (uuid_v7(), p_buyer, 'task_payment', 'held', -p_amount),
-                 (entry, p_bidder, 'task_earning', 'available', p_amount)) side (id, user_id, kind, bucket, amount_cents)
+  INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
+  SELECT transfer, side.user_id, side.kind, side.bucket, side.amount_cents
+    FROM (VALUES (p_buyer, 'task_payment', 'held', -p_amount), (p_bidder, 'task_earning', 'available', p_amount))
+         side (user_id, kind, bucket, amount_cents)
    ORDER BY side.user_id;
-  RETURN entry;
 END $$;
 DROP FUNCTION ledger_credit_wallet(uuid, bigint);
 
@@ -110,14 +110,17 @@ CREATE OR REPLACE FUNCTION ledger_exchange(p_user uuid, p_kind text, p_amount bi
 RETURNS uuid LANGUAGE plpgsql AS $$
 DECLARE
   transfer uuid := ledger_claim_reference(p_external_ref, concat_ws(' ', p_kind, p_user, p_amount), NULL, NULL);
-  entry uuid := uuid_v7();
+  entry uuid;
 BEGIN
   IF transfer IS NULL THEN
     RETURN NULL;
   END IF;
-  INSERT INTO ledger_entries (id, transfer_id, user_id, kind, bucket, amount_cents)
-  VALUES (entry, transfer, p_user, p_kind, 'available', p_amount),
-         (uuid_v7(), transfer, NULL, p_kind, 'outside', -p_amount);
+  WITH written AS (
+    INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
+    VALUES (transfer, p_user, p_kind, 'available', p_amount), (transfer, NULL, p_kind, 'outside', -p_amount)
+    RETURNING id, bucket
+  )
+  SELECT id INTO entry FROM written WHERE bucket = 'available';
   RETURN entry;
 END $$;
 

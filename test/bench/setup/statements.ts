@@ -23,7 +23,7 @@ export const insertTask = sql`
   SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`.text;
 
 export const hold = sql`
-  SELECT ledger_shift(${""}::uuid, 'hold', ${0}::bigint, ${""}::uuid, ${""}::uuid) AS id`.text;
+  SELECT ledger_shift(${""}::uuid, 'hold', ${0}::bigint, ${""}::uuid, ${""}::uuid)`.text;
 
 export const recordEvent = sql`
   INSERT INTO events (type, task_id, recipients, data) VALUES (${""}, ${""}::uuid, ${""}::uuid[], ${""}::json)`.text;
