@@ -1,4 +1,4 @@
-import { type Connection, type Sql, sql } from "../db/connection.ts";
+import { type Connection, join, type Sql, sql } from "../db/connection.ts";
 
 /** Why money moved: the task or bid that it belongs to. */
 export interface Reason {
@@ -12,53 +12,79 @@ type ReturnKind = "hold_release" | "dispute_refund";
 type IncomingKind = "topup" | "payout_reversal" | "topup_refund" | "chargeback" | "adjustment";
 type ClawBackKind = "topup_refund" | "chargeback";
 
+/** One side of a movement inside the market; a negative amount leaves the bucket. */
+interface Side {
+  userId: string;
+  kind: "hold" | ReturnKind | "task_payment" | "task_earning";
+  bucket: "available" | "held";
+  amountCents: number;
+}
+
 /**
- * Every movement of money. Each is one call of a database function (one round trip, measured 2.8 to 4.4 times faster
- * than separate statements) that appends entries that sum to zero; each entry changes its wallet. Amounts are positive cents.
- *
- * What becomes available pays the user's debts at the commit.
+ * Every movement of money. Each is one statement (one round trip, measured 2.8 to 4.4 times faster than several) that
+ * writes entries which sum to zero; the insert of an entry changes its wallet. Amounts are positive cents. What becomes
+ * available pays the user's debts at the commit.
  *
  * The database refuses an overdraft: the call throws an error for which `isOverdraft` is true, and the transaction is
  * lost. A movement with an `externalRef` happens once for ever: a repetition returns null, the same reference with
  * another kind, user or amount throws. Lock order: the task's row first, then wallets by ascending user id.
  */
 export function ledgerOver(connection: Connection) {
-  const call = async (statement: Sql): Promise<void> => {
-    await connection.query(statement);
+  const move = async ({ taskId, bidId }: Reason, ...sides: Side[]): Promise<void> => {
+    const values = sides.map(
+      ({ userId, kind, bucket, amountCents }) => sql`(${userId}::uuid, ${kind}, ${bucket}, ${amountCents}::bigint)`,
+    );
+    // Entries lock the wallets in the order in which they are written.
+    await connection.query(sql`
+      WITH transfer AS (
+        INSERT INTO ledger_transfers (task_id, bid_id) VALUES (${taskId}::uuid, ${bidId ?? null}::uuid) RETURNING id
+      )
+      INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
+      SELECT transfer.id, side.* FROM transfer, (VALUES ${join(values)}) AS side (user_id, kind, bucket, amount_cents)
+      ORDER BY side.user_id, side.bucket`);
   };
-  const callOnce = async (statement: Sql): Promise<string | null> => {
+  const moveOnce = async (statement: Sql): Promise<string | null> => {
     const [row] = await connection.query<{ id: string | null }>(statement);
     return row?.id ?? null;
   };
   return {
     /** available → held */
     hold: (userId: string, amountCents: number, reason: Reason) =>
-      call(sql`SELECT ledger_shift(${userId}::uuid, 'hold', ${amountCents}::bigint,
-        ${reason.taskId}::uuid, ${reason.bidId ?? null}::uuid)`),
+      move(
+        reason,
+        { userId, kind: "hold", bucket: "available", amountCents: -amountCents },
+        { userId, kind: "hold", bucket: "held", amountCents },
+      ),
 
     /** held → available; nothing when the amount is 0 */
     release: async (userId: string, amountCents: number, reason: Reason, kind: ReturnKind = "hold_release") =>
       amountCents === 0
         ? undefined
-        : call(sql`SELECT ledger_shift(${userId}::uuid, ${kind}, ${-amountCents}::bigint,
-            ${reason.taskId}::uuid, ${reason.bidId ?? null}::uuid)`),
+        : move(
+            reason,
+            { userId, kind, bucket: "available", amountCents },
+            { userId, kind, bucket: "held", amountCents: -amountCents },
+          ),
 
-    /** the buyer's held → the bidder's available */
+    /** the buyer's held → the bidder's available bucket */
     pay: (buyerId: string, bidderId: string, amountCents: number, reason: Reason) =>
-      call(sql`SELECT ledger_pay(${buyerId}::uuid, ${bidderId}::uuid, ${amountCents}::bigint,
-        ${reason.taskId}::uuid, ${reason.bidId ?? null}::uuid)`),
+      move(
+        reason,
+        { userId: buyerId, kind: "task_payment", bucket: "held", amountCents: -amountCents },
+        { userId: bidderId, kind: "task_earning", bucket: "available", amountCents },
+      ),
 
     /** the world outside → available; the entry's id, or null when the reference was booked before */
     deposit: (userId: string, kind: IncomingKind, amountCents: number, externalRef: string) =>
-      callOnce(sql`SELECT ledger_exchange(${userId}::uuid, ${kind}, ${amountCents}::bigint, ${externalRef}) AS id`),
+      moveOnce(sql`SELECT ledger_exchange(${userId}::uuid, ${kind}, ${amountCents}::bigint, ${externalRef}) AS id`),
 
     /** available → the world outside; the entry's id, or null when the reference was booked before */
     withdraw: (userId: string, kind: "payout" | "adjustment", amountCents: number, externalRef: string) =>
-      callOnce(sql`SELECT ledger_exchange(${userId}::uuid, ${kind}, ${-amountCents}::bigint, ${externalRef}) AS id`),
+      moveOnce(sql`SELECT ledger_exchange(${userId}::uuid, ${kind}, ${-amountCents}::bigint, ${externalRef}) AS id`),
 
     /** what is available → the world outside, the rest as a debt that later credits pay first */
     clawBack: (userId: string, kind: ClawBackKind, amountCents: number, externalRef: string) =>
-      callOnce(sql`SELECT ledger_claw_back(${userId}::uuid, ${kind}, ${amountCents}::bigint, ${externalRef}) AS id`),
+      moveOnce(sql`SELECT ledger_claw_back(${userId}::uuid, ${kind}, ${amountCents}::bigint, ${externalRef}) AS id`),
   };
 }
 

@@ -60,7 +60,13 @@ async function seed(pool: pg.Pool): Promise<Ids> {
     [TASKS],
   );
   await pool.query(`SELECT ledger_exchange(id, 'topup', $1::bigint, 'bench ' || id) FROM users`, [FUNDS_CENTS]);
-  await pool.query("SELECT ledger_shift(id, 'hold', $1::bigint, NULL, NULL) FROM users", [FUNDS_CENTS]);
+  await pool.query(
+    `WITH transfer AS (INSERT INTO ledger_transfers DEFAULT VALUES RETURNING id)
+     INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
+     SELECT transfer.id, users.id, 'hold', bucket, cents
+     FROM transfer, users, (VALUES ('available', -$1::bigint), ('held', $1::bigint)) AS side (bucket, cents)`,
+    [FUNDS_CENTS],
+  );
   await pool.query(`
     CREATE TABLE plain_wallets (
       user_id uuid PRIMARY KEY REFERENCES users (id), balance_cents bigint NOT NULL CHECK (balance_cents >= 0));

@@ -37,6 +37,18 @@ CREATE CONSTRAINT TRIGGER wallets_equal_entries AFTER INSERT OR UPDATE ON wallet
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION ledger_check_wallet();
 ALTER TABLE wallets ENABLE ALWAYS TRIGGER wallets_equal_entries;
 
+-- Zero-sum, as before; nothing is added up for the message unless there is one.
+CREATE OR REPLACE FUNCTION ledger_check_balanced() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM added GROUP BY transfer_id HAVING sum(amount_cents) <> 0) THEN
+    RAISE EXCEPTION 'ledger transfers do not balance: %', (
+      SELECT string_agg(format('%s by %s cents', transfer_id, cents), ', ')
+        FROM (SELECT transfer_id, sum(amount_cents) AS cents FROM added GROUP BY transfer_id) total WHERE cents <> 0)
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'ledger_entries_balanced';
+  END IF;
+  RETURN NULL;
+END $$;
+
 -- A table's check is read anew from its text by each statement, a domain's once a connection: over a tenth of a movement.
 CREATE DOMAIN ledger_kind AS text CONSTRAINT ledger_entries_kind_known CHECK (VALUE IN (
   'topup', 'hold', 'hold_release', 'task_payment', 'task_earning', 'dispute_refund', 'payout', 'payout_reversal',
@@ -51,35 +63,10 @@ ALTER TABLE ledger_entries
 ALTER TABLE ledger_transfers DROP CONSTRAINT ledger_transfers_external_ref_key;
 CREATE UNIQUE INDEX ledger_transfers_external_ref_key ON ledger_transfers (external_ref) WHERE external_ref IS NOT NULL;
 
--- Within one wallet, between its two buckets: hold (available to held), hold_release and dispute_refund (back).
--- A positive amount moves available to held.
--- An overdraft is SQLSTATE 23514 of wallets_available_not_negative or wallets_held_not_negative.
+-- Within the market a movement is one INSERT (server/ledger/ledger.ts). With the world outside it is a function, since it
+-- must happen once for ever.
 DROP FUNCTION ledger_shift(uuid, text, bigint, uuid, uuid);
-CREATE FUNCTION ledger_shift(p_user uuid, p_kind text, p_amount bigint, p_task uuid, p_bid uuid)
-RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  transfer uuid := uuid_v7();
-BEGIN
-  INSERT INTO ledger_transfers (id, task_id, bid_id) VALUES (transfer, p_task, p_bid);
-  INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
-  VALUES (transfer, p_user, p_kind, 'available', -p_amount), (transfer, p_user, p_kind, 'held', p_amount);
-END $$;
-
--- From the buyer's held to the bidder's available bucket. The entries lock the wallets, in ascending order of the user's
--- id, so that two payments in opposite directions cannot deadlock.
 DROP FUNCTION ledger_pay(uuid, uuid, bigint, uuid, uuid);
-CREATE FUNCTION ledger_pay(p_buyer uuid, p_bidder uuid, p_amount bigint, p_task uuid, p_bid uuid)
-RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-  transfer uuid := uuid_v7();
-BEGIN
-  INSERT INTO ledger_transfers (id, task_id, bid_id) VALUES (transfer, p_task, p_bid);
-  INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
-  SELECT transfer, side.user_id, side.kind, side.bucket, side.amount_cents
-    FROM (VALUES (p_buyer, 'task_payment', 'held', -p_amount), (p_bidder, 'task_earning', 'available', p_amount))
-         side (user_id, kind, bucket, amount_cents)
-   ORDER BY side.user_id;
-END $$;
 DROP FUNCTION ledger_credit_wallet(uuid, bigint);
 
 -- Remembers an external reference for ever. Returns the new transfer's id, or null when the very same movement was made

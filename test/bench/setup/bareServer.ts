@@ -29,7 +29,9 @@ async function createTask(request: IncomingMessage): Promise<unknown> {
     const { title, description, acceptanceCriteria = null, maxBudgetCents, tags } = input;
     const values = [principal.userId, title, description, acceptanceCriteria, maxBudgetCents, tags];
     const [task] = (await client.query(named("insertTask", statements.insertTask, values))).rows;
-    await client.query(named("hold", statements.hold, [principal.userId, maxBudgetCents, task.id, null]));
+    const side = (bucket: string, cents: number) => [principal.userId, "hold", bucket, cents];
+    const sides = [...side("available", -maxBudgetCents), ...side("held", maxBudgetCents)];
+    await client.query(named("hold", statements.hold, [task.id, null, ...sides]));
     const { buyerId, awardedBidderId, ...record } = task;
     const data = JSON.stringify({ task: record });
     await client.query(named("recordEvent", statements.recordEvent, ["task.created", task.id, null, data]));

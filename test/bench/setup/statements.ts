@@ -1,4 +1,5 @@
 import { sql } from "../../../server/db/connection.ts";
+import { ledgerOver } from "../../../server/ledger/ledger.ts";
 import { taskColumns, taskListColumns } from "../../../server/procedures/tasks/records.ts";
 
 /**
@@ -22,8 +23,15 @@ export const insertTask = sql`
     RETURNING *)
   SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`.text;
 
-export const hold = sql`
-  SELECT ledger_shift(${""}::uuid, 'hold', ${0}::bigint, ${""}::uuid, ${""}::uuid)`.text;
+/** The ledger keeps its SQL to itself, so this one is taken from a call. */
+export const hold = await new Promise<string>((resolve) => {
+  ledgerOver({
+    query: async ({ text }) => {
+      resolve(text);
+      return [];
+    },
+  }).hold("", 0, { taskId: "" });
+});
 
 export const recordEvent = sql`
   INSERT INTO events (type, task_id, recipients, data) VALUES (${""}, ${""}::uuid, ${""}::uuid[], ${""}::json)`.text;
