@@ -107,6 +107,27 @@ describe("a debt", () => {
     ]);
   });
 
+  test("is paid once, the oldest first, also in a session that asks for its constraints at once", async () => {
+    const user = await createPerson(service, { cents: 300 });
+    await move((ledger) => ledger.clawBack(user.id, "chargeback", 500, "dispute:first"));
+    await move((ledger) => ledger.clawBack(user.id, "chargeback", 400, "dispute:second"));
+    await service.services.database.transaction(async (tx) => {
+      await tx.query(sql`SET CONSTRAINTS ALL IMMEDIATE`);
+      await tx.ledger.deposit(user.id, "topup", 450, ref());
+      await tx.ledger.deposit(user.id, "topup", 450, ref());
+    });
+    expect(await walletOf(user.id)).toEqual({ available: 300, held: 0, debt: 0 });
+    const { entries } = (await user.get("/wallet/ledger")).body;
+    const payments = entries
+      .filter(({ kind }: { kind: string }) => kind === "adjustment")
+      .map((entry: { amountCents: number; externalRef: string }) => [entry.amountCents, entry.externalRef]);
+    expect(payments.toReversed()).toEqual([
+      [-200, expect.stringMatching(/^debt:dispute:first:/)],
+      [-250, expect.stringMatching(/^debt:dispute:second:/)],
+      [-150, expect.stringMatching(/^debt:dispute:second:/)],
+    ]);
+  });
+
   test("is not shown as a bucket of the wallet or in the ledger's feed", async () => {
     const user = await createPerson(service, { cents: 300 });
     await move((ledger) => ledger.clawBack(user.id, "topup_refund", 1_000, ref()));

@@ -24,6 +24,7 @@ test("a balance that no entry tells is refused at the commit, whoever writes it"
     sql`UPDATE wallets SET debt_cents = 5 WHERE user_id = ${id}::uuid`,
     sql`UPDATE wallets SET version = version + 1 WHERE user_id = ${id}::uuid`,
     sql`UPDATE wallets SET version = version - 1 WHERE user_id = ${id}::uuid`,
+    sql`UPDATE wallets SET last_entry_at = last_entry_at + interval '1 second' WHERE user_id = ${id}::uuid`,
     sql`UPDATE wallets SET user_id = ${stranger.id}::uuid WHERE user_id = ${id}::uuid`,
     sql`INSERT INTO wallets (user_id, available_cents) VALUES (${stranger.id}::uuid, 1)`,
   ]) {

@@ -32,6 +32,30 @@ ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_user_id_fkey;
 
 -- Only a change that no entry made is still to be compared with the entries: one by hand, which is refused, or one that
 -- is replayed together with its entries.
+CREATE OR REPLACE FUNCTION ledger_check_wallet() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  told record;
+BEGIN
+  -- OLD is null for a new wallet, which begins at version 0 with nothing.
+  SELECT count(*) AS versions,
+         coalesce(sum(amount_cents) FILTER (WHERE bucket = 'available'), 0) AS available_cents,
+         coalesce(sum(amount_cents) FILTER (WHERE bucket = 'held'), 0) AS held_cents,
+         coalesce(-sum(amount_cents) FILTER (WHERE bucket = 'debt'), 0) AS debt_cents,
+         coalesce(max(created_at), OLD.last_entry_at, '-infinity') AS last_entry_at
+    INTO told
+    FROM ledger_entries
+   WHERE user_id = NEW.user_id AND version > coalesce(OLD.version, 0) AND version <= NEW.version;
+  IF coalesce(OLD.user_id, NEW.user_id) <> NEW.user_id
+     OR NEW.version - coalesce(OLD.version, 0) <> told.versions
+     OR NEW.available_cents - coalesce(OLD.available_cents, 0) <> told.available_cents
+     OR NEW.held_cents - coalesce(OLD.held_cents, 0) <> told.held_cents
+     OR NEW.debt_cents - coalesce(OLD.debt_cents, 0) <> told.debt_cents
+     OR NEW.last_entry_at <> told.last_entry_at THEN
+    RAISE EXCEPTION 'the entries of user % do not tell this change of the wallet', NEW.user_id
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'wallets_equal_entries';
+  END IF;
+  RETURN NULL;
+END $$;
 DROP TRIGGER wallets_equal_entries ON wallets;
 CREATE CONSTRAINT TRIGGER wallets_equal_entries AFTER INSERT OR UPDATE ON wallets
   DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION ledger_check_wallet();
@@ -165,5 +189,6 @@ BEGIN
   END LOOP;
   RETURN NULL;
 END $$;
-CREATE CONSTRAINT TRIGGER wallets_pay_debt AFTER UPDATE ON wallets DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW WHEN (NEW.available_cents > 0 AND NEW.debt_cents > 0) EXECUTE FUNCTION ledger_pay_debt();
+-- Depth 1 is an entry's own trigger; the payment's entries lie deeper, and need not ask again.
+CREATE CONSTRAINT TRIGGER wallets_pay_debt AFTER UPDATE ON wallets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+  WHEN (NEW.available_cents > 0 AND NEW.debt_cents > 0 AND pg_trigger_depth() = 1) EXECUTE FUNCTION ledger_pay_debt();
