@@ -90,6 +90,9 @@ export class Load {
   readonly #people: Person[] = [];
   #moderator: Person | null = null;
   #count = 0;
+  #offeredTasks = 0;
+  /** Of top-ups that were paid and not yet taken back, the oldest first. */
+  readonly #paidSessions: string[] = [];
   #running = false;
 
   constructor(urls: { api: string; processor: string }, random: Random) {
@@ -124,6 +127,7 @@ export class Load {
       if (choice <= 4) await this.#attempt(() => this.#signUp());
       else if (choice <= 20) await this.#attempt(() => this.#topUp(this.#someone()));
       else if (choice <= 35) await this.#attempt(() => this.#payOut(this.#someone()));
+      else if (choice <= 40) await this.#attempt(() => this.#takeBack());
       else await this.#attempt(() => this.#lifecycle());
     }
   }
@@ -163,6 +167,16 @@ export class Load {
     const outcome = this.#random.pick(checkoutOutcomes);
     const paid = await rest(this.#processorUrl, "POST", `/test/checkout/${sessionId}/pay`, { body: { outcome } });
     if (paid.status !== 200) throw new Error(`paying ${sessionId} gave ${paid.status}: ${paid.text}`);
+    if (outcome === "pays") this.#paidSessions.push(sessionId);
+  }
+
+  /** Refunds or disputes an earlier top-up, whose money may have gone on: what is not there any more becomes a debt. */
+  async #takeBack(): Promise<void> {
+    const sessionId = this.#paidSessions.shift();
+    if (sessionId === undefined) return;
+    const action = this.#random.pick(["refund", "dispute"]);
+    const taken = await rest(this.#processorUrl, "POST", `/test/charges/${sessionId}/${action}`, { body: {} });
+    if (taken.status !== 200) throw new Error(`the ${action} of ${sessionId} gave ${taken.status}: ${taken.text}`);
   }
 
   /** Goes through the onboarding first, as a person would on the hosted page. Some leave it half way, and come again. */
@@ -197,7 +211,8 @@ export class Load {
       const withdrawn = bids.pop();
       if (withdrawn) await this.#withdraw(withdrawn.bidder, withdrawn.bidId);
     }
-    if (this.#random.chance(0.12)) return this.#cancel(buyer, taskId);
+    // In turn and not by chance, so that a short run has some, too.
+    if (++this.#offeredTasks % 6 === 0) return this.#cancel(buyer, taskId);
     if (this.#random.chance(0.05)) return; // It stays open: money that is held at the end.
     const chosen = this.#random.pick(bids);
     await this.#award(buyer, taskId, chosen.bidId);

@@ -1,7 +1,7 @@
 /**
  * `npm run crash`: many clients at work while everything they depend on is killed or fails at random; then everything
  * recovers, and not a cent and no acknowledged request may be missing. Exit code 1 on any difference, and when a kill or
- * a fault that belongs to the test never really hit.
+ * a fault that belongs to the test never really hit, or some kind of movement was never made.
  *
  *   --seconds N   how long the faults last (75 unless told)
  *   --clients N   how many clients (16)
@@ -21,6 +21,7 @@ import { stripeProcessor } from "../../server/gateways/processor.ts";
 import { audit } from "../../server/ledger/audit.ts";
 import { freePort } from "../../server/local/dataDirectory.ts";
 import { callFaults, eventFaults } from "../../server/local/processor/choices.ts";
+import { ledgerKinds } from "../../server/schemas/ledgerEntry.ts";
 import { rest } from "../setup/client.ts";
 import { EdgeReady, type EdgeSettings } from "./edge.ts";
 import { type Kill, type KillerSettings, type Order, Report, targets } from "./killer.ts";
@@ -131,6 +132,7 @@ async function main(): Promise<void> {
     problems.push(...load.surprises.map((surprise) => `surprise: ${surprise}`));
     problems.push(...(await findDifferences(client, load.acknowledged, processorFile)));
     problems.push(...(await auditDifferences(killer.databaseUrl, keys, processorUrl)));
+    await printMovements(client);
   } finally {
     await client.end();
   }
@@ -247,6 +249,18 @@ function printLoad(load: Load, ranSeconds: number): void {
   }));
   console.table(rows);
   for (const { acknowledged, times } of rows) if (times === 0) problems.push(`no ${acknowledged} was acknowledged`);
+}
+
+/** A kind of movement that the load never caused was not tested. */
+async function printMovements(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ movement: string; times: number }>(
+    `SELECT kind AS movement, count(DISTINCT e.transfer_id)::int AS times
+     FROM unnest($1::text[]) WITH ORDINALITY AS known (kind, place) LEFT JOIN ledger_entries e USING (kind)
+     GROUP BY kind, place ORDER BY place`,
+    [ledgerKinds],
+  );
+  console.table(rows);
+  for (const { movement, times } of rows) if (times === 0) problems.push(`no ${movement} was booked`);
 }
 
 /** A kill that met nothing in flight proves nothing: so what it met is counted, and none may be zero. */
