@@ -2,7 +2,11 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
 
-const seconds = (defaultSeconds: number) => z.coerce.number().positive().max(31_536_000).default(defaultSeconds);
+const YEAR_SECONDS = 31_536_000;
+/** The longest time between two rounds of a process, and below what a timer can count (24 days). */
+const DAY_SECONDS = 86_400;
+const seconds = (defaultSeconds: number, mostSeconds = YEAR_SECONDS) =>
+  z.coerce.number().positive().max(mostSeconds).default(defaultSeconds);
 const onOff = (value: "on" | "off") => z.enum(["on", "off"]).default(value);
 const secret = (what: string) => z.string().min(1, `${what} is empty`);
 
@@ -29,9 +33,11 @@ const Environment = z.object({
   WEBHOOK_RETRY_SECONDS: z
     .string()
     .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, "WEBHOOK_RETRY_SECONDS is a list of seconds, as in 30,120,600")
-    .default("30,120,600,3600,21600"),
-  WEBHOOK_TIMEOUT_SECONDS: seconds(10),
-  PROCESSOR_POLL_SECONDS: seconds(300),
+    .default("30,120,600,3600,21600")
+    .transform((list) => list.split(",").map(Number))
+    .refine((list) => list.every((one) => one <= YEAR_SECONDS), `none may be more than ${YEAR_SECONDS}`),
+  WEBHOOK_TIMEOUT_SECONDS: seconds(10, DAY_SECONDS),
+  PROCESSOR_POLL_SECONDS: seconds(300, DAY_SECONDS),
   WEBHOOK_ALLOW_INSECURE: z.enum(["", "0", "1", "true", "false", "on", "off"]).default(""),
   RATE_LIMITS: onOff("on"),
   SPAM_GUARD: onOff("on"),
@@ -157,7 +163,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     storage: readStorage(env),
     acceptanceWindowSeconds: env.ACCEPTANCE_WINDOW_SECONDS,
     deliveryGraceSeconds: env.DELIVERY_GRACE_SECONDS,
-    webhookRetrySeconds: env.WEBHOOK_RETRY_SECONDS.split(",").map(Number),
+    webhookRetrySeconds: env.WEBHOOK_RETRY_SECONDS,
     webhookTimeoutSeconds: env.WEBHOOK_TIMEOUT_SECONDS,
     webhookAllowInsecure: ["1", "true", "on"].includes(env.WEBHOOK_ALLOW_INSECURE),
     processorPollSeconds: env.PROCESSOR_POLL_SECONDS,

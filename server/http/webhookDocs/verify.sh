@@ -1,6 +1,7 @@
 # To look at one delivery by hand. HEADER: the value of X-Service-Signature. SECRET: whsec_…
 # body.json: the bytes as they came, without a newline added.
-t=$(echo "$HEADER" | sed 's/^t=\([0-9]*\),v1=.*$/\1/')
+# Digits or nothing: inside $(( )) bash would run a command that hides in a name.
+t=$(printf '%s' "$HEADER" | sed -n 's/^t=\([0-9]*\),v1=[0-9a-f]*$/\1/p')
 v1=${HEADER##*v1=}
 
 expected=$({ printf '%s.' "$t"; cat body.json; } | openssl dgst -sha256 -hmac "$SECRET" -r | cut -d ' ' -f 1)
