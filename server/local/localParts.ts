@@ -6,7 +6,7 @@ import { type Config, ConfigError } from "../config.ts";
 import { type Parts, partsOf, settingsOf } from "../parts.ts";
 import { claimDataDirectory, type DataDirectory, freePort, readLocalState } from "./dataDirectory.ts";
 import { startObjectStore } from "./objectStore.ts";
-import { startPostgres } from "./postgres.ts";
+import { keepPostgresRunning } from "./postgres.ts";
 import { startProcessor } from "./processor/start.ts";
 
 const secret = () => randomBytes(32).toString("hex");
@@ -85,7 +85,7 @@ async function startParts(config: Config, claim: DataDirectory, eventsUrl: strin
 }
 
 async function startDatabase(claim: DataDirectory, log: Logger, stops: (() => Promise<void>)[]): Promise<void> {
-  const { url, stop } = await startPostgres({
+  const { url, stop } = await keepPostgresRunning({
     directory: claim.directory,
     previousUrl: claim.state().databaseUrl,
     log: (message) => log.debug(message),

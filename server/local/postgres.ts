@@ -38,6 +38,8 @@ export interface LocalPostgres {
   url: string;
   /** A fast shutdown: open transactions are rolled back. Resolves when the server has ended; repeating it is harmless. */
   stop(): Promise<void>;
+  /** Resolves when the server has ended, by `stop` or by itself. */
+  ended: Promise<void>;
 }
 
 const databaseName = "rebid";
@@ -48,6 +50,9 @@ const startTimeoutMs = 120_000;
 
 /** After this long a fast shutdown becomes an immediate one, which loses nothing but costs recovery at the next start. */
 const fastShutdownMs = 5_000;
+
+/** Between two attempts to start a server that ended by itself and does not come up again. */
+const restartPauseMs = 1_000;
 
 /** What the start waits for to pass: the last backends of a postmaster that was killed end by themselves. */
 const leftoverWaitMs = 15_000;
@@ -98,6 +103,41 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     }
     await sleep(100);
   }
+}
+
+/**
+ * As `startPostgres`, and starts it again, at the same address, whenever it ends by itself: killed by the system for
+ * want of memory, for example.
+ */
+export async function keepPostgresRunning(options: PostgresOptions): Promise<Pick<LocalPostgres, "url" | "stop">> {
+  const log = options.log ?? (() => {});
+  let running = await startPostgres(options);
+  const { url } = running;
+  const stopped = new AbortController();
+  const keep = async () => {
+    for (;;) {
+      await running.ended;
+      if (stopped.signal.aborted) return;
+      try {
+        running = await startPostgres({ ...options, previousUrl: url });
+        log("Postgres runs again");
+      } catch (error) {
+        log(error instanceof Error ? error.message : String(error));
+        await sleep(restartPauseMs, undefined, { signal: stopped.signal }).catch(() => {});
+      }
+      // It may have been told to stop while it started.
+      if (stopped.signal.aborted) await running.stop();
+    }
+  };
+  const kept = keep();
+  return {
+    url,
+    async stop() {
+      stopped.abort();
+      await running.stop();
+      await kept;
+    },
+  };
 }
 
 interface Server {
@@ -176,7 +216,7 @@ async function launchServer(server: Server, port: number, url: string): Promise<
 
   try {
     await untilReady(url, () => ended);
-    return { url, stop };
+    return { url, stop, ended: end };
   } catch (cause) {
     stopping = true;
     await stop();

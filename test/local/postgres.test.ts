@@ -7,8 +7,13 @@ import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { type LocalPostgres, type PostgresOptions, startPostgres } from "../../server/local/postgres.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  keepPostgresRunning,
+  type LocalPostgres,
+  type PostgresOptions,
+  startPostgres,
+} from "../../server/local/postgres.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const isRoot = process.getuid?.() === 0;
@@ -343,4 +348,35 @@ test.runIf(nobodyMayRead)("root without user namespaces: Postgres runs as an unp
     await Promise.all(servers.splice(0).map((server) => server.stop()));
     rmSync(open, { recursive: true, force: true });
   }
+});
+
+describe("a server that is kept running", () => {
+  test("comes again at the same address when it is killed, with what was committed", { timeout: 60_000 }, async () => {
+    copyTemplate();
+    const kept = await keepPostgresRunning({ directory, durable: false, previousUrl: templateUrl });
+    try {
+      for (let round = 0; round < 2; round++) {
+        await query(kept.url, `INSERT INTO kept VALUES ('round ${round}')`);
+        const killed = postmasterPid();
+        process.kill(killed, "SIGKILL");
+        await vi.waitFor(async () => expect(await query(kept.url, "SELECT word FROM kept")).toHaveLength(2 + round), {
+          timeout: 25_000,
+          interval: 100,
+        });
+        expect(postmasterPid()).not.toBe(killed);
+      }
+    } finally {
+      await kept.stop();
+    }
+    await expect(query(kept.url, "SELECT 1")).rejects.toThrow();
+  });
+
+  test("that is stopped while it comes again ends for good", { timeout: 60_000 }, async () => {
+    copyTemplate();
+    const kept = await keepPostgresRunning({ directory, durable: false, previousUrl: templateUrl });
+    process.kill(postmasterPid(), "SIGKILL");
+    await vi.waitFor(async () => expect(query(kept.url, "SELECT 1")).rejects.toThrow());
+    await kept.stop();
+    await expect(query(kept.url, "SELECT 1")).rejects.toThrow();
+  });
 });
