@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import { createBodies } from "./bodies.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
 import { createLanes, MAX_IN_FLIGHT } from "./lanes.ts";
-import { type Claimed, claimDue, complete, FIRST_LANE, type Outcome } from "./queue.ts";
+import { type Claimed, claimDue, complete, FIRST_LANE, type Outcome, wakeRetries } from "./queue.ts";
 import { type Attempt, judge, retryDelaySeconds } from "./retries.ts";
 import { deliveryHeaders } from "./sign.ts";
 
@@ -56,7 +56,7 @@ export interface DelivererServices extends Pick<Services, "database" | "egress" 
 /**
  * Sends events to their subscribers until `stop`, which gives what is under way some seconds. Any number of workers may run.
  *
- * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`), and
+ * Three loops over two tables: events become deliveries (`fanOut`), due ones are leased and sent (`claimDue`), and
  * what came of them is written in batches (`complete`). A worker that dies leaves leases that run out, and its
  * deliveries are sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is
  * written, so memory is bounded, and a slow database slows the sending down.
@@ -103,6 +103,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     laneWasFull = free.anyFull || limit <= 0;
     if (limit <= 0) return due.wait(CLAIM_POLL_MS);
     const leaseSeconds = settings.webhookTimeoutSeconds + LEASE_MARGIN_SECONDS;
+    await wakeRetries(database, clock.now());
     const claimed = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.now(), leaseSeconds });
     const eventBodies = await bodies.load(claimed.map(({ eventId }) => eventId));
     for (const delivery of claimed) void send(delivery, eventBodies.get(delivery.eventId));

@@ -16,7 +16,7 @@ interface Lane {
   proven: boolean;
 }
 
-/** How many more requests each endpoint may get: `others` holds for those that are not listed. */
+/** How many more requests each endpoint may get: `others` holds for those that are not listed, and may be 0. */
 export interface FreeLanes {
   listed: Record<string, number>;
   others: number;
@@ -73,9 +73,9 @@ export function createLanes() {
       const listed: Record<string, number> = {};
       let anyFull = exhausted;
       for (const [endpointId, lane] of exhausted ? lanes : busy) {
-        const free = exhausted && !lane.proven ? 0 : Math.max(0, lane.limit - lane.inFlight);
-        if (free === 0) anyFull = true;
-        listed[endpointId] = free;
+        if (exhausted && !lane.proven) continue;
+        listed[endpointId] = Math.max(0, lane.limit - lane.inFlight);
+        if (listed[endpointId] === 0) anyFull = true;
       }
       return { listed, others: exhausted ? 0 : FIRST_LIMIT, anyFull };
     },

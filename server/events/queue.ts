@@ -19,12 +19,25 @@ export interface Claimed {
 
 export const FIRST_LANE = "00000000-0000-0000-0000-000000000000";
 
+/** Retries that join their lanes at once, at most. */
+const WAKE_BATCH = 1_000;
+
+/** Puts the retries whose time has come into their endpoints' lanes. Others are not looked at, however many wait. */
+export async function wakeRetries(connection: Connection, now: Date): Promise<void> {
+  const wake = sql`
+    UPDATE webhook_deliveries SET waiting = false WHERE id IN (
+      SELECT id FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz
+      ORDER BY due_at LIMIT ${WAKE_BATCH} FOR UPDATE SKIP LOCKED)`;
+  await connection.query(wake, { plan: "fresh" });
+}
+
 /**
  * Leases due deliveries, endpoint by endpoint after `afterEndpoint`, at most as many of each as `lanes` allows.
  *
  * Oldest first over all endpoints would have to step over the whole backlog of a dead endpoint at each call. So the
  * recursive part hops from endpoint to endpoint through the index (one probe each, and only as far as `limit` needs),
- * and takes from each the few that are due. Taking turns is the caller's, by `afterEndpoint`.
+ * and takes from each the first few. Taking turns is the caller's, by `afterEndpoint`. When only some endpoints may get
+ * anything, these are asked and the others are not.
  */
 export function claimDue(
   connection: Connection,
@@ -32,21 +45,25 @@ export function claimDue(
 ): Promise<Claimed[]> {
   const now = options.now.toISOString();
   const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
+  const { listed, others } = options.lanes;
+  const free = sql`${JSON.stringify(listed)}::jsonb`;
+  const allLanes = sql`
+    (SELECT endpoint_id FROM webhook_deliveries
+     WHERE status = 'pending' AND NOT waiting AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.endpoint_id FROM webhook_deliveries d
+            WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id > lane.endpoint_id ORDER BY d.endpoint_id LIMIT 1)
+    FROM lane WHERE lane.endpoint_id IS NOT NULL`;
+  const listedLanes = sql`
+    SELECT key::uuid FROM jsonb_each(${free}) WHERE key::uuid > ${options.afterEndpoint}::uuid ORDER BY key::uuid`;
   const claim = sql`
-    WITH RECURSIVE lane (endpoint_id) AS (
-      (SELECT endpoint_id FROM webhook_deliveries
-       WHERE status = 'pending' AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT d.endpoint_id FROM webhook_deliveries d
-              WHERE d.status = 'pending' AND d.endpoint_id > lane.endpoint_id ORDER BY d.endpoint_id LIMIT 1)
-      FROM lane WHERE lane.endpoint_id IS NOT NULL
-    ), due AS MATERIALIZED (
+    WITH RECURSIVE lane (endpoint_id) AS (${others > 0 ? allLanes : listedLanes}), due AS MATERIALIZED (
       SELECT picked.id FROM lane CROSS JOIN LATERAL (
         SELECT d.id FROM webhook_deliveries d
-        WHERE d.status = 'pending' AND d.endpoint_id = lane.endpoint_id
-          AND d.due_at <= ${now}::timestamptz AND d.leased_until <= ${now}::timestamptz
+        WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id = lane.endpoint_id
+          AND d.leased_until <= ${now}::timestamptz
         ORDER BY d.due_at
-        LIMIT coalesce((${JSON.stringify(options.lanes.listed)}::jsonb ->> lane.endpoint_id::text)::int, ${options.lanes.others}::int)
+        LIMIT coalesce((${free} ->> lane.endpoint_id::text)::int, ${others}::int)
         FOR UPDATE SKIP LOCKED
       ) picked
       LIMIT ${options.limit}
@@ -105,6 +122,7 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
         status = CASE WHEN ${decides} THEN r.status ELSE d.status END,
         attempts_left = CASE WHEN ${decides} THEN r.attempts_left ELSE d.attempts_left END,
         due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
+        waiting = CASE WHEN ${decides} THEN r.due_at IS NOT NULL ELSE d.waiting END,
         leased_until = CASE WHEN ${decides} THEN '-infinity' ELSE d.leased_until END
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
          AS r (id uuid, leased_until timestamptz, attempts jsonb, status text, attempts_left int, due_at timestamptz)
@@ -115,9 +133,13 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
 
 /** What is still to be sent to these endpoints is not: it is kept as failed, open to replay. */
 export async function stopDeliveries(connection: Connection, endpointIds: string[]): Promise<void> {
-  await connection.query(sql`
-    UPDATE webhook_deliveries SET status = 'failed', attempts_left = 0, leased_until = '-infinity'
-    WHERE endpoint_id = ANY (${endpointIds}::uuid[]) AND status = 'pending'`);
+  // In two parts, each with its index: without them this would read all that these endpoints were ever sent.
+  const ofEndpoints = sql`SELECT id FROM webhook_deliveries WHERE endpoint_id = ANY (${endpointIds}::uuid[])`;
+  const stop = sql`
+    UPDATE webhook_deliveries SET status = 'failed', attempts_left = 0, leased_until = '-infinity', waiting = false
+    WHERE status = 'pending' AND id IN (
+      ${ofEndpoints} AND status = 'pending' AND NOT waiting UNION ALL ${ofEndpoints} AND waiting)`;
+  await connection.query(stop, { plan: "fresh" });
 }
 
 interface Streak {

@@ -8,7 +8,7 @@ import { type Connection, empty, sql } from "../db/connection.ts";
 export async function replayDelivery(connection: Connection, deliveryId: string, now: Date): Promise<boolean> {
   const [replayed] = await connection.query<{ endpointId: string }>(sql`
     UPDATE webhook_deliveries d
-    SET status = 'pending', due_at = ${now.toISOString()}::timestamptz,
+    SET status = 'pending', waiting = false, due_at = ${now.toISOString()}::timestamptz,
         attempts_left = CASE WHEN d.status = 'pending' THEN d.attempts_left ELSE 1 END
     FROM webhook_endpoints e
     WHERE d.id = ${deliveryId}::uuid AND e.id = d.endpoint_id AND e.deleted_at IS NULL
@@ -26,7 +26,7 @@ export async function replayFailed(
   const replayed = await connection.query<{ endpointId: string; count: number }>(sql`
     WITH replayed AS (
       UPDATE webhook_deliveries d
-      SET status = 'pending', attempts_left = 1, due_at = ${options.now.toISOString()}::timestamptz
+      SET status = 'pending', waiting = false, attempts_left = 1, due_at = ${options.now.toISOString()}::timestamptz
       FROM webhook_endpoints e
       WHERE d.status = 'failed' AND d.created_at >= ${options.since}::timestamptz
         AND e.id = d.endpoint_id AND e.deleted_at IS NULL
