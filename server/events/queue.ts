@@ -13,7 +13,7 @@ export interface Claimed {
   leasedUntil: string;
   url: string;
   signingSecret: string;
-  /** False when the endpoint was switched off or deleted after the event was fanned out. */
+  /** False when, after the event was fanned out, the endpoint was switched off or deleted, or its owner suspended. */
   active: boolean;
 }
 
@@ -69,10 +69,10 @@ export function claimDue(
       LIMIT ${options.limit}
     )
     UPDATE webhook_deliveries d SET leased_until = ${leasedUntil}::timestamptz
-    FROM due, webhook_endpoints e WHERE d.id = due.id AND e.id = d.endpoint_id
+    FROM due, webhook_endpoints e, users u WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id
     RETURNING d.id, d.endpoint_id AS "endpointId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
               d.leased_until AS "leasedUntil", e.url, e.signing_secret AS "signingSecret",
-              e.switched_off_at IS NULL AND e.deleted_at IS NULL AS active`;
+              e.switched_off_at IS NULL AND e.deleted_at IS NULL AND u.suspended_at IS NULL AS active`;
   // A plan that was made while the queue was empty would read the whole table when it is not.
   return connection.query<Claimed>(claim, { plan: "fresh" });
 }
@@ -82,7 +82,7 @@ export function readEvents(connection: Connection, eventIds: string[]): Promise<
     SELECT id, type, created_at AS "createdAt", data FROM events WHERE id = ANY (${eventIds}::uuid[])`);
 }
 
-/** What becomes of a claimed delivery. `attempt` is null when none was made, because the endpoint is off. */
+/** What becomes of a claimed delivery. `attempt` is null when none was made, because the endpoint is not active. */
 export interface Outcome {
   delivery: Claimed;
   attempt: Attempt | null;

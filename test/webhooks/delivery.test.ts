@@ -1,5 +1,7 @@
 import Stripe from "stripe";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { sql } from "../../server/db/connection.ts";
+import { replayDelivery, replayFailed } from "../../server/events/replay.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask, placeBid, postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
@@ -325,6 +327,27 @@ test("a deleted endpoint gets nothing more, not even the retries that were due",
   expect((await bidder.get(`/webhooks/${webhook.id}/deliveries`)).status).toBe(404);
   expect((await bidder.post(`/webhooks/deliveries/${id}/replay`)).status).toBe(404);
   expect((await bidder.post(`/webhooks/${webhook.id}/test`)).status).toBe(404);
+});
+
+test("a suspended owner's endpoint gets nothing: what was pending fails at its turn, and is replayed only when the owner is back", async () => {
+  const { database, clock } = service.services;
+  const person = await createPerson(service);
+  const webhook = await register(person, ["task.created"], (_request, count) => (count === 1 ? 503 : 200));
+  await postTask(buyer);
+  const { id, createdAt: since } = await newestDelivery(person, webhook.id, hasAttempts(1));
+  await database.query(sql`UPDATE users SET suspended_at = now() WHERE id = ${person.id}::uuid`);
+  service.clock.advance(40);
+  await eventually("the end of its delivery", async () =>
+    isOver(await database.prisma.webhookDelivery.findUniqueOrThrow({ where: { id } })),
+  );
+  expect(await replayDelivery(database, id, clock.now())).toBe(false);
+  expect(await replayFailed(database, { since, endpointId: webhook.id, now: clock.now() })).toBe(0);
+
+  await database.query(sql`UPDATE users SET suspended_at = NULL WHERE id = ${person.id}::uuid`);
+  expect(await newestDelivery(person, webhook.id, isOver)).toMatchObject({ id, status: "failed" });
+  expect(receiver.at(path)).toHaveLength(1);
+  expect((await person.post(`/webhooks/deliveries/${id}/replay`)).status).toBe(202);
+  expect((await newestDelivery(person, webhook.id, hasAttempts(2))).status).toBe("succeeded");
 });
 
 test("deliveries are walked by cursor without loss or repetition, and filtered by event and status", async () => {
