@@ -121,9 +121,9 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
       outcomes.push({ delivery, attempt: null, status: "failed", attemptsLeft: 0, dueAt: null, switchOff: false });
       return done.ring();
     }
-    lanes.start(delivery.endpointId);
+    lanes.start(delivery);
     const attempt = await attemptOnce(delivery, body);
-    lanes.finish(delivery.endpointId, { succeeded: judge(attempt) === "succeeded", durationMs: attempt.durationMs });
+    lanes.finish(delivery, { succeeded: judge(attempt) === "succeeded", durationMs: attempt.durationMs });
     outcomes.push(outcomeOf(delivery, attempt, settings.webhookRetrySeconds, clock.now()));
     done.ring();
     if (laneWasFull) due.ring();

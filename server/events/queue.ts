@@ -8,6 +8,7 @@ import type { Attempt } from "./retries.ts";
 export interface Claimed {
   id: string;
   endpointId: string;
+  ownerId: string;
   eventId: string;
   attemptsLeft: number;
   leasedUntil: string;
@@ -70,7 +71,7 @@ export function claimDue(
     )
     UPDATE webhook_deliveries d SET leased_until = ${leasedUntil}::timestamptz
     FROM due, webhook_endpoints e, users u WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id
-    RETURNING d.id, d.endpoint_id AS "endpointId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
+    RETURNING d.id, d.endpoint_id AS "endpointId", e.user_id AS "ownerId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
               d.leased_until AS "leasedUntil", e.url, e.signing_secret AS "signingSecret",
               e.switched_off_at IS NULL AND e.deleted_at IS NULL AND u.suspended_at IS NULL AS active`;
   // A plan that was made while the queue was empty would read the whole table when it is not.
