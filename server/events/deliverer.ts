@@ -68,7 +68,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
   const bodies = createBodies(database);
   const due = createBell();
   const done = createBell();
-  const outcomes: Outcome[] = [];
+  let outcomes: Outcome[] = [];
   let inFlight = 0;
   let laneWasFull = false;
   let stopping = false;
@@ -149,9 +149,10 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
 
   const writeRound = async () => {
     if (outcomes.length === 0) return done.wait(CLAIM_POLL_MS);
-    const batch = outcomes.slice();
+    const batch = firstOfEach(outcomes);
     await database.transaction((tx) => complete(tx, batch));
-    outcomes.splice(0, batch.length);
+    const written = new Set(batch);
+    outcomes = outcomes.filter((outcome) => !written.has(outcome));
     inFlight -= batch.length;
     if (laneWasFull) due.ring();
     await sleep(BATCHING_MS);
@@ -184,6 +185,15 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
 function lastEndpoint(claimed: readonly Claimed[]): string {
   const [largest = FIRST_LANE] = claimed.map(({ endpointId }) => endpointId).sort((a, b) => (a < b ? 1 : -1));
   return largest;
+}
+
+/**
+ * The first outcome of each delivery. There are two of one when the database was away for longer than a lease, and the
+ * delivery was sent again; they are written one after the other, since one statement would keep only either.
+ */
+function firstOfEach(outcomes: readonly Outcome[]): Outcome[] {
+  const seen = new Set<string>();
+  return outcomes.filter(({ delivery }) => !seen.has(delivery.id) && seen.add(delivery.id));
 }
 
 /** What an attempt means for its delivery. */
