@@ -78,6 +78,40 @@ export function claimDue(
   return connection.query<Claimed>(claim, { plan: "fresh" });
 }
 
+/** Pending deliveries are counted up to here: a longer queue takes longer to count, and is no other news. */
+const BACKLOG_COUNTED = 10_000;
+
+/**
+ * How much is to be sent, for operators: the number of pending deliveries (up to 10,000), and since when the oldest of
+ * those that are due is so; null when none is. It looks at the first of each lane, however long the lanes are.
+ */
+export async function readBacklog(
+  connection: Connection,
+  now: Date,
+): Promise<{ pending: number; oldestDueAt: string | null }> {
+  const backlog = sql`
+    WITH RECURSIVE lane AS (
+      (SELECT endpoint_id, due_at FROM webhook_deliveries
+       WHERE status = 'pending' AND NOT waiting ORDER BY endpoint_id, due_at LIMIT 1)
+      UNION ALL
+      SELECT next.endpoint_id, next.due_at FROM lane CROSS JOIN LATERAL (
+        SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id > lane.endpoint_id
+        ORDER BY d.endpoint_id, d.due_at LIMIT 1
+      ) next
+    )
+    SELECT
+      (SELECT count(*) FROM (
+        SELECT FROM webhook_deliveries WHERE status = 'pending' AND NOT waiting
+        UNION ALL SELECT FROM webhook_deliveries WHERE waiting
+        LIMIT ${BACKLOG_COUNTED}) AS counted) AS pending,
+      -- While no worker runs, retries whose time has come still wait.
+      least((SELECT min(due_at) FROM lane),
+            (SELECT min(due_at) FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;
+  const [row] = await connection.query<{ pending: number; oldestDueAt: string | null }>(backlog, { plan: "fresh" });
+  return row ?? { pending: 0, oldestDueAt: null };
+}
+
 export function readEvents(connection: Connection, eventIds: string[]): Promise<StoredEvent[]> {
   return connection.query<StoredEvent>(sql`
     SELECT id, type, created_at AS "createdAt", data FROM events WHERE id = ANY (${eventIds}::uuid[])`);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
 import { type Database, openDatabase } from "../../server/db/database.ts";
 import type { FreeLanes } from "../../server/events/lanes.ts";
-import { claimDue, FIRST_LANE, stopDeliveries, wakeRetries } from "../../server/events/queue.ts";
+import { claimDue, FIRST_LANE, readBacklog, stopDeliveries, wakeRetries } from "../../server/events/queue.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
 let place: TestDatabase;
@@ -83,4 +83,14 @@ test("an endpoint that is stopped has nothing pending any more, neither due nor 
   const pending = await database.prisma.webhookDelivery.findMany({ where: { status: "pending" } });
   expect(pending.map(({ endpointId }) => endpointId)).toEqual([other]);
   expect(await claim({ at: later(30) })).toEqual([other]);
+});
+
+test("operators see how many deliveries are pending, and since when the oldest due one is so, whether or not a worker runs", async () => {
+  expect(await readBacklog(database, now)).toEqual({ pending: 0, oldestDueAt: null });
+  await endpointsWithDelivery(2, 30);
+  expect(await readBacklog(database, now)).toEqual({ pending: 2, oldestDueAt: null });
+  expect(await readBacklog(database, later(40))).toEqual({ pending: 2, oldestDueAt: "2026-11-20T12:00:30.000000Z" });
+  for (const dueInSeconds of [-10, -20, 0]) await endpointsWithDelivery(2, dueInSeconds);
+  const due = await readBacklog(database, later(40));
+  expect(due).toEqual({ pending: 8, oldestDueAt: "2026-11-20T11:59:40.000000Z" });
 });
