@@ -36,7 +36,9 @@ export async function replayFailed(
         ${options.endpointId === undefined ? empty : sql`AND d.endpoint_id = ${options.endpointId}::uuid`}
       RETURNING d.endpoint_id)
     SELECT endpoint_id AS "endpointId", count(*) AS count FROM replayed GROUP BY endpoint_id`);
-  const endpointIds = replayed.map(({ endpointId }) => endpointId);
+  // The endpoint that was asked for, even if nothing of it has failed since then.
+  const endpointIds =
+    options.endpointId === undefined ? replayed.map(({ endpointId }) => endpointId) : [options.endpointId];
   await switchOn(connection, endpointIds);
   return replayed.reduce((sum, { count }) => sum + count, 0);
 }

@@ -147,7 +147,7 @@ test.each([
   expect((await newestDelivery(bidder, webhook.id, isOver)).status).toBe("succeeded");
 });
 
-test.each([301, 302, 307, 400, 401, 404, 429])(
+test.each([301, 302, 307, 400, 401, 404, 408, 429])(
   "%i is final: no retry, and the redirect is not followed",
   async (status) => {
     const webhook = await register(bidder, ["task.created"], () => status);
@@ -269,6 +269,17 @@ test("a replay since a moment sends what failed since then, and nothing else", a
   const statuses = async () => (await deliveriesOf(bidder, webhook.id)).map(({ status }: { status: string }) => status);
   await eventually("the replays", async () => (await statuses()).join() === "succeeded,succeeded,succeeded,failed");
   expect(receiver.at(path)).toHaveLength(6);
+});
+
+test("a replay since a moment switches the endpoint on, even if nothing has failed since then", async () => {
+  const webhook = await register(bidder, ["task.created"], () => 410);
+  await postTask(buyer);
+  await newestDelivery(bidder, webhook.id, isOver);
+  const activeNow = async () => (await bidder.get("/webhooks")).body.webhooks[0].active;
+  expect(await activeNow()).toBe(false);
+  const since = new Date(Date.now() + 86_400_000).toISOString();
+  expect(await bidder.post(`/webhooks/${webhook.id}/replay`, { since })).toMatchObject({ body: { replayed: 0 } });
+  expect(await activeNow()).toBe(true);
 });
 
 test("a test sends a sample of the endpoint's event, signed, once, to that endpoint only", async () => {
