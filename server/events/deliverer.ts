@@ -56,7 +56,7 @@ export interface DelivererServices extends Pick<Services, "database" | "egress" 
 /**
  * Sends events to their subscribers until `stop`, which gives what is under way some seconds. Any number of workers may run.
  *
- * Three loops over two tables: events become deliveries (`fanOut`), due ones are leased and sent (`claimDue`), and
+ * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`), and
  * what came of them is written in batches (`complete`). A worker that dies leaves leases that run out, and its
  * deliveries are sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is
  * written, so memory is bounded, and a slow database slows the sending down.

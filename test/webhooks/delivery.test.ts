@@ -150,13 +150,14 @@ test.each([
 test.each([301, 302, 307, 400, 401, 404, 408, 429])(
   "%i is final: no retry, and the redirect is not followed",
   async (status) => {
-    const webhook = await register(bidder, ["task.created"], () => status);
+    const person = await createPerson(service);
+    const webhook = await register(person, ["task.created"], () => status);
     await postTask(buyer);
-    const delivery = await newestDelivery(bidder, webhook.id, isOver);
+    const delivery = await newestDelivery(person, webhook.id, isOver);
     expect(delivery).toMatchObject({ status: "failed", nextAttemptAt: null, attempts: [{ statusCode: status }] });
     expect(receiver.at(path)).toHaveLength(1);
     expect(receiver.at("/elsewhere")).toHaveLength(0);
-    expect((await bidder.get("/webhooks")).body.webhooks[0].active).toBe(true);
+    expect((await person.get("/webhooks")).body.webhooks[0].active).toBe(true);
   },
 );
 
@@ -271,14 +272,36 @@ test("a replay since a moment sends what failed since then, and nothing else", a
   expect(receiver.at(path)).toHaveLength(6);
 });
 
+test("replays that race with the endpoint being switched off leave nothing pending, whoever comes last", async () => {
+  const person = await createPerson(service);
+  const webhook = await register(person, ["task.created"], (_request, count) =>
+    count > 5 && count % 3 === 0 ? 410 : 400,
+  );
+  for (let count = 0; count < 5; count++) await postTask(buyer);
+  const pending = async () => deliveriesOf(person, webhook.id, "?status=pending");
+  const failed = await eventually("the failures", async () => {
+    const deliveries = await deliveriesOf(person, webhook.id, "?status=failed");
+    return deliveries.length === 5 && deliveries;
+  });
+  for (let round = 0; round < 10; round++) {
+    const answers = await Promise.all([
+      ...failed.map(({ id }: { id: string }) => person.post(`/webhooks/deliveries/${id}/replay`)),
+      person.post(`/webhooks/${webhook.id}/replay`, { since: failed.at(-1).createdAt }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+  }
+  await eventually("the end of all replays", async () => (await pending()).length === 0);
+});
+
 test("a replay since a moment switches the endpoint on, even if nothing has failed since then", async () => {
-  const webhook = await register(bidder, ["task.created"], () => 410);
+  const person = await createPerson(service);
+  const webhook = await register(person, ["task.created"], () => 410);
   await postTask(buyer);
-  await newestDelivery(bidder, webhook.id, isOver);
-  const activeNow = async () => (await bidder.get("/webhooks")).body.webhooks[0].active;
+  await newestDelivery(person, webhook.id, isOver);
+  const activeNow = async () => (await person.get("/webhooks")).body.webhooks[0].active;
   expect(await activeNow()).toBe(false);
   const since = new Date(Date.now() + 86_400_000).toISOString();
-  expect(await bidder.post(`/webhooks/${webhook.id}/replay`, { since })).toMatchObject({ body: { replayed: 0 } });
+  expect(await person.post(`/webhooks/${webhook.id}/replay`, { since })).toMatchObject({ body: { replayed: 0 } });
   expect(await activeNow()).toBe(true);
 });
 
