@@ -11,7 +11,8 @@ const usage = `Sends webhook deliveries again: the same event id and body, a new
   npm run webhooks -- replay --since TIMESTAMP                      all that failed since then, of every endpoint
   npm run webhooks -- replay --since TIMESTAMP --endpoint ID        all that failed since then, of one endpoint
 
-TIMESTAMP is ISO 8601, as in 2026-11-20T00:00:00Z. An endpoint that was switched off is switched on again.`;
+TIMESTAMP is ISO 8601, as in 2026-11-20T00:00:00Z. An endpoint that was switched off is switched on again.
+Nothing is sent to deleted endpoints and to those of suspended users.`;
 
 /** What the person at the terminal got wrong. */
 class UsageError extends Error {
@@ -46,7 +47,8 @@ async function main(): Promise<void> {
     await services.database.transaction(async (tx) => {
       if ("deliveryId" in command) {
         if (!(await replayDelivery(tx, command.deliveryId, now))) {
-          throw new UsageError(`There is no delivery ${command.deliveryId}, or its endpoint was deleted.`);
+          const reasons = "or its endpoint was deleted, or the endpoint's owner is suspended";
+          throw new UsageError(`There is no delivery ${command.deliveryId}, ${reasons}.`);
         }
         console.log(`Delivery ${command.deliveryId} is sent again.`);
       } else {

@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import { createBodies } from "./bodies.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
 import { createLanes, MAX_IN_FLIGHT } from "./lanes.ts";
-import { type Claimed, claimDue, complete, FIRST_LANE, type Outcome } from "./queue.ts";
+import { type Claimed, claimDue, complete, FIRST_LANE, type Outcome, wakeRetries } from "./queue.ts";
 import { type Attempt, judge, retryDelaySeconds } from "./retries.ts";
 import { deliveryHeaders } from "./sign.ts";
 
@@ -68,7 +68,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
   const bodies = createBodies(database);
   const due = createBell();
   const done = createBell();
-  const outcomes: Outcome[] = [];
+  let outcomes: Outcome[] = [];
   let inFlight = 0;
   let laneWasFull = false;
   let stopping = false;
@@ -103,6 +103,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     laneWasFull = free.anyFull || limit <= 0;
     if (limit <= 0) return due.wait(CLAIM_POLL_MS);
     const leaseSeconds = settings.webhookTimeoutSeconds + LEASE_MARGIN_SECONDS;
+    await wakeRetries(database, clock.now());
     const claimed = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.now(), leaseSeconds });
     const eventBodies = await bodies.load(claimed.map(({ eventId }) => eventId));
     for (const delivery of claimed) void send(delivery, eventBodies.get(delivery.eventId));
@@ -120,9 +121,9 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
       outcomes.push({ delivery, attempt: null, status: "failed", attemptsLeft: 0, dueAt: null, switchOff: false });
       return done.ring();
     }
-    lanes.start(delivery.endpointId);
+    lanes.start(delivery);
     const attempt = await attemptOnce(delivery, body);
-    lanes.finish(delivery.endpointId, { succeeded: judge(attempt) === "succeeded", durationMs: attempt.durationMs });
+    lanes.finish(delivery, { succeeded: judge(attempt) === "succeeded", durationMs: attempt.durationMs });
     outcomes.push(outcomeOf(delivery, attempt, settings.webhookRetrySeconds, clock.now()));
     done.ring();
     if (laneWasFull) due.ring();
@@ -148,9 +149,10 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
 
   const writeRound = async () => {
     if (outcomes.length === 0) return done.wait(CLAIM_POLL_MS);
-    const batch = outcomes.slice();
+    const batch = firstOfEach(outcomes);
     await database.transaction((tx) => complete(tx, batch));
-    outcomes.splice(0, batch.length);
+    const written = new Set(batch);
+    outcomes = outcomes.filter((outcome) => !written.has(outcome));
     inFlight -= batch.length;
     if (laneWasFull) due.ring();
     await sleep(BATCHING_MS);
@@ -183,6 +185,15 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
 function lastEndpoint(claimed: readonly Claimed[]): string {
   const [largest = FIRST_LANE] = claimed.map(({ endpointId }) => endpointId).sort((a, b) => (a < b ? 1 : -1));
   return largest;
+}
+
+/**
+ * The first outcome of each delivery. There are two of one when the database was away for longer than a lease, and the
+ * delivery was sent again; they are written one after the other, since one statement would keep only either.
+ */
+function firstOfEach(outcomes: readonly Outcome[]): Outcome[] {
+  const seen = new Set<string>();
+  return outcomes.filter(({ delivery }) => !seen.has(delivery.id) && seen.add(delivery.id));
 }
 
 /** What an attempt means for its delivery. */

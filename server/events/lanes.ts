@@ -2,6 +2,8 @@
 export const MAX_IN_FLIGHT = 512;
 /** Of these, at most this many (and one batch) to endpoints that are not known to answer well. */
 const MAX_UNPROVEN_IN_FLIGHT = 256;
+/** At most this many (and one batch) to the endpoints of one user, so that nobody alone takes all of either. */
+const MAX_OWNER_IN_FLIGHT = 128;
 const FIRST_LIMIT = 4;
 const MAX_LIMIT = 64;
 /** An endpoint that takes longer than this gets no more than the first limit. */
@@ -9,14 +11,26 @@ const FAST_MS = 1_000;
 /** Endpoints whose history a worker keeps; the longest unused are forgotten first. */
 const MAX_LANES = 10_000;
 
+interface Owner {
+  inFlight: number;
+  /** Those of the owner's endpoints that have a lane. */
+  endpointIds: Set<string>;
+}
+
 interface Lane {
+  ownerId: string;
   inFlight: number;
   limit: number;
   /** Its last answer was a quick success. */
   proven: boolean;
 }
 
-/** How many more requests each endpoint may get: `others` holds for those that are not listed. */
+interface LaneKey {
+  endpointId: string;
+  ownerId: string;
+}
+
+/** How many more requests each endpoint may get: `others` holds for those that are not listed, and may be 0. */
 export interface FreeLanes {
   listed: Record<string, number>;
   others: number;
@@ -27,41 +41,54 @@ export interface FreeLanes {
 /**
  * What keeps a slow or dead endpoint from taking the slots of others. An endpoint starts with a few requests at once;
  * each quick success adds one, up to 64; anything else takes it back to the few. Those that are not (or no longer) known
- * to be quick share half of all slots, so however many of them hang, the other half stays free. A worker learns this
- * anew after a start.
+ * to be quick share half of all slots, so however many of them hang, the other half stays free. And an owner has a limit,
+ * too: quick endpoints that begin to hang all at once would have all slots. A worker learns this anew after a start.
  */
 export function createLanes() {
   const lanes = new Map<string, Lane>();
   const busy = new Map<string, Lane>();
+  const owners = new Map<string, Owner>();
   let unprovenInFlight = 0;
 
-  const laneOf = (endpointId: string): Lane => {
-    const lane = lanes.get(endpointId) ?? { inFlight: 0, limit: FIRST_LIMIT, proven: false };
+  const ownerOf = (lane: Lane): Owner => {
+    const owner = owners.get(lane.ownerId) ?? { inFlight: 0, endpointIds: new Set() };
+    owners.set(lane.ownerId, owner);
+    return owner;
+  };
+  const laneOf = (endpointId: string, ownerId: string): Lane => {
+    const lane = lanes.get(endpointId) ?? { ownerId, inFlight: 0, limit: FIRST_LIMIT, proven: false };
     // Put last again: the map's order is the order of use.
     lanes.delete(endpointId);
     lanes.set(endpointId, lane);
+    ownerOf(lane).endpointIds.add(endpointId);
     return lane;
   };
   const forgetOldest = () => {
     for (const [endpointId, lane] of lanes) {
       if (lanes.size <= MAX_LANES) return;
-      if (lane.inFlight === 0) lanes.delete(endpointId);
+      if (lane.inFlight > 0) continue;
+      lanes.delete(endpointId);
+      const { endpointIds } = ownerOf(lane);
+      endpointIds.delete(endpointId);
+      if (endpointIds.size === 0) owners.delete(lane.ownerId);
     }
   };
 
   return {
-    start(endpointId: string): void {
-      const lane = laneOf(endpointId);
+    start({ endpointId, ownerId }: LaneKey): void {
+      const lane = laneOf(endpointId, ownerId);
       lane.inFlight++;
+      ownerOf(lane).inFlight++;
       busy.set(endpointId, lane);
       if (!lane.proven) unprovenInFlight++;
       if (lanes.size > MAX_LANES) forgetOldest();
     },
 
-    finish(endpointId: string, result: { succeeded: boolean; durationMs: number }): void {
-      const lane = laneOf(endpointId);
+    finish({ endpointId, ownerId }: LaneKey, result: { succeeded: boolean; durationMs: number }): void {
+      const lane = laneOf(endpointId, ownerId);
       if (!lane.proven) unprovenInFlight -= lane.inFlight;
       lane.inFlight--;
+      ownerOf(lane).inFlight--;
       if (lane.inFlight === 0) busy.delete(endpointId);
       lane.proven = result.succeeded && result.durationMs < FAST_MS;
       lane.limit = lane.proven ? Math.min(MAX_LIMIT, lane.limit + 1) : FIRST_LIMIT;
@@ -71,12 +98,13 @@ export function createLanes() {
     free(): FreeLanes {
       const exhausted = unprovenInFlight >= MAX_UNPROVEN_IN_FLIGHT;
       const listed: Record<string, number> = {};
-      let anyFull = exhausted;
       for (const [endpointId, lane] of exhausted ? lanes : busy) {
-        const free = exhausted && !lane.proven ? 0 : Math.max(0, lane.limit - lane.inFlight);
-        if (free === 0) anyFull = true;
-        listed[endpointId] = free;
+        if (!exhausted || lane.proven) listed[endpointId] = Math.max(0, lane.limit - lane.inFlight);
       }
+      for (const { inFlight, endpointIds } of owners.values()) {
+        if (inFlight >= MAX_OWNER_IN_FLIGHT) for (const endpointId of endpointIds) listed[endpointId] = 0;
+      }
+      const anyFull = exhausted || Object.values(listed).includes(0);
       return { listed, others: exhausted ? 0 : FIRST_LIMIT, anyFull };
     },
   };

@@ -8,23 +8,37 @@ import type { Attempt } from "./retries.ts";
 export interface Claimed {
   id: string;
   endpointId: string;
+  ownerId: string;
   eventId: string;
   attemptsLeft: number;
   leasedUntil: string;
   url: string;
   signingSecret: string;
-  /** False when the endpoint was switched off or deleted after the event was fanned out. */
+  /** False when, after the event was fanned out, the endpoint was switched off or deleted, or its owner suspended. */
   active: boolean;
 }
 
 export const FIRST_LANE = "00000000-0000-0000-0000-000000000000";
+
+/** Retries that join their lanes at once, at most. */
+const WAKE_BATCH = 1_000;
+
+/** Puts the retries whose time has come into their endpoints' lanes. Others are not looked at, however many wait. */
+export async function wakeRetries(connection: Connection, now: Date): Promise<void> {
+  const wake = sql`
+    UPDATE webhook_deliveries SET waiting = false WHERE id IN (
+      SELECT id FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz
+      ORDER BY due_at LIMIT ${WAKE_BATCH} FOR UPDATE SKIP LOCKED)`;
+  await connection.query(wake, { plan: "fresh" });
+}
 
 /**
  * Leases due deliveries, endpoint by endpoint after `afterEndpoint`, at most as many of each as `lanes` allows.
  *
  * Oldest first over all endpoints would have to step over the whole backlog of a dead endpoint at each call. So the
  * recursive part hops from endpoint to endpoint through the index (one probe each, and only as far as `limit` needs),
- * and takes from each the few that are due. Taking turns is the caller's, by `afterEndpoint`.
+ * and takes from each the first few. Taking turns is the caller's, by `afterEndpoint`. When only some endpoints may get
+ * anything, these are asked and the others are not.
  */
 export function claimDue(
   connection: Connection,
@@ -32,32 +46,70 @@ export function claimDue(
 ): Promise<Claimed[]> {
   const now = options.now.toISOString();
   const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
+  const { listed, others } = options.lanes;
+  const free = sql`${JSON.stringify(listed)}::jsonb`;
+  const allLanes = sql`
+    (SELECT endpoint_id FROM webhook_deliveries
+     WHERE status = 'pending' AND NOT waiting AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.endpoint_id FROM webhook_deliveries d
+            WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id > lane.endpoint_id ORDER BY d.endpoint_id LIMIT 1)
+    FROM lane WHERE lane.endpoint_id IS NOT NULL`;
+  const listedLanes = sql`
+    SELECT key::uuid FROM jsonb_each(${free}) WHERE key::uuid > ${options.afterEndpoint}::uuid ORDER BY key::uuid`;
   const claim = sql`
-    WITH RECURSIVE lane (endpoint_id) AS (
-      (SELECT endpoint_id FROM webhook_deliveries
-       WHERE status = 'pending' AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
-      UNION ALL
-      SELECT (SELECT d.endpoint_id FROM webhook_deliveries d
-              WHERE d.status = 'pending' AND d.endpoint_id > lane.endpoint_id ORDER BY d.endpoint_id LIMIT 1)
-      FROM lane WHERE lane.endpoint_id IS NOT NULL
-    ), due AS MATERIALIZED (
+    WITH RECURSIVE lane (endpoint_id) AS (${others > 0 ? allLanes : listedLanes}), due AS MATERIALIZED (
       SELECT picked.id FROM lane CROSS JOIN LATERAL (
         SELECT d.id FROM webhook_deliveries d
-        WHERE d.status = 'pending' AND d.endpoint_id = lane.endpoint_id
-          AND d.due_at <= ${now}::timestamptz AND d.leased_until <= ${now}::timestamptz
+        WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id = lane.endpoint_id
+          AND d.leased_until <= ${now}::timestamptz
         ORDER BY d.due_at
-        LIMIT coalesce((${JSON.stringify(options.lanes.listed)}::jsonb ->> lane.endpoint_id::text)::int, ${options.lanes.others}::int)
+        LIMIT coalesce((${free} ->> lane.endpoint_id::text)::int, ${others}::int)
         FOR UPDATE SKIP LOCKED
       ) picked
       LIMIT ${options.limit}
     )
     UPDATE webhook_deliveries d SET leased_until = ${leasedUntil}::timestamptz
-    FROM due, webhook_endpoints e WHERE d.id = due.id AND e.id = d.endpoint_id
-    RETURNING d.id, d.endpoint_id AS "endpointId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
+    FROM due, webhook_endpoints e, users u WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id
+    RETURNING d.id, d.endpoint_id AS "endpointId", e.user_id AS "ownerId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
               d.leased_until AS "leasedUntil", e.url, e.signing_secret AS "signingSecret",
-              e.switched_off_at IS NULL AND e.deleted_at IS NULL AS active`;
+              e.switched_off_at IS NULL AND e.deleted_at IS NULL AND u.suspended_at IS NULL AS active`;
   // A plan that was made while the queue was empty would read the whole table when it is not.
   return connection.query<Claimed>(claim, { plan: "fresh" });
+}
+
+/** Pending deliveries are counted up to here: a longer queue takes longer to count, and is no other news. */
+const BACKLOG_COUNTED = 10_000;
+
+/**
+ * How much is to be sent, for operators: the number of pending deliveries (up to 10,000), and since when the oldest of
+ * those that are due is so; null when none is. It looks at the first of each lane, however long the lanes are.
+ */
+export async function readBacklog(
+  connection: Connection,
+  now: Date,
+): Promise<{ pending: number; oldestDueAt: string | null }> {
+  const backlog = sql`
+    WITH RECURSIVE lane AS (
+      (SELECT endpoint_id, due_at FROM webhook_deliveries
+       WHERE status = 'pending' AND NOT waiting ORDER BY endpoint_id, due_at LIMIT 1)
+      UNION ALL
+      SELECT next.endpoint_id, next.due_at FROM lane CROSS JOIN LATERAL (
+        SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id > lane.endpoint_id
+        ORDER BY d.endpoint_id, d.due_at LIMIT 1
+      ) next
+    )
+    SELECT
+      (SELECT count(*) FROM (
+        SELECT FROM webhook_deliveries WHERE status = 'pending' AND NOT waiting
+        UNION ALL SELECT FROM webhook_deliveries WHERE waiting
+        LIMIT ${BACKLOG_COUNTED}) AS counted) AS pending,
+      -- While no worker runs, retries whose time has come still wait.
+      least((SELECT min(due_at) FROM lane),
+            (SELECT min(due_at) FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;
+  const [row] = await connection.query<{ pending: number; oldestDueAt: string | null }>(backlog, { plan: "fresh" });
+  return row ?? { pending: 0, oldestDueAt: null };
 }
 
 export function readEvents(connection: Connection, eventIds: string[]): Promise<StoredEvent[]> {
@@ -65,7 +117,7 @@ export function readEvents(connection: Connection, eventIds: string[]): Promise<
     SELECT id, type, created_at AS "createdAt", data FROM events WHERE id = ANY (${eventIds}::uuid[])`);
 }
 
-/** What becomes of a claimed delivery. `attempt` is null when none was made, because the endpoint is off. */
+/** What becomes of a claimed delivery. `attempt` is null when none was made, because the endpoint is not active. */
 export interface Outcome {
   delivery: Claimed;
   attempt: Attempt | null;
@@ -105,6 +157,7 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
         status = CASE WHEN ${decides} THEN r.status ELSE d.status END,
         attempts_left = CASE WHEN ${decides} THEN r.attempts_left ELSE d.attempts_left END,
         due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
+        waiting = CASE WHEN ${decides} THEN r.due_at IS NOT NULL ELSE d.waiting END,
         leased_until = CASE WHEN ${decides} THEN '-infinity' ELSE d.leased_until END
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
          AS r (id uuid, leased_until timestamptz, attempts jsonb, status text, attempts_left int, due_at timestamptz)
@@ -115,9 +168,13 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
 
 /** What is still to be sent to these endpoints is not: it is kept as failed, open to replay. */
 export async function stopDeliveries(connection: Connection, endpointIds: string[]): Promise<void> {
-  await connection.query(sql`
-    UPDATE webhook_deliveries SET status = 'failed', attempts_left = 0, leased_until = '-infinity'
-    WHERE endpoint_id = ANY (${endpointIds}::uuid[]) AND status = 'pending'`);
+  // In two parts, each with its index: without them this would read all that these endpoints were ever sent.
+  const ofEndpoints = sql`SELECT id FROM webhook_deliveries WHERE endpoint_id = ANY (${endpointIds}::uuid[])`;
+  const stop = sql`
+    UPDATE webhook_deliveries SET status = 'failed', attempts_left = 0, leased_until = '-infinity', waiting = false
+    WHERE status = 'pending' AND id IN (
+      ${ofEndpoints} AND status = 'pending' AND NOT waiting UNION ALL ${ofEndpoints} AND waiting)`;
+  await connection.query(stop, { plan: "fresh" });
 }
 
 interface Streak {

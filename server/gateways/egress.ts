@@ -79,7 +79,7 @@ function checkHost(hostname: string): void {
   const host = bareHost(hostname);
   if (isIP(host) !== 0) {
     if (!isPublicAddress(host)) throw new EgressRefused("The URL's address is not public.");
-  } else if (!host.includes(".") || localNames.test(host)) {
+  } else if (!host.includes(".") || host.split(".").includes("") || localNames.test(host)) {
     throw new EgressRefused("The URL's host is not a public name.");
   }
 }

@@ -1,5 +1,6 @@
 import { type RequestHandler, Router } from "express";
 import { sql } from "../db/connection.ts";
+import { readBacklog } from "../events/queue.ts";
 import { findLastAudit } from "../jobs/auditLedger.ts";
 import type { Services } from "../services.ts";
 import { allowOnly } from "./answer.ts";
@@ -61,13 +62,16 @@ async function auditMetrics(services: Services): Promise<Metric[]> {
   ];
 }
 
-async function backlogMetrics({ database }: Services): Promise<Metric[]> {
+async function backlogMetrics({ database, clock }: Services): Promise<Metric[]> {
   const [row] = await database.query<{ jobs: number; events: number; payouts: number }>(sql`
     SELECT
       (SELECT count(*) FROM graphile_worker.jobs
         WHERE run_at <= now() AND locked_at IS NULL AND attempts < max_attempts) AS jobs,
       (SELECT count(*) FROM processor_events WHERE processed_at IS NULL) AS events,
       (SELECT count(*) FROM payouts WHERE next_step_at < clock_timestamp()) AS payouts`);
+  const now = clock.now();
+  const { pending, oldestDueAt } = await readBacklog(database, now);
+  const lateSeconds = oldestDueAt === null ? 0 : Math.max(0, (now.getTime() - Date.parse(oldestDueAt)) / 1000);
   const gauge = (name: string, help: string, value = 0): Metric => ({
     name,
     help,
@@ -78,6 +82,8 @@ async function backlogMetrics({ database }: Services): Promise<Metric[]> {
     gauge("rebid_jobs_waiting", "Jobs that are due and not yet taken by a worker.", row?.jobs),
     gauge("rebid_processor_events_waiting", "Events of the payment processor not yet applied.", row?.events),
     gauge("rebid_payouts_due", "Payouts whose next step is due.", row?.payouts),
+    gauge("rebid_webhook_deliveries_pending", "Webhook deliveries still to be sent, counted up to 10,000.", pending),
+    gauge("rebid_webhook_oldest_due_seconds", "How long the oldest due webhook delivery has been due.", lateSeconds),
   ];
 }
 

@@ -1,4 +1,4 @@
-import { sql } from "../db/connection.ts";
+import { empty, sql } from "../db/connection.ts";
 import { lockTask } from "../procedures/tasks/records.ts";
 import { isPastAcceptance } from "../procedures/tasks/rules.ts";
 import { settleDelivery } from "../procedures/tasks/settle.ts";
@@ -18,10 +18,15 @@ export async function acceptDelivery(
   });
 }
 
-/** The tasks whose window has passed, whether or not a job for them is left. */
-export function findDueDeliveries({ database, clock }: Services, limit: number): Promise<{ taskId: string }[]> {
+/** The tasks whose window has passed, whether or not a job for them is left, by deadline; those after `after` if it is given. */
+export function findDueDeliveries(
+  { database, clock }: Services,
+  limit: number,
+  after: { taskId: string } | null,
+): Promise<{ taskId: string }[]> {
   return database.query<{ taskId: string }>(sql`
     SELECT id AS "taskId" FROM tasks
     WHERE status = 'delivered' AND acceptance_deadline_at <= ${clock.now().toISOString()}::timestamptz
-    ORDER BY acceptance_deadline_at LIMIT ${limit}`);
+      ${after === null ? empty : sql`AND (acceptance_deadline_at, id) > (SELECT acceptance_deadline_at, id FROM tasks WHERE id = ${after.taskId}::uuid)`}
+    ORDER BY acceptance_deadline_at, id LIMIT ${limit}`);
 }

@@ -1,4 +1,4 @@
-import { sql } from "../db/connection.ts";
+import { empty, sql } from "../db/connection.ts";
 import { lockTask } from "../procedures/tasks/records.ts";
 import { expiresAt } from "../procedures/tasks/rules.ts";
 import { findAwardedBid, moveTask } from "../procedures/tasks/transition.ts";
@@ -20,14 +20,16 @@ export async function expireTask(
   });
 }
 
-/** The awarded tasks whose grace has passed, whether or not a job for them is left. */
+/** The awarded tasks whose grace has passed, whether or not a job for them is left, by due time; those after `after` if it is given. */
 export function findOverdueTasks(
   { database, clock, settings }: Services,
   limit: number,
+  after: { taskId: string } | null,
 ): Promise<{ taskId: string }[]> {
   const dueBefore = new Date(clock.now().getTime() - settings.deliveryGraceSeconds * 1000);
   return database.query<{ taskId: string }>(sql`
     SELECT id AS "taskId" FROM tasks
     WHERE status = 'awarded' AND delivery_due_at <= ${dueBefore.toISOString()}::timestamptz
-    ORDER BY delivery_due_at LIMIT ${limit}`);
+      ${after === null ? empty : sql`AND (delivery_due_at, id) > (SELECT delivery_due_at, id FROM tasks WHERE id = ${after.taskId}::uuid)`}
+    ORDER BY delivery_due_at, id LIMIT ${limit}`);
 }

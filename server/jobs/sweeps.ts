@@ -16,15 +16,25 @@ const BATCH = 100;
 /** Items of one sweep that are handled side by side: some of them wait for the payment processor. */
 const PARALLEL = 4;
 
-/** Finds what is due and handles it. One that fails must not hold up the others; it comes again with the next round. */
+/** Finds what is due and handles it, a page at each round. */
 type Sweep = (services: Services) => Promise<void>;
 
-function sweep<Payload>(
-  find: (services: Services, limit: number) => Promise<Payload[]>,
+/** What is due, in a lasting order, after an item. What is put off when it fails may ignore that. */
+type Find<Payload> = (services: Services, limit: number, after: Payload | null) => Promise<Payload[]>;
+
+/**
+ * One that fails must not hold up the others, not even when it fails always and is always among the first: a round goes
+ * on where the one before ended, and begins anew after the last page.
+ */
+export function sweep<Payload>(
+  find: Find<Payload>,
   handle: (services: Services, payload: Payload) => Promise<void>,
 ): Sweep {
+  let after: Payload | null = null;
   return async (services) => {
-    const items = (await find(services, BATCH)).values();
+    const page = await find(services, BATCH, after);
+    after = page.length < BATCH ? null : (page.at(-1) ?? null);
+    const items = page.values();
     const handleNext = async () => {
       for (const payload of items) {
         await handle(services, payload).catch((error: unknown) =>
@@ -36,18 +46,18 @@ function sweep<Payload>(
   };
 }
 
-const sweeps: Record<string, Sweep> = {
+const createSweeps = (): Record<string, Sweep> => ({
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
   overdueTasks: sweep(findOverdueTasks, expireTask),
   missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),
   duePayouts: sweep(findDuePayouts, advancePayout),
-};
+});
 
 /** One round of all sweeps. */
 export async function sweepOnce(services: Services): Promise<void> {
-  for (const run of Object.values(sweeps)) await run(services);
+  for (const run of Object.values(createSweeps())) await run(services);
 }
 
 /**
@@ -55,7 +65,7 @@ export async function sweepOnce(services: Services): Promise<void> {
  * payment processor does not hold up deadlines. `stop` waits for the rounds under way.
  */
 export function startSweeps(services: Services): { stop(): Promise<void> } {
-  const running = Object.entries(sweeps).map(([name, run]) => startRounds(services, name, run));
+  const running = Object.entries(createSweeps()).map(([name, run]) => startRounds(services, name, run));
   return {
     async stop() {
       await Promise.all(running.map(({ stop }) => stop()));

@@ -11,7 +11,7 @@ export const Webhook = z
     events: z.array(EventType),
     active: z.boolean().meta({
       description:
-        "False after the endpoint answered 410, or failed 100 times in a row over 3 days. A test or a replay switches it on again.",
+        "False after the endpoint answered 410, or failed 100 times in a row over 3 days. There are no deliveries of what happens meanwhile. A test or a replay switches it on again.",
     }),
     createdAt: Timestamp,
   })

@@ -147,8 +147,13 @@ async function setUp(environment: BenchEnvironment): Promise<Stage> {
     async register(healthy, bad = []) {
       await client.query("UPDATE webhook_endpoints SET deleted_at = now() WHERE deleted_at IS NULL");
       await client.query(
-        `INSERT INTO webhook_endpoints (user_id, url, events, signing_secret)
-         SELECT (SELECT id FROM users), url, '{task.created}', 'whsec_bench' FROM unnest($1::text[]) AS url`,
+        // Each has an owner of its own, since those of one owner share a limit.
+        `WITH endpoints AS (SELECT url, uuid_v7() AS owner_id FROM unnest($1::text[]) AS url),
+         owners AS (
+           INSERT INTO users (id, email, password_hash, display_name)
+           SELECT owner_id, owner_id || '@example.com', '', 'Owner' FROM endpoints)
+         INSERT INTO webhook_endpoints (user_id, url, events, signing_secret)
+         SELECT owner_id, url, '{task.created}', 'whsec_bench' FROM endpoints`,
         [[...healthy, ...bad]],
       );
       stage.expected = healthy.length;

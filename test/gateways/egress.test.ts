@@ -42,6 +42,12 @@ const badUrls = [
   "https://127。0。0。1:PORT/",
   "https://①②⑦.⓪.⓪.①:PORT/",
   "https://%31%32%37.0.0.1:PORT/",
+  "https://127%2E0%2E0%2E1:PORT/",
+  "https://127｡0．0。1:PORT/",
+  "https://127\u00ad.0.0.1:PORT/",
+  "https://127.0\u200b.0.1:PORT/",
+  "https://127.0.\t0.\n1:PORT/",
+  "https://127.0.0.1..:PORT/",
   "https://[::1]:PORT/",
   "https://[0:0:0:0:0:0:0:1]:PORT/",
   "https://[0000::0001]:PORT/",
@@ -53,7 +59,13 @@ const badUrls = [
   "https://[64:ff9b::7f00:1]:PORT/",
   "https://[64:ff9b:1::127.0.0.1]:PORT/",
   "https://[2002:7f00:1::]:PORT/",
+  "https://[2002:7f00:1::1]:PORT/",
+  "https://[2002:c0a8:101::]:PORT/",
   "https://[2001:0:7f00:1::]:PORT/",
+  "https://[2001:0:4136:e378:8000:63bf:3fff:fdd2]:PORT/",
+  "https://[::7f00:1]:PORT/",
+  "https://[::1%25lo]:PORT/",
+  "https://[::1%lo]:PORT/",
   // this host and this network
   "https://0.0.0.0:PORT/",
   "https://0:PORT/",
@@ -84,6 +96,7 @@ const badUrls = [
   "https://[64:ff9b::a9fe:a9fe]:PORT/",
   "https://[fd00:ec2::254]:PORT/",
   "https://[fe80::1]:PORT/",
+  "https://[fe80::1%25eth0]:PORT/",
   "https://[fec0::1]:PORT/",
   "https://168.63.129.16:PORT/",
   "https://100.100.100.200:PORT/",
@@ -91,6 +104,8 @@ const badUrls = [
   // carrier, benchmark, documentation, relay, multicast, reserved
   "https://100.64.0.1:PORT/",
   "https://192.0.0.192:PORT/",
+  "https://192.31.196.1:PORT/",
+  "https://192.175.48.1:PORT/",
   "https://192.0.2.1:PORT/",
   "https://192.88.99.1:PORT/",
   "https://198.18.0.1:PORT/",
@@ -101,6 +116,10 @@ const badUrls = [
   "https://255.255.255.255:PORT/",
   "https://[100::1]:PORT/",
   "https://[2001:db8::1]:PORT/",
+  "https://[2001:2::1]:PORT/",
+  "https://[2001:10::1]:PORT/",
+  "https://[2001:20::1]:PORT/",
+  "https://[2620:4f:8000::1]:PORT/",
   "https://[3fff::1]:PORT/",
   "https://[5f00::1]:PORT/",
   "https://[ff02::1]:PORT/",
@@ -108,6 +127,10 @@ const badUrls = [
   // names of this machine and this network
   "https://localhost:PORT/",
   "https://localhost.:PORT/",
+  "https://localhost..:PORT/",
+  "https://.localhost:PORT/",
+  "https://loc\u00adal\thost:PORT/",
+  "https://%6c%6fcalhost:PORT/",
   "https://LOCALHOST:PORT/",
   "https://ｌｏｃａｌｈｏｓｔ:PORT/",
   "https://api.localhost:PORT/",
@@ -116,6 +139,9 @@ const badUrls = [
   "https://vault.service.internal:PORT/",
   "https://nas.home.arpa:PORT/",
   "https://intranet:PORT/",
+  "https://intranet..:PORT/",
+  "https://.intranet:PORT/",
+  "https://metadata.google.internal..:PORT/",
   // not https, or with credentials
   "http://example.com:PORT/",
   "http://127.0.0.1:PORT/",
@@ -126,6 +152,14 @@ const badUrls = [
   "https://user@example.com:PORT/",
   "https://user:password@127.0.0.1:PORT/",
   "https://example.com@127.0.0.1:PORT/",
+  "https://@127.0.0.1:PORT/",
+  "https:\\\\127.0.0.1:PORT/",
+  "https:127.0.0.1:PORT/",
+  "https:///127.0.0.1:PORT/",
+  "https://127.0.0.1\\@example.com:PORT/",
+  "https://127.0.0.1%00.example.com:PORT/",
+  "https://127.0.0.1:0/",
+  " ht\ttps://127.0.0.1:PORT/",
   "//127.0.0.1:PORT/",
   "not a url",
   "https://",
@@ -142,6 +176,20 @@ describe("a bad address", () => {
     await expect(egress.check(url)).rejects.toThrow(EgressRefused);
     await expect(egress.post(url, post)).rejects.toThrow(EgressRefused);
     expect(canary.connections).toBe(0);
+  });
+
+  test("needs no name server to be refused", async () => {
+    const resolved: string[] = [];
+    const trusting = guardedEgress({
+      allowInsecure: false,
+      resolve: async (hostname) => {
+        resolved.push(hostname);
+        return ["93.184.215.14"];
+      },
+    });
+    for (const url of badUrls) await trusting.check(url.replace("PORT", "443")).catch(() => {});
+    await trusting.close();
+    expect(resolved).toEqual([]);
   });
 
   test("the table has at least 60 of them, and the canary does count", async () => {

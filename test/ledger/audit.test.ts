@@ -102,6 +102,8 @@ test("the nightly job keeps its result, and the metrics show it", async () => {
   expect(text).toMatch(/^rebid_ledger_audit_timestamp_seconds \d{10}/m);
   expect(text).toMatch(/^rebid_http_requests_total\{method="POST",status="202"\} \d+$/m);
   expect(text).toMatch(/^rebid_jobs_waiting \d+$/m);
+  expect(text).toMatch(/^rebid_webhook_deliveries_pending \d+$/m);
+  expect(text).toMatch(/^rebid_webhook_oldest_due_seconds \d+(\.\d+)?$/m);
 });
 
 describe("one cent that is off is found", () => {

@@ -1,5 +1,7 @@
 import Stripe from "stripe";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { sql } from "../../server/db/connection.ts";
+import { replayDelivery, replayFailed } from "../../server/events/replay.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask, placeBid, postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
@@ -145,16 +147,17 @@ test.each([
   expect((await newestDelivery(bidder, webhook.id, isOver)).status).toBe("succeeded");
 });
 
-test.each([301, 302, 307, 400, 401, 404, 429])(
+test.each([301, 302, 307, 400, 401, 404, 408, 429])(
   "%i is final: no retry, and the redirect is not followed",
   async (status) => {
-    const webhook = await register(bidder, ["task.created"], () => status);
+    const person = await createPerson(service);
+    const webhook = await register(person, ["task.created"], () => status);
     await postTask(buyer);
-    const delivery = await newestDelivery(bidder, webhook.id, isOver);
+    const delivery = await newestDelivery(person, webhook.id, isOver);
     expect(delivery).toMatchObject({ status: "failed", nextAttemptAt: null, attempts: [{ statusCode: status }] });
     expect(receiver.at(path)).toHaveLength(1);
     expect(receiver.at("/elsewhere")).toHaveLength(0);
-    expect((await bidder.get("/webhooks")).body.webhooks[0].active).toBe(true);
+    expect((await person.get("/webhooks")).body.webhooks[0].active).toBe(true);
   },
 );
 
@@ -269,6 +272,39 @@ test("a replay since a moment sends what failed since then, and nothing else", a
   expect(receiver.at(path)).toHaveLength(6);
 });
 
+test("replays that race with the endpoint being switched off leave nothing pending, whoever comes last", async () => {
+  const person = await createPerson(service);
+  const webhook = await register(person, ["task.created"], (_request, count) =>
+    count > 5 && count % 3 === 0 ? 410 : 400,
+  );
+  for (let count = 0; count < 5; count++) await postTask(buyer);
+  const pending = async () => deliveriesOf(person, webhook.id, "?status=pending");
+  const failed = await eventually("the failures", async () => {
+    const deliveries = await deliveriesOf(person, webhook.id, "?status=failed");
+    return deliveries.length === 5 && deliveries;
+  });
+  for (let round = 0; round < 10; round++) {
+    const answers = await Promise.all([
+      ...failed.map(({ id }: { id: string }) => person.post(`/webhooks/deliveries/${id}/replay`)),
+      person.post(`/webhooks/${webhook.id}/replay`, { since: failed.at(-1).createdAt }),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
+  }
+  await eventually("the end of all replays", async () => (await pending()).length === 0);
+});
+
+test("a replay since a moment switches the endpoint on, even if nothing has failed since then", async () => {
+  const person = await createPerson(service);
+  const webhook = await register(person, ["task.created"], () => 410);
+  await postTask(buyer);
+  await newestDelivery(person, webhook.id, isOver);
+  const activeNow = async () => (await person.get("/webhooks")).body.webhooks[0].active;
+  expect(await activeNow()).toBe(false);
+  const since = new Date(Date.now() + 86_400_000).toISOString();
+  expect(await person.post(`/webhooks/${webhook.id}/replay`, { since })).toMatchObject({ body: { replayed: 0 } });
+  expect(await activeNow()).toBe(true);
+});
+
 test("a test sends a sample of the endpoint's event, signed, once, to that endpoint only", async () => {
   const webhook = await register(bidder, ["task.awarded", "task.created"], () => 500);
   const answer = await bidder.post(`/webhooks/${webhook.id}/test`);
@@ -325,6 +361,27 @@ test("a deleted endpoint gets nothing more, not even the retries that were due",
   expect((await bidder.get(`/webhooks/${webhook.id}/deliveries`)).status).toBe(404);
   expect((await bidder.post(`/webhooks/deliveries/${id}/replay`)).status).toBe(404);
   expect((await bidder.post(`/webhooks/${webhook.id}/test`)).status).toBe(404);
+});
+
+test("a suspended owner's endpoint gets nothing: what was pending fails at its turn, and is replayed only when the owner is back", async () => {
+  const { database, clock } = service.services;
+  const person = await createPerson(service);
+  const webhook = await register(person, ["task.created"], (_request, count) => (count === 1 ? 503 : 200));
+  await postTask(buyer);
+  const { id, createdAt: since } = await newestDelivery(person, webhook.id, hasAttempts(1));
+  await database.query(sql`UPDATE users SET suspended_at = now() WHERE id = ${person.id}::uuid`);
+  service.clock.advance(40);
+  await eventually("the end of its delivery", async () =>
+    isOver(await database.prisma.webhookDelivery.findUniqueOrThrow({ where: { id } })),
+  );
+  expect(await replayDelivery(database, id, clock.now())).toBe(false);
+  expect(await replayFailed(database, { since, endpointId: webhook.id, now: clock.now() })).toBe(0);
+
+  await database.query(sql`UPDATE users SET suspended_at = NULL WHERE id = ${person.id}::uuid`);
+  expect(await newestDelivery(person, webhook.id, isOver)).toMatchObject({ id, status: "failed" });
+  expect(receiver.at(path)).toHaveLength(1);
+  expect((await person.post(`/webhooks/deliveries/${id}/replay`)).status).toBe(202);
+  expect((await newestDelivery(person, webhook.id, hasAttempts(2))).status).toBe("succeeded");
 });
 
 test("deliveries are walked by cursor without loss or repetition, and filtered by event and status", async () => {

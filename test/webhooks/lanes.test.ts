@@ -6,8 +6,11 @@ const quick = { succeeded: true, durationMs: 5 };
 const slow = { succeeded: true, durationMs: 5_000 };
 const failed = { succeeded: false, durationMs: 5 };
 
+/** An endpoint, by default of an owner of its own. */
+const of = (endpointId: string, ownerId = `owner of ${endpointId}`) => ({ endpointId, ownerId });
+
 /** Sends and answers until the endpoint has got as many requests at once as it ever will. */
-function prove(lanes: ReturnType<typeof createLanes>, endpoint: string): void {
+function prove(lanes: ReturnType<typeof createLanes>, endpoint: ReturnType<typeof of>): void {
   for (let count = 0; count < 100; count++) {
     lanes.start(endpoint);
     lanes.finish(endpoint, quick);
@@ -18,36 +21,59 @@ test("an endpoint gets 4 requests at once, up to 64 as it answers quickly, and 4
   for (const setback of [failed, slow]) {
     const lanes = createLanes();
     expect(lanes.free().others).toBe(4);
-    prove(lanes, "a");
-    lanes.start("a");
-    lanes.start("a");
+    prove(lanes, of("a"));
+    lanes.start(of("a"));
+    lanes.start(of("a"));
     expect(lanes.free().listed).toEqual({ a: 62 });
-    lanes.finish("a", setback);
+    lanes.finish(of("a"), setback);
     expect(lanes.free().listed).toEqual({ a: 3 });
   }
 });
 
 test("however many endpoints hang, half of the slots stay free for those that are known to be quick", () => {
   const lanes = createLanes();
-  prove(lanes, "quick");
-  for (let count = 0; count < 256; count++) lanes.start(`hangs${count % 64}`);
+  prove(lanes, of("quick"));
+  for (let count = 0; count < 256; count++) lanes.start(of(`hangs${count % 64}`));
   const free = lanes.free();
-  expect(free.others).toBe(0);
-  expect(free.listed.quick).toBe(64);
-  expect(free.listed.hangs0).toBe(0);
+  expect(free).toEqual({ listed: { quick: 64 }, others: 0, anyFull: true });
 
-  for (let count = 0; count < 256; count++) lanes.finish(`hangs${count % 64}`, failed);
+  for (let count = 0; count < 256; count++) lanes.finish(of(`hangs${count % 64}`), failed);
   expect(lanes.free()).toEqual({ listed: {}, others: 4, anyFull: false });
 });
 
 test("a quick endpoint that begins to hang counts among the unproven from its first failure on", () => {
   const lanes = createLanes();
-  prove(lanes, "a");
-  for (let count = 0; count < 64; count++) lanes.start("a");
-  for (let count = 0; count < 200; count++) lanes.start(`other${count}`);
+  prove(lanes, of("a"));
+  for (let count = 0; count < 64; count++) lanes.start(of("a"));
+  for (let count = 0; count < 200; count++) lanes.start(of(`other${count}`));
   expect(lanes.free().others).toBe(4);
-  lanes.finish("a", failed);
+  lanes.finish(of("a"), failed);
   expect(lanes.free().others).toBe(0);
+});
+
+test("the endpoints of one owner get 128 requests at once, and a batch, even if all were quick before they hang", () => {
+  const lanes = createLanes();
+  const endpoints = Array.from({ length: 20 }, (_, index) => of(`hangs${index}`, "one owner"));
+  for (const endpoint of endpoints) prove(lanes, endpoint);
+  prove(lanes, of("quick"));
+  let inFlight = 0;
+  for (let claim = 0; claim < 100; claim++) {
+    const { listed, others } = lanes.free();
+    let batch = 0;
+    for (const endpoint of endpoints) {
+      for (let free = listed[endpoint.endpointId] ?? others; free > 0 && batch < 128; free--, batch++)
+        lanes.start(endpoint);
+    }
+    inFlight += batch;
+  }
+  expect(inFlight).toBeGreaterThanOrEqual(128);
+  expect(inFlight).toBeLessThan(128 + 128);
+
+  for (const endpoint of endpoints) lanes.finish(endpoint, failed);
+  const { listed, others } = lanes.free();
+  expect(listed.quick ?? others).toBe(4);
+  expect(listed.new ?? others).toBe(4);
+  expect(endpoints.map(({ endpointId }) => listed[endpointId])).toEqual(endpoints.map(() => 0));
 });
 
 test("the retry delays follow the schedule from its start, ±10 %, and end with it; a replay has none", () => {

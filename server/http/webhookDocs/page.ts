@@ -70,7 +70,7 @@ function render(): string {
 <h1>Webhooks</h1>
 <p>Register an HTTPS address, and Rebid sends it a POST when something happens that concerns you, within a second or so.</p>
 <nav><a href="#register">Register</a> <a href="#receive">Receive</a> <a href="#verify">Verify</a> <a href="#retries">Retries</a>
-<a href="#replay">Test and replay</a> <a href="#develop">Develop</a></nav>
+<a href="#off">Switched off</a> <a href="#replay">Test and replay</a> <a href="#develop">Develop</a></nav>
 
 <h2 id="register">Register an endpoint</h2>
 ${code(`curl https://your-rebid/webhooks \\
@@ -85,8 +85,8 @@ loopback addresses are refused, at registration and at every delivery. You may h
 <p>A POST with <code>Content-Type: application/json</code>, <code>User-Agent: Rebid-Webhooks/1</code> and
 <code>X-Service-Signature</code>. The body, which will gain fields with time; ignore those that you do not know:</p>
 ${code(examplePayload())}
-<p>Answer with any 2xx status within 10 seconds, and do the work afterwards. An event can come more than once, and events
-can overtake each other: keep the <code>id</code> of those that you have handled, and skip them when they come again.</p>
+<p>Answer with any 2xx status within 10 seconds, and do the work afterwards. The same event can come more than once, and
+events come in any order: keep the <code>id</code> of those that you have handled, and skip them when they come again.</p>
 
 <h2 id="verify">Verify the signature</h2>
 <p>The header is <code>X-Service-Signature: t=1795176000,v1=5257a869…</code>, where <code>t</code> is the Unix time of this
@@ -99,18 +99,27 @@ Stripe's libraries, verifies it too.</p>
 
 <h2 id="retries">Retries</h2>
 <p>After a 5xx answer, a time-out or a connection error, Rebid tries again after about 30 seconds, 2 minutes, 10 minutes,
-1 hour and 6 hours. Every 3xx and 4xx is final: redirects are not followed. What has failed for good is kept for 30 days:
-<code>GET /webhooks/{id}/deliveries?status=failed</code> shows every attempt, with its time, status code, duration and error.</p>
-<p>An endpoint that answers <code>410 Gone</code>, or fails 100 times in a row over at least 3 days, is switched off:
-<code>active</code> is false, and what was still to be sent is kept as failed.</p>
+1 hour and 6 hours. Every 3xx and 4xx is final, 408 and 429 too: a receiver that wants the event later answers 503. Redirects
+are not followed.</p>
+<p>Every delivery is kept for 30 days from its <code>createdAt</code>, whatever became of it:
+<code>GET /webhooks/{id}/deliveries?status=failed</code> shows every attempt, with its time, status code, duration and error.
+What is older than that cannot be replayed.</p>
+
+<h2 id="off">Switched off</h2>
+<p>An endpoint is switched off when it answers <code>410 Gone</code>, or fails 100 times in a row over at least 3 days:
+<code>active</code> is false, and what was still to be sent is kept as failed. A test or a replay, as below, switches it on
+again; nothing else does.</p>
+<p><b>An endpoint that is off gets nothing for what happens meanwhile</b>: there are no deliveries of it, so that no replay
+brings them. Once it is on again, read what you missed with <code>GET /me/tasks</code>, <code>GET /tasks</code> and the
+like. The same holds while an account is suspended.</p>
 
 <h2 id="replay">Test and replay</h2>
 <ul>
 <li><code>POST /webhooks/{id}/test</code> sends a sample of the endpoint's first event, once.</li>
 <li><code>POST /webhooks/deliveries/{id}/replay</code> sends one delivery again: the same <code>id</code> and body, a new
 signature, one attempt.</li>
-<li><code>POST /webhooks/{id}/replay</code> with <code>{ "since": "2026-11-20T00:00:00Z" }</code> does so for all that have
-failed since then.</li>
+<li><code>POST /webhooks/{id}/replay</code> with <code>{ "since": "2026-11-20T00:00:00Z" }</code> does so for all failed
+deliveries whose <code>createdAt</code> is that or later, whenever their last attempt was.</li>
 </ul>
 <p>Each of them switches the endpoint on again if it was off.</p>
 

@@ -11,7 +11,12 @@ export const replaySince = scoped("webhook:write")
     summary: "Replay an endpoint's failed deliveries",
     errors: ["not_found"],
   })
-  .input(z.strictObject({ id: Id, since: InputTimestamp }))
+  .input(
+    z.strictObject({
+      id: Id,
+      since: InputTimestamp.meta({ description: "Deliveries whose `createdAt` is this or later." }),
+    }),
+  )
   .output(z.object({ replayed: z.int().meta({ description: "How many deliveries are sent again." }) }))
   .mutation(({ ctx, input }) =>
     ctx.database.transaction(async (tx) => {

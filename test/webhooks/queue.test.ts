@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { sql } from "../../server/db/connection.ts";
+import { type Database, openDatabase } from "../../server/db/database.ts";
+import type { FreeLanes } from "../../server/events/lanes.ts";
+import { claimDue, FIRST_LANE, readBacklog, stopDeliveries, wakeRetries } from "../../server/events/queue.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
+
+let place: TestDatabase;
+let database: Database;
+beforeAll(async () => {
+  place = await createTestDatabase();
+  // One connection, so that the statistics that a test reads are those of what it did.
+  database = openDatabase(place.url, { poolSize: 1 });
+});
+afterAll(async () => {
+  await database.close();
+  await place.drop();
+});
+beforeEach(() => database.query(sql`TRUNCATE webhook_deliveries`));
+
+const now = new Date("2026-11-20T12:00:00.000Z");
+const later = (seconds: number) => new Date(now.getTime() + seconds * 1000);
+
+/** So many endpoints, each with one delivery that is due in so many seconds; gives the endpoints' ids. */
+async function endpointsWithDelivery(count: number, dueInSeconds: number): Promise<string[]> {
+  const rows = await database.query<{ endpointId: string }>(sql`
+    WITH owner AS (
+      INSERT INTO users (email, password_hash, display_name) VALUES (${crypto.randomUUID()}, '', 'Owner') RETURNING id
+    ), event AS (
+      INSERT INTO events (type, recipients, data, fanned_out_at) VALUES ('task.created', '{}', '{}', now()) RETURNING id
+    ), endpoints AS (
+      INSERT INTO webhook_endpoints (user_id, url, events, signing_secret)
+      SELECT owner.id, 'https://example.com/', '{task.created}', '' FROM owner, generate_series(1, ${count}::int) RETURNING id
+    )
+    INSERT INTO webhook_deliveries (endpoint_id, event_id, event_type, attempts_left, due_at, waiting, created_at)
+    SELECT endpoints.id, event.id, 'task.created', 3, ${later(dueInSeconds).toISOString()}::timestamptz,
+           ${dueInSeconds > 0}, now() FROM endpoints, event
+    RETURNING endpoint_id AS "endpointId"`);
+  return rows.map(({ endpointId }) => endpointId);
+}
+
+const allFree: FreeLanes = { listed: {}, others: 4, anyFull: false };
+
+async function claim({ lanes = allFree, at = now } = {}): Promise<string[]> {
+  await wakeRetries(database, at);
+  const claimed = await claimDue(database, { limit: 10, lanes, afterEndpoint: FIRST_LANE, now: at, leaseSeconds: 15 });
+  return claimed.map(({ endpointId }) => endpointId).sort();
+}
+
+/** How often the index of the lanes was searched since the database was made. */
+async function laneSearches(): Promise<number> {
+  await database.query(sql`SELECT pg_stat_force_next_flush()`);
+  const [row] = await database.query<{ searches: number }>(sql`
+    SELECT idx_scan AS searches FROM pg_stat_user_indexes WHERE indexrelname = 'webhook_deliveries_lane_idx'`);
+  return row?.searches ?? Number.NaN;
+}
+
+test("a claim looks at who has something due, however many endpoints wait for a retry", async () => {
+  const due = await endpointsWithDelivery(2, 0);
+  await endpointsWithDelivery(500, 3_600);
+  const before = await laneSearches();
+  expect(await claim()).toEqual(due.sort());
+  expect((await laneSearches()) - before).toBeLessThan(10);
+});
+
+test("while no unproven endpoint may get anything, a claim looks at the proven ones only", async () => {
+  const [proven = ""] = await endpointsWithDelivery(500, 0);
+  const before = await laneSearches();
+  expect(await claim({ lanes: { listed: { [proven]: 1 }, others: 0, anyFull: true } })).toEqual([proven]);
+  expect((await laneSearches()) - before).toBeLessThan(10);
+});
+
+test("a retry is claimed when its time has come, and not before", async () => {
+  const endpoints = await endpointsWithDelivery(3, 30);
+  expect(await claim({ at: later(29) })).toEqual([]);
+  expect(await claim({ at: later(30) })).toEqual(endpoints.sort());
+});
+
+test("an endpoint that is stopped has nothing pending any more, neither due nor waiting", async () => {
+  const [due = ""] = await endpointsWithDelivery(1, 0);
+  const [waiting = "", other = ""] = await endpointsWithDelivery(2, 30);
+  await stopDeliveries(database, [due, waiting]);
+  const pending = await database.prisma.webhookDelivery.findMany({ where: { status: "pending" } });
+  expect(pending.map(({ endpointId }) => endpointId)).toEqual([other]);
+  expect(await claim({ at: later(30) })).toEqual([other]);
+});
+
+test("operators see how many deliveries are pending, and since when the oldest due one is so, whether or not a worker runs", async () => {
+  expect(await readBacklog(database, now)).toEqual({ pending: 0, oldestDueAt: null });
+  await endpointsWithDelivery(2, 30);
+  expect(await readBacklog(database, now)).toEqual({ pending: 2, oldestDueAt: null });
+  expect(await readBacklog(database, later(40))).toEqual({ pending: 2, oldestDueAt: "2026-11-20T12:00:30.000000Z" });
+  for (const dueInSeconds of [-10, -20, 0]) await endpointsWithDelivery(2, dueInSeconds);
+  const due = await readBacklog(database, later(40));
+  expect(due).toEqual({ pending: 8, oldestDueAt: "2026-11-20T11:59:40.000000Z" });
+});

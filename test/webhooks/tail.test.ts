@@ -1,0 +1,50 @@
+import { afterEach, beforeAll, expect, test, vi } from "vitest";
+import { sql } from "../../server/db/connection.ts";
+import { createTail } from "../../server/events/tail.ts";
+import type { Task } from "../../server/schemas/task.ts";
+import { createPerson } from "../factories/people.ts";
+import { postTask } from "../factories/tasks.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService();
+let task: Task;
+beforeAll(async () => {
+  task = await postTask(await createPerson(service, { cents: 1_000_000 }));
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Records an event, which is committed when `commit` says so. */
+function recordEvent(commit: Promise<void> = Promise.resolve()): Promise<void> {
+  return service.services.database.transaction(async (tx) => {
+    await tx.events.record("task.created", { task });
+    await commit;
+  });
+}
+
+test("what happened before the first call is not given, and an event that commits after younger ones is given, once", async () => {
+  const next = createTail(service.services.database, ["task.created"]);
+  expect(await next()).toEqual([]);
+  const commit = Promise.withResolvers<void>();
+  const late = recordEvent(commit.promise);
+  await recordEvent();
+  expect(await next()).toHaveLength(1);
+  commit.resolve();
+  await late;
+  expect(await next()).toHaveLength(1);
+  expect(await next()).toEqual([]);
+});
+
+test("what happened while the listener slept is given, however long that was", async () => {
+  const { database } = service.services;
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const next = createTail(database, ["task.created"]);
+  await next();
+  await recordEvent();
+  const idOf = (atMs: number) => `${atMs.toString(16).padStart(12, "0")}-7000-8000-000000000000`;
+  await database.query(sql`
+    UPDATE events SET id = ${idOf(Date.now() - 55_000)}::uuid WHERE id = (SELECT id FROM events ORDER BY id DESC LIMIT 1)`);
+  vi.setSystemTime(Date.now() + 60_000);
+  expect(await next()).toHaveLength(1);
+});
