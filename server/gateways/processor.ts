@@ -32,7 +32,10 @@ export interface ProcessorSettings {
   accountCountry?: string;
 }
 
-/** The outcome is unknown (network, time-out, 5xx) or it is too early (429, 409): call again with the same key. */
+/**
+ * The outcome is unknown (network, time-out, 5xx), it is too early (429, 409), or our key may not do this (401, 403): call
+ * again with the same idempotency key.
+ */
 export class ProcessorUnavailable extends Error {
   override readonly name: string = "ProcessorUnavailable";
 }
@@ -45,7 +48,7 @@ export class IdempotencyKeyReused extends ProcessorUnavailable {
   override readonly name: string = "IdempotencyKeyReused";
 }
 
-/** A definite refusal (4xx): nothing was done. `code` is Stripe's error code, or its error type when it gave none. */
+/** A definite refusal (other 4xx): nothing was done. `code` is Stripe's error code, or its error type when it gave none. */
 export class ProcessorRefused extends Error {
   override readonly name: string = "ProcessorRefused";
   readonly code: string;
@@ -504,14 +507,21 @@ function translate(error: unknown): unknown {
   if (!(error instanceof Stripe.errors.StripeError)) return error;
   const status = error.statusCode;
   const options = { cause: error };
-  // 401 means that our own key is wrong or being replaced: not the fault of this payment, so it waits.
-  if (status === undefined || status >= 500 || status === 429 || status === 409 || status === 401) {
+  if (status === undefined || status >= 500 || status === 429 || status === 409 || isAboutOurKey(error)) {
     return new ProcessorUnavailable(error.message, options);
   }
   if (error.rawType === "idempotency_error") return new IdempotencyKeyReused(error.message, options);
   const code = error.code ?? error.rawType ?? `http_${status}`;
   if (code === "balance_insufficient") return new BalanceTooLow(code, error.message, options);
   return new ProcessorRefused(code, error.message, options);
+}
+
+/**
+ * Our own key is wrong, being replaced or lacks a permission: not the fault of this payment, so it waits. The 403 that says
+ * something of the payment is the one about an account that is not, or no longer, connected to us.
+ */
+function isAboutOurKey({ statusCode, code }: Stripe.errors.StripeError): boolean {
+  return statusCode === 401 || (statusCode === 403 && code !== "account_invalid");
 }
 
 function isSigned(stripe: Stripe, body: Buffer, header: string | undefined, secrets: string[], now: Date): boolean {

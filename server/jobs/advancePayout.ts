@@ -119,7 +119,10 @@ async function runStep(services: Services, claim: Claim): Promise<StepResult> {
     }
     return await call(services, claim).catch((error: unknown) => afterFailedCall(services, claim, steps[step], error));
   } catch (error) {
-    if (error instanceof ProcessorUnavailable) return { retry: "sameKey" };
+    if (error instanceof ProcessorUnavailable) {
+      services.log.warn({ payoutId: claim.id, error }, "the processor does not answer; the payout waits");
+      return { retry: "sameKey" };
+    }
     // A refused look-up proves nothing: what it looked for may well be there.
     if (error instanceof ProcessorRefused) {
       services.log.error({ payoutId: claim.id, error }, "a payout cannot be looked up");

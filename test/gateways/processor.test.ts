@@ -193,6 +193,11 @@ describe("errors", () => {
     await expect(fraction).rejects.toThrow(ProcessorRefused);
   });
 
+  test("an account that is not ours is a refusal, and no matter of our key's permissions", async () => {
+    const foreign = harness.gateway.createPayout(payout("acct_none"));
+    await expect(foreign).rejects.toMatchObject({ name: "ProcessorRefused", code: "account_invalid" });
+  });
+
   test("a reused key is no refusal, because its first call may have moved money", async () => {
     const input = topup();
     await harness.gateway.createCheckoutSession(input);
@@ -209,6 +214,7 @@ describe("errors", () => {
     "reset_after",
     "conflict",
     "rate_limit",
+    "no_permission",
     "server_error",
     "server_error_after",
   ])("%s leaves the outcome open, and the same key settles it with one transfer", async (name) => {

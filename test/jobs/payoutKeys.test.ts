@@ -117,7 +117,19 @@ test("an old key that did nothing is given up for a new one, but only when no ca
   expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
 });
 
-const refuse = () => Promise.reject(new ProcessorRefused("no_permission", "The key may not do this."));
+test("a key that lacks a permission makes a payout wait at each step, and costs it nothing", async () => {
+  const { step, fail, id, payee } = await startedPayout();
+  await fail("no_permission", "POST /v1/transfers");
+  expect(await step()).toBe("created");
+  expect(await step()).toBe("transferred");
+  await fail("no_permission", "POST /v1/payouts");
+  expect(await step()).toBe("transferred");
+  expect(await step()).toBe("sent");
+  expect((await payee.get("/wallet")).body.availableCents).toBe(2_000);
+  expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
+});
+
+const refuse = () => Promise.reject(new ProcessorRefused("account_closed", "The account is closed."));
 
 test("a refusal after a call whose answer was lost credits nothing while the transfer is there", async () => {
   const { step, fail, payee } = await startedPayout();
