@@ -111,6 +111,8 @@ export interface ProcessorPayout {
   status: "pending" | "in_transit" | "paid" | "failed" | "canceled" | (string & {});
   amountCents: number;
   currency: string;
+  /** Stripe's code, such as "account_closed", and its words, which are for operators. */
+  failureCode: string | null;
   failureMessage: string | null;
   /** When the bank should have it, epoch seconds. */
   arrivalDate: number;

@@ -51,6 +51,7 @@ export function payoutRecord(payout: Stripe.Payout): ProcessorPayout {
     status: payout.status,
     amountCents: payout.amount,
     currency: payout.currency,
+    failureCode: payout.failure_code,
     failureMessage: payout.failure_message,
     arrivalDate: payout.arrival_date,
     createdAt: payout.created,

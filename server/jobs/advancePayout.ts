@@ -2,16 +2,17 @@ import { sql } from "../db/connection.ts";
 import {
   BalanceTooLow,
   IdempotencyKeyReused,
+  type ProcessorPayout,
   ProcessorRefused,
   type ProcessorTransfer,
   ProcessorUnavailable,
 } from "../gateways/processor.ts";
 import { syncPayoutAccount } from "../procedures/payouts/accounts.ts";
+import { failureOf, type PayoutFailure } from "../procedures/payouts/failures.ts";
 import { lockPayout, type PayoutFindings, type PayoutRecord, recordPayoutFact } from "../procedures/payouts/records.ts";
 import {
   ageOfKey,
   factOfPayoutStatus,
-  failureMessageOf,
   lookDelaySeconds,
   type PayoutFact,
   payoutStates,
@@ -80,7 +81,7 @@ async function recordResult(services: Services, claim: Claim, result: StepResult
       const { fact, newKey: _, ...findings } = result;
       // A refusal speaks of its own key only: a call with another one may be under way, and succeed.
       if (refusals.includes(fact) && payout.idempotencyKey !== claim.idempotencyKey) return;
-      const state = await recordPayoutFact(tx, payout, fact, findings, { now, pollSeconds });
+      const state = await recordPayoutFact(tx, payout, fact, findings, services);
       if (state !== payout.state) return;
     }
     // An event may have moved the payout on during the call, or another process have taken a step that took too long.
@@ -169,7 +170,9 @@ const steps: Record<"transfer" | "payOut" | "look" | "reverse", StepCalls> = {
     async refused(services, claim, error) {
       if (error instanceof BalanceTooLow) return { fact: "transferUnfunded", newKey: true };
       // Not every refusal knows of the key: an earlier call, whose answer was lost, may have made the transfer.
-      return (await steps.transfer.find(services, claim)) ?? { fact: "transferRefused", failureMessage: error.message };
+      return (
+        (await steps.transfer.find(services, claim)) ?? { fact: "transferRefused", failure: failureOfRefusal(error) }
+      );
     },
   },
   payOut: {
@@ -182,7 +185,9 @@ const steps: Record<"transfer" | "payOut" | "look" | "reverse", StepCalls> = {
       return payout === undefined ? null : payoutResult(payout);
     },
     refused: (_services, _claim, error) =>
-      error instanceof BalanceTooLow ? { retry: "newKey" } : { fact: "payoutRefused", failureMessage: error.message },
+      error instanceof BalanceTooLow
+        ? { retry: "newKey" }
+        : { fact: "payoutRefused", failure: failureOfRefusal(error) },
   },
   look: {
     async call({ processor }, { accountId, processorPayoutId }) {
@@ -221,10 +226,12 @@ function isReversed(transfer: ProcessorTransfer, { amountCents }: Claim): boolea
   return transfer.reversedCents >= amountCents;
 }
 
-function payoutResult(payout: { id: string; status: string; failureMessage: string | null }): StepResult {
-  const { id: processorPayoutId, status } = payout;
-  const failureMessage = failureMessageOf(status, payout.failureMessage);
-  return { fact: factOfPayoutStatus(status), processorPayoutId, failureMessage };
+function failureOfRefusal({ code, message }: ProcessorRefused): PayoutFailure {
+  return { code, processorMessage: message };
+}
+
+function payoutResult(payout: ProcessorPayout): StepResult {
+  return { fact: factOfPayoutStatus(payout.status), processorPayoutId: payout.id, failure: failureOf(payout) };
 }
 
 /** The payouts whose next step is due, whether or not a job for it is left. */

@@ -67,8 +67,6 @@ async function applyOnce(services: Services, eventId: string): Promise<void> {
 
 /** Finds out what an event means, and fetches what it leaves open. */
 async function understand(services: Services, event: ProcessorEvent): Promise<Effect> {
-  const { clock, settings, processor } = services;
-  const moment = { now: clock.now(), pollSeconds: settings.processorPollSeconds };
   const { type, data, account } = event;
   if (type.startsWith("checkout.session.")) {
     const news = readCheckoutEvent(event);
@@ -82,7 +80,7 @@ async function understand(services: Services, event: ProcessorEvent): Promise<Ef
     // The charge tells only a sum: each refund has its own reference, so they are fetched.
     const charge = ChargeSnapshot.safeParse(data).data;
     if (charge === undefined) return notA("charge");
-    const refunds = charge.payment_intent === null ? [] : await processor.findRefunds(charge.payment_intent);
+    const refunds = charge.payment_intent === null ? [] : await services.processor.findRefunds(charge.payment_intent);
     return onTopup(services, charge.payment_intent, refunds, async (tx, topup, all) => {
       const outcomes: string[] = [];
       for (const refund of all) outcomes.push(await applyRefund(tx, topup, refund));
@@ -93,8 +91,8 @@ async function understand(services: Services, event: ProcessorEvent): Promise<Ef
     const dispute = readDispute(data);
     return dispute === null ? notA("dispute") : onTopup(services, dispute.paymentIntentId, dispute, applyDispute);
   }
-  if (type.startsWith("payout.")) return (tx) => applyPayout(tx, account, data, moment);
-  if (type.startsWith("transfer.")) return (tx) => applyTransfer(tx, data, moment);
+  if (type.startsWith("payout.")) return (tx) => applyPayout(tx, account, data, services);
+  if (type.startsWith("transfer.")) return (tx) => applyTransfer(tx, data, services);
   const accountId = accountOfEvent(event);
   if (accountId !== null) {
     const synced = await syncPayoutAccount(services, accountId);

@@ -109,7 +109,7 @@ describe("payouts", () => {
     const ids = { transferGroup: "group-7", payoutId: "payout-7" };
     const { transferId } = await gateway.createTransfer(transfer(accountId, ids));
     const made = await gateway.createPayout(payout(accountId, { payoutId: "payout-7" }));
-    expect(made).toMatchObject({ status: "pending", amountCents: 2_000, payoutId: "payout-7", failureMessage: null });
+    expect(made).toMatchObject({ status: "pending", amountCents: 2_000, payoutId: "payout-7", failureCode: null });
     await expect.poll(() => gateway.getPayout(accountId, made.id)).toMatchObject({ status: "paid" });
     expect(await gateway.findTransfers("group-7")).toMatchObject([
       { transferId, amountCents: 2_000, reversedCents: 0 },
@@ -132,6 +132,7 @@ describe("payouts", () => {
       .poll(() => gateway.getPayout(accountId, id))
       .toMatchObject({
         status: "failed",
+        failureCode: "account_closed",
         failureMessage: "The bank account has been closed.",
       });
     await gateway.reverseTransfer({ transferId, amountCents: 2_000, idempotencyKey: crypto.randomUUID() });

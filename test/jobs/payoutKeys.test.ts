@@ -1,3 +1,4 @@
+import { pino } from "pino";
 import { expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
 import { type Processor, ProcessorRefused } from "../../server/gateways/processor.ts";
@@ -127,6 +128,28 @@ test("a key that lacks a permission makes a payout wait at each step, and costs 
   expect(await step()).toBe("sent");
   expect((await payee.get("/wallet")).body.availableCents).toBe(2_000);
   expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
+});
+
+test("the processor's words for a refusal are for the log; the payout's owner reads ours", async () => {
+  const { id, payee } = await startedPayout();
+  const words = "Destination acct_1Fx is on the list of 2026-11.";
+  const warnings: unknown[] = [];
+  const services = {
+    ...service.services,
+    processor: {
+      ...service.services.processor,
+      createTransfer: () => Promise.reject(new ProcessorRefused("code_newer_than_us", words)),
+    },
+    log: pino({}, { write: (line) => void warnings.push(JSON.parse(line)) }),
+  };
+  await advancePayout(services, { payoutId: id });
+  expect(warnings).toMatchObject([{ payoutId: id, code: "code_newer_than_us", processorMessage: words }]);
+  const { text, body } = await payee.get("/payouts");
+  expect(body.payouts).toMatchObject([
+    { status: "failed", failureMessage: expect.stringMatching(/^The payout could not be made\./) },
+  ]);
+  expect(text).not.toContain("acct_");
+  expect(text).not.toContain("code_newer_than_us");
 });
 
 const refuse = () => Promise.reject(new ProcessorRefused("account_closed", "The account is closed."));

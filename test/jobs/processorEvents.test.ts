@@ -104,7 +104,7 @@ async function moneyOf(person: TestPerson) {
   const debts = await database.query(sql`SELECT debt_cents FROM wallets WHERE user_id = ${person.id}::uuid`);
   const topups = await database.query(sql`SELECT status FROM topups WHERE user_id = ${person.id}::uuid ORDER BY id`);
   const payouts = await database.query(sql`
-    SELECT state, failure_message FROM payouts WHERE user_id = ${person.id}::uuid ORDER BY id`);
+    SELECT state, failure_code FROM payouts WHERE user_id = ${person.id}::uuid ORDER BY id`);
   return { wallet, debts, topups, payouts, entries };
 }
 
@@ -202,7 +202,7 @@ test("a payout that was paid and then failed comes to the same in any order, its
   expect(states).toHaveLength(1);
   expect(states[0]).toMatchObject({
     wallet: { availableCents: 5_000 },
-    payouts: [{ state: "failed", failure_message: "The bank account has been closed." }],
+    payouts: [{ state: "failed", failure_code: "account_closed" }],
   });
   expect(await service.services.processor.findPayouts(payee.accountId, payout.id)).toHaveLength(1);
   expect(await service.services.processor.findTransfers(payout.id)).toMatchObject([{ reversedCents: 3_000 }]);

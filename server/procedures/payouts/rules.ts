@@ -65,11 +65,6 @@ export function factOfPayoutStatus(processorStatus: string): PayoutFact {
   return processorStatus === "failed" || processorStatus === "canceled" ? "payoutFailed" : "payoutSent";
 }
 
-/** Why a payout failed, for its owner. The processor has no words for one that was canceled. */
-export function failureMessageOf(processorStatus: string, message: string | null | undefined): string | null {
-  return message ?? (processorStatus === "canceled" ? "The payout was canceled." : null);
-}
-
 /** How long a step under way keeps others from the same payout: longer than its calls can take, shorter than patience. */
 export const STEP_LEASE_SECONDS = 30;
 
