@@ -68,7 +68,7 @@ async function claimStep({ database, clock }: Services, payoutId: string): Promi
   });
 }
 
-const refusals: readonly PayoutFact[] = ["transferUnfunded", "transferRefused", "payoutRefused"];
+const refusals: readonly PayoutFact[] = ["transferUnfunded", "transferRefused", "payoutUnfunded", "payoutRefused"];
 
 async function recordResult(services: Services, claim: Claim, result: StepResult): Promise<void> {
   const { database, clock, settings } = services;
@@ -186,7 +186,7 @@ const steps: Record<"transfer" | "payOut" | "look" | "reverse", StepCalls> = {
     },
     refused: (_services, _claim, error) =>
       error instanceof BalanceTooLow
-        ? { retry: "newKey" }
+        ? { fact: "payoutUnfunded", newKey: true }
         : { fact: "payoutRefused", failure: failureOfRefusal(error) },
   },
   look: {

@@ -79,6 +79,7 @@ const statusesOf = {
   created: [],
   unfunded: [],
   transferred: [],
+  settling: [],
   sent: ["pending", "in_transit", "paid"],
   paid: ["paid"],
   returning: ["failed", "canceled"],

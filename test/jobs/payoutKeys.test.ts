@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
-import { type Processor, ProcessorRefused } from "../../server/gateways/processor.ts";
+import { BalanceTooLow, type Processor, ProcessorRefused } from "../../server/gateways/processor.ts";
 import { advancePayout } from "../../server/jobs/advancePayout.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { control } from "../setup/processorControl.ts";
@@ -183,6 +183,19 @@ test("a definite refusal takes a new key, which Stripe does not answer with the 
   expect(await step()).toBe("transferred");
   expect(new Set(calls).size).toBe(3);
   expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
+});
+
+test("a payout whose money is not yet available on the account waits, and says so", async () => {
+  const { calls, step, id, payee } = await startedPayout();
+  const status = async () => (await payee.get("/payouts")).body.payouts[0].status;
+  const tooLow = { createPayout: () => Promise.reject(new BalanceTooLow("balance_insufficient", "Too low.")) };
+  await step();
+  expect(await step(tooLow)).toBe("settling");
+  expect(await step(tooLow)).toBe("settling");
+  expect(await status()).toBe("waiting_funds");
+  expect(await step()).toBe("sent");
+  expect(calls).toHaveLength(2);
+  expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
 });
 
 test("a refused payout fetches the transfer back before the wallet is credited", async () => {
