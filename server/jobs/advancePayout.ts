@@ -184,10 +184,12 @@ const steps: Record<"transfer" | "payOut" | "look" | "reverse", StepCalls> = {
       const [payout] = await processor.findPayouts(claim.accountId, claim.id);
       return payout === undefined ? null : payoutResult(payout);
     },
-    refused: (_services, _claim, error) =>
-      error instanceof BalanceTooLow
-        ? { fact: "payoutUnfunded", newKey: true }
-        : { fact: "payoutRefused", failure: failureOfRefusal(error) },
+    async refused(services, claim, error) {
+      if (error instanceof BalanceTooLow) return { fact: "payoutUnfunded", newKey: true };
+      // As for a transfer; but after the first attempt there is no earlier call, and an account that is gone has no list.
+      const made = claim.attempts === 1 ? null : await steps.payOut.find(services, claim);
+      return made ?? { fact: "payoutRefused", failure: failureOfRefusal(error) };
+    },
   },
   look: {
     async call({ processor }, { accountId, processorPayoutId }) {

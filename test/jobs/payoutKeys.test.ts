@@ -162,6 +162,23 @@ test("a refusal after a call whose answer was lost credits nothing while the tra
   expect((await payee.get("/wallet")).body.availableCents).toBe(2_000);
 });
 
+test("a refusal after a call whose answer was lost fetches nothing back while the bank's payout is there", async () => {
+  const { step, fail, id } = await startedPayout();
+  await step();
+  await fail("server_error_after", "POST /v1/payouts");
+  await step();
+  expect(await step({ createPayout: refuse })).toMatch(/^(sent|paid)$/);
+  expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
+});
+
+test("a payout whose account is gone comes back, although the account's payouts cannot be listed", async () => {
+  const { step, payee } = await startedPayout();
+  await step();
+  expect(await step({ createPayout: refuse, findPayouts: refuse })).toBe("returning");
+  expect(await step()).toBe("failed");
+  expect((await payee.get("/wallet")).body.availableCents).toBe(5_000);
+});
+
 test("a refused look-up credits nothing: the transfer may be there", async () => {
   const { step, fail, payee } = await startedPayout();
   await fail("server_error_after", "POST /v1/transfers");
