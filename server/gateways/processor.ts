@@ -193,6 +193,10 @@ export interface Processor {
     displayName: string;
     idempotencyKey: string;
   }): Promise<{ accountId: string }>;
+  /** The account that was made for a user, or null: the way to learn it once the idempotency key may be forgotten. */
+  findAccount(userId: string): Promise<{ accountId: string } | null>;
+  /** Else the processor pays out by itself, every day, whatever we transfer. Repeating it is harmless. */
+  stopAutomaticPayouts(accountId: string): Promise<void>;
   /** A link works once and for a few minutes; `expiresAt` is in epoch seconds. */
   createOnboardingLink(input: {
     accountId: string;
@@ -332,14 +336,24 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
           { idempotencyKey: input.idempotencyKey },
         ),
       );
-      // Else Stripe pays out by itself, every day, whatever we transfer. Repeating both calls is harmless.
+      return { accountId: account.id };
+    },
+
+    async findAccount(userId) {
+      // Stripe cannot search accounts by metadata, so all of them are read; hardly ever, since an answer must be lost first.
+      for await (const { id, metadata } of records(stripe.v2.core.accounts.list(), (raw) => raw)) {
+        if (metadata?.userId === userId) return { accountId: id };
+      }
+      return null;
+    },
+
+    async stopAutomaticPayouts(accountId) {
       await translated(
         stripe.balanceSettings.update(
           { payments: { payouts: { schedule: { interval: "manual" } } } },
-          { idempotencyKey: `${input.idempotencyKey}-manual`, stripeAccount: account.id },
+          { idempotencyKey: randomUUID(), stripeAccount: accountId },
         ),
       );
-      return { accountId: account.id };
     },
 
     async createOnboardingLink(input) {
