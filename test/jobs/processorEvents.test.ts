@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
+import type { Processor } from "../../server/gateways/processor.ts";
 import { advancePayout } from "../../server/jobs/advancePayout.ts";
 import { applyProcessorEvent } from "../../server/jobs/applyProcessorEvent.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
@@ -209,6 +210,45 @@ test("a payout that was paid and then failed comes to the same in any order, its
   // Refusals of the repeated reversals were logged at most as warnings.
   expect(service.errors).toEqual([]);
 }, 60_000);
+
+test("a refund that comes before its payment is known to anybody waits for it, and one of other business does not", async () => {
+  await service.services.database.query(
+    sql`UPDATE processor_events SET processed_at = now() WHERE processed_at IS NULL`,
+  );
+  const person = await createPerson(service);
+  const topup = await paidTopup(service, person, 5_000);
+  await control(service, "POST", `charges/${topup.sessionId}/refund`, { amountCents: 2_000 });
+  const [paid] = await received(["checkout.session.completed"]);
+  const refunds = await received(["refund.created", "charge.refunded"]);
+  expect(refunds).toHaveLength(2);
+  const { services } = service;
+  const applyWhile = async (findCheckoutSession: Processor["findCheckoutSession"], eventId: string) => {
+    const processor = { ...services.processor, findCheckoutSession };
+    await applyProcessorEvent({ ...services, processor }, { eventId });
+    const [row] = await services.database.query<{ outcome: string | null; waits: boolean }>(sql`
+      SELECT outcome, processed_at IS NULL AND next_attempt_at > clock_timestamp() AS waits
+      FROM processor_events WHERE id = ${eventId}`);
+    return row;
+  };
+  for (const eventId of refunds) {
+    const unpaid = async (intent: string) => {
+      const session = await services.processor.findCheckoutSession(intent);
+      return session && { ...session, paymentStatus: "unpaid" };
+    };
+    expect(await applyWhile(unpaid, eventId)).toEqual({ outcome: null, waits: true });
+    const foreign = async (intent: string) => {
+      const session = await services.processor.findCheckoutSession(intent);
+      return session && { ...session, id: "cs_other", clientReferenceId: null };
+    };
+    const restore = await backup();
+    expect(await applyWhile(foreign, eventId)).toEqual({ outcome: "not ours", waits: false });
+    await restore();
+  }
+  expect((await person.get("/wallet")).body.availableCents).toBe(0);
+  await apply(paid ?? "");
+  for (const eventId of refunds) await apply(eventId);
+  expect((await person.get("/wallet")).body.availableCents).toBe(3_000);
+});
 
 test("what is not understood is kept, answered and left alone", async () => {
   const { database } = service.services;
