@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
-import type { Processor } from "../../server/gateways/processor.ts";
+import { type Processor, ProcessorUnavailable } from "../../server/gateways/processor.ts";
 import { advancePayout } from "../../server/jobs/advancePayout.ts";
 import { applyProcessorEvent } from "../../server/jobs/applyProcessorEvent.ts";
+import { readMissedEvents } from "../../server/jobs/processorEvents/inbox.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { paidTopup, type TestTopup } from "../factories/topups.ts";
@@ -248,6 +249,35 @@ test("a refund that comes before its payment is known to anybody waits for it, a
   await apply(paid ?? "");
   for (const eventId of refunds) await apply(eventId);
   expect((await person.get("/wallet")).body.availableCents).toBe(3_000);
+});
+
+test("missed events are kept page by page, and a list that breaks off is read again from where it began", async () => {
+  const { services } = service;
+  const { database } = services;
+  const kept = async () =>
+    (await database.query(sql`SELECT id FROM processor_events WHERE id LIKE 'evt_missed_%'`)).length;
+  const keptAtEach: number[] = [];
+  const read = async (breaksAt: number) => {
+    async function* listEvents() {
+      for (let number = 0; number < 250; number++) {
+        if (number === breaksAt) throw new ProcessorUnavailable("gone");
+        if (number % 100 === 50) keptAtEach.push(await kept());
+        const none = { account: null, data: {}, relatedObjectId: null };
+        yield { id: `evt_missed_${number}`, type: "unheard.of", createdAt: 1, ...none };
+      }
+    }
+    await database.query(sql`UPDATE processor_event_reads SET next_read_at = '-infinity'`);
+    await readMissedEvents({ ...services, processor: { ...services.processor, listEvents } });
+    const [row] = await database.query<{ readUntil: string }>(sql`
+      SELECT read_until AS "readUntil" FROM processor_event_reads`);
+    return row?.readUntil;
+  };
+  const before = await read(0);
+  expect(await read(210)).toBe(before);
+  expect(keptAtEach).toEqual([0, 100]);
+  expect(await kept()).toBe(200);
+  expect(await read(251)).not.toBe(before);
+  expect(await kept()).toBe(250);
 });
 
 test("what is not understood is kept, answered and left alone", async () => {
