@@ -145,13 +145,16 @@ export interface ProcessorDispute {
 
 export interface ProcessorBalanceTransaction {
   id: string;
-  /** "charge", "refund", "adjustment" (disputes), "transfer", "transfer_refund", "payout", "payout_failure", ... */
+  /** "charge", "refund", "adjustment", "transfer", "transfer_refund", "payout", "payout_failure", ... */
   type: string;
   /** Signed, before fees. */
   amountCents: number;
   feeCents: number;
-  /** The id of the object behind it. */
+  /** The object behind it: its id and its kind, such as "refund", "dispute", "charge", "transfer". */
   sourceId: string | null;
+  sourceKind: string | null;
+  /** The payment that a refund or dispute behind it belongs to. */
+  paymentIntentId: string | null;
   /** Epoch seconds. */
   createdAt: number;
 }
@@ -469,7 +472,7 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
     },
 
     listBalanceTransactions(accountId, createdSince) {
-      const parameters = { created: { gte: createdSince }, limit: 100 };
+      const parameters = { created: { gte: createdSince }, limit: 100, expand: ["data.source"] };
       const list = stripe.balanceTransactions.list(parameters, onBehalfOf(accountId));
       return records(list, balanceTransactionRecord);
     },

@@ -9,7 +9,7 @@ import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts"
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, disputedTask, postTask } from "../factories/tasks.ts";
 import { paidTopup, quiet } from "../factories/topups.ts";
-import { eventually } from "../setup/processorControl.ts";
+import { control, eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService({ settings: { processorPollSeconds: 4 } });
@@ -87,6 +87,25 @@ test("a refund to a slow payment method, which the processor books under another
     },
   };
   expect(await compareOnce({ database, processor: slow }, null)).toEqual([]);
+});
+
+test("other business of the same processor account is left aside, refunded, disputed or not", async () => {
+  const { processor } = service.services;
+  for (const reversal of ["refund", "dispute"]) {
+    const { id } = await processor.createCheckoutSession({
+      topupId: "order 17 of the shop",
+      userId: "a customer of the shop",
+      amountCents: 4_000,
+      currency: "usd",
+      successUrl: service.url,
+      cancelUrl: service.url,
+      idempotencyKey: crypto.randomUUID(),
+    });
+    await control(service, "POST", `checkout/${id}/pay`);
+    await control(service, "POST", `charges/${id}/${reversal}`);
+  }
+  await quiet(service);
+  expect(await compareOnce(service.services, null)).toEqual([]);
 });
 
 test("the audit runs every night", async () => {
