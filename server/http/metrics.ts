@@ -53,6 +53,12 @@ async function auditMetrics(services: Services): Promise<Metric[]> {
       samples: last.report.checks.map(({ name, count }) => ({ labels: { check: name }, value: count })),
     },
     {
+      name: "rebid_ledger_audit_complete",
+      help: "1 when the last audit made all checks, 0 when it could not compare with the payment processor.",
+      type: "gauge",
+      samples: [{ value: last.report.notCompared ? 0 : 1 }],
+    },
+    {
       name: "rebid_ledger_audit_timestamp_seconds",
       help: "When the last audit of the ledger ended.",
       type: "gauge",

@@ -27,7 +27,8 @@ const MARGIN_SECONDS = 3_600;
 
 /**
  * Compares our rows since `since` (null: all) with the processor's lists. The two cannot be read at one moment, so what
- * does not agree is read again, some seconds apart: news under way arrive, and only what never agreed counts.
+ * does not agree is read again, some seconds apart: news under way arrive, and only what never agreed counts. Throws
+ * ProcessorUnavailable or ProcessorRefused.
  */
 export async function compareWithProcessor(books: Books, since: Date | null): Promise<Discrepancy[]> {
   let found = await compareOnce(books, since);
