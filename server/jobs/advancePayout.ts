@@ -236,6 +236,23 @@ function payoutResult(payout: ProcessorPayout): StepResult {
   return { fact: factOfPayoutStatus(payout.status), processorPayoutId: payout.id, failure: failureOf(payout) };
 }
 
+export interface UnfinishedPayouts {
+  state: string;
+  count: number;
+  /** Seconds since the oldest of them was requested; 0 when there is none. */
+  oldestSeconds: number;
+}
+
+/** How many payouts are on their way in each state, and for how long. */
+export async function countUnfinishedPayouts({ database }: Pick<Services, "database">): Promise<UnfinishedPayouts[]> {
+  const rows = await database.query<UnfinishedPayouts>(sql`
+    SELECT state, count(*) AS count, extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS "oldestSeconds"
+    FROM payouts WHERE next_step_at IS NOT NULL AND state NOT IN ('paid', 'failed') GROUP BY state`);
+  return Object.entries(payoutStates)
+    .filter(([, { status }]) => status !== "paid" && status !== "failed")
+    .map(([state]) => rows.find((row) => row.state === state) ?? { state, count: 0, oldestSeconds: 0 });
+}
+
 /** The payouts whose next step is due, whether or not a job for it is left. */
 export function findDuePayouts({ database, clock }: Services, limit: number): Promise<{ payoutId: string }[]> {
   return database.query<{ payoutId: string }>(sql`

@@ -210,6 +210,11 @@ test("a payout whose money is not yet available on the account waits, and says s
   expect(await step(tooLow)).toBe("settling");
   expect(await step(tooLow)).toBe("settling");
   expect(await status()).toBe("waiting_funds");
+  await service.services.database.query(sql`
+    UPDATE payouts SET created_at = created_at - interval '2 hours' WHERE id = ${id}::uuid`);
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  expect(metrics).toContain('rebid_payouts_unfinished{state="settling"} 1\n');
+  expect(metrics).toMatch(/^rebid_payouts_oldest_unfinished_seconds\{state="settling"\} 72\d\d\.?\d*$/m);
   expect(await step()).toBe("sent");
   expect(calls).toHaveLength(2);
   expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
