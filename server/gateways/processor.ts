@@ -32,7 +32,10 @@ export interface ProcessorSettings {
   accountCountry?: string;
 }
 
-/** The outcome is unknown (network, time-out, 5xx) or it is too early (429, 409): call again with the same key. */
+/**
+ * The outcome is unknown (network, time-out, 5xx), it is too early (429, 409), or our key may not do this (401, 403): call
+ * again with the same idempotency key.
+ */
 export class ProcessorUnavailable extends Error {
   override readonly name: string = "ProcessorUnavailable";
 }
@@ -45,7 +48,7 @@ export class IdempotencyKeyReused extends ProcessorUnavailable {
   override readonly name: string = "IdempotencyKeyReused";
 }
 
-/** A definite refusal (4xx): nothing was done. `code` is Stripe's error code, or its error type when it gave none. */
+/** A definite refusal (other 4xx): nothing was done. `code` is Stripe's error code, or its error type when it gave none. */
 export class ProcessorRefused extends Error {
   override readonly name: string = "ProcessorRefused";
   readonly code: string;
@@ -108,6 +111,8 @@ export interface ProcessorPayout {
   status: "pending" | "in_transit" | "paid" | "failed" | "canceled" | (string & {});
   amountCents: number;
   currency: string;
+  /** Stripe's code, such as "account_closed", and its words, which are for operators. */
+  failureCode: string | null;
   failureMessage: string | null;
   /** When the bank should have it, epoch seconds. */
   arrivalDate: number;
@@ -140,13 +145,16 @@ export interface ProcessorDispute {
 
 export interface ProcessorBalanceTransaction {
   id: string;
-  /** "charge", "refund", "adjustment" (disputes), "transfer", "transfer_refund", "payout", "payout_failure", ... */
+  /** "charge", "refund", "adjustment", "transfer", "transfer_refund", "payout", "payout_failure", ... */
   type: string;
   /** Signed, before fees. */
   amountCents: number;
   feeCents: number;
-  /** The id of the object behind it. */
+  /** The object behind it: its id and its kind, such as "refund", "dispute", "charge", "transfer". */
   sourceId: string | null;
+  sourceKind: string | null;
+  /** The payment that a refund or dispute behind it belongs to. */
+  paymentIntentId: string | null;
   /** Epoch seconds. */
   createdAt: number;
 }
@@ -188,6 +196,10 @@ export interface Processor {
     displayName: string;
     idempotencyKey: string;
   }): Promise<{ accountId: string }>;
+  /** The account that was made for a user, or null: the way to learn it once the idempotency key may be forgotten. */
+  findAccount(userId: string): Promise<{ accountId: string } | null>;
+  /** Else the processor pays out by itself, every day, whatever we transfer. Repeating it is harmless. */
+  stopAutomaticPayouts(accountId: string): Promise<void>;
   /** A link works once and for a few minutes; `expiresAt` is in epoch seconds. */
   createOnboardingLink(input: {
     accountId: string;
@@ -327,14 +339,24 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
           { idempotencyKey: input.idempotencyKey },
         ),
       );
-      // Else Stripe pays out by itself, every day, whatever we transfer. Repeating both calls is harmless.
+      return { accountId: account.id };
+    },
+
+    async findAccount(userId) {
+      // Stripe cannot search accounts by metadata, so all of them are read; hardly ever, since an answer must be lost first.
+      for await (const { id, metadata } of records(stripe.v2.core.accounts.list(), (raw) => raw)) {
+        if (metadata?.userId === userId) return { accountId: id };
+      }
+      return null;
+    },
+
+    async stopAutomaticPayouts(accountId) {
       await translated(
         stripe.balanceSettings.update(
           { payments: { payouts: { schedule: { interval: "manual" } } } },
-          { idempotencyKey: `${input.idempotencyKey}-manual`, stripeAccount: account.id },
+          { idempotencyKey: randomUUID(), stripeAccount: accountId },
         ),
       );
-      return { accountId: account.id };
     },
 
     async createOnboardingLink(input) {
@@ -450,7 +472,7 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
     },
 
     listBalanceTransactions(accountId, createdSince) {
-      const parameters = { created: { gte: createdSince }, limit: 100 };
+      const parameters = { created: { gte: createdSince }, limit: 100, expand: ["data.source"] };
       const list = stripe.balanceTransactions.list(parameters, onBehalfOf(accountId));
       return records(list, balanceTransactionRecord);
     },
@@ -504,14 +526,21 @@ function translate(error: unknown): unknown {
   if (!(error instanceof Stripe.errors.StripeError)) return error;
   const status = error.statusCode;
   const options = { cause: error };
-  // 401 means that our own key is wrong or being replaced: not the fault of this payment, so it waits.
-  if (status === undefined || status >= 500 || status === 429 || status === 409 || status === 401) {
+  if (status === undefined || status >= 500 || status === 429 || status === 409 || isAboutOurKey(error)) {
     return new ProcessorUnavailable(error.message, options);
   }
   if (error.rawType === "idempotency_error") return new IdempotencyKeyReused(error.message, options);
   const code = error.code ?? error.rawType ?? `http_${status}`;
   if (code === "balance_insufficient") return new BalanceTooLow(code, error.message, options);
   return new ProcessorRefused(code, error.message, options);
+}
+
+/**
+ * Our own key is wrong, being replaced or lacks a permission: not the fault of this payment, so it waits. The 403 that says
+ * something of the payment is the one about an account that is not, or no longer, connected to us.
+ */
+function isAboutOurKey({ statusCode, code }: Stripe.errors.StripeError): boolean {
+  return statusCode === 401 || (statusCode === 403 && code !== "account_invalid");
 }
 
 function isSigned(stripe: Stripe, body: Buffer, header: string | undefined, secrets: string[], now: Date): boolean {

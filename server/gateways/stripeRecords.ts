@@ -51,6 +51,7 @@ export function payoutRecord(payout: Stripe.Payout): ProcessorPayout {
     status: payout.status,
     amountCents: payout.amount,
     currency: payout.currency,
+    failureCode: payout.failure_code,
     failureMessage: payout.failure_message,
     arrivalDate: payout.arrival_date,
     createdAt: payout.created,
@@ -63,9 +64,15 @@ export function balanceTransactionRecord(transaction: Stripe.BalanceTransaction)
     type: transaction.type,
     amountCents: transaction.amount,
     feeCents: transaction.fee,
-    sourceId: idOf(transaction.source),
+    ...sourceOf(transaction),
     createdAt: transaction.created,
   };
+}
+
+function sourceOf({ source }: Stripe.BalanceTransaction) {
+  const [sourceId, expanded] = [idOf(source), typeof source === "object" ? source : null];
+  const reversal = expanded?.object === "refund" || expanded?.object === "dispute" ? expanded : null;
+  return { sourceId, sourceKind: expanded?.object ?? null, paymentIntentId: idOf(reversal?.payment_intent ?? null) };
 }
 
 export function refundRecord(refund: Stripe.Refund): ProcessorRefund {

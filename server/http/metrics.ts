@@ -1,6 +1,8 @@
 import { type RequestHandler, Router } from "express";
 import { sql } from "../db/connection.ts";
+import { isDatabaseAway } from "../db/databaseErrors.ts";
 import { readBacklog } from "../events/queue.ts";
+import { countUnfinishedPayouts } from "../jobs/advancePayout.ts";
 import { findLastAudit } from "../jobs/auditLedger.ts";
 import type { Services } from "../services.ts";
 import { allowOnly } from "./answer.ts";
@@ -28,7 +30,7 @@ export function metrics(services: Services): Router {
   return Router()
     .use(count)
     .get("/metrics", async (_request, response) => {
-      const all = [requestsMetric(requests), ...(await auditMetrics(services)), ...(await backlogMetrics(services))];
+      const all = [requestsMetric(requests), ...(await databaseMetrics(services))];
       response.type("text/plain; version=0.0.4; charset=utf-8").send(all.map(print).join(""));
     })
     .all("/metrics", allowOnly("GET"));
@@ -42,6 +44,24 @@ function requestsMetric(requests: Map<string, number>): Metric {
   return { name: "rebid_http_requests_total", help: "Requests answered by this process.", type: "counter", samples };
 }
 
+/** What the database knows. While it is away the metrics say so, and what this process counts is shown all the same. */
+async function databaseMetrics(services: Services): Promise<Metric[]> {
+  const up = (value: number) => gauge("rebid_database_up", "1 when the database answers, else 0.", value);
+  try {
+    return [
+      ...(await auditMetrics(services)),
+      ...(await backlogMetrics(services)),
+      ...(await payoutMetrics(services)),
+      up(1),
+    ];
+  } catch (error) {
+    if (!isDatabaseAway(error)) throw error;
+    return [up(0)];
+  }
+}
+
+const gauge = (name: string, help: string, value = 0): Metric => ({ name, help, type: "gauge", samples: [{ value }] });
+
 /** Before the first audit there is nothing to show: an alert should ask for an old or an absent timestamp. */
 async function auditMetrics(services: Services): Promise<Metric[]> {
   const last = await findLastAudit(services);
@@ -53,12 +73,16 @@ async function auditMetrics(services: Services): Promise<Metric[]> {
       type: "gauge",
       samples: last.report.checks.map(({ name, count }) => ({ labels: { check: name }, value: count })),
     },
-    {
-      name: "rebid_ledger_audit_timestamp_seconds",
-      help: "When the last audit of the ledger ended.",
-      type: "gauge",
-      samples: [{ value: Date.parse(last.finishedAt) / 1000 }],
-    },
+    gauge(
+      "rebid_ledger_audit_complete",
+      "1 when the last audit made all checks, 0 when it could not compare with the payment processor.",
+      last.report.notCompared ? 0 : 1,
+    ),
+    gauge(
+      "rebid_ledger_audit_timestamp_seconds",
+      "When the last audit of the ledger ended.",
+      Date.parse(last.finishedAt) / 1000,
+    ),
   ];
 }
 
@@ -72,18 +96,32 @@ async function backlogMetrics({ database, clock }: Services): Promise<Metric[]> 
   const now = clock.now();
   const { pending, oldestDueAt } = await readBacklog(database, now);
   const lateSeconds = oldestDueAt === null ? 0 : Math.max(0, (now.getTime() - Date.parse(oldestDueAt)) / 1000);
-  const gauge = (name: string, help: string, value = 0): Metric => ({
-    name,
-    help,
-    type: "gauge",
-    samples: [{ value }],
-  });
   return [
     gauge("rebid_jobs_waiting", "Jobs that are due and not yet taken by a worker.", row?.jobs),
     gauge("rebid_processor_events_waiting", "Events of the payment processor not yet applied.", row?.events),
     gauge("rebid_payouts_due", "Payouts whose next step is due.", row?.payouts),
     gauge("rebid_webhook_deliveries_pending", "Webhook deliveries still to be sent, counted up to 10,000.", pending),
     gauge("rebid_webhook_oldest_due_seconds", "How long the oldest due webhook delivery has been due.", lateSeconds),
+  ];
+}
+
+async function payoutMetrics(services: Services): Promise<Metric[]> {
+  const unfinished = await countUnfinishedPayouts(services);
+  const byState = (value: "count" | "oldestSeconds") =>
+    unfinished.map((payouts) => ({ labels: { state: payouts.state }, value: payouts[value] }));
+  return [
+    {
+      name: "rebid_payouts_unfinished",
+      help: "Payouts on their way, by state.",
+      type: "gauge",
+      samples: byState("count"),
+    },
+    {
+      name: "rebid_payouts_oldest_unfinished_seconds",
+      help: "Since when the oldest of them is on its way; 0 when there is none.",
+      type: "gauge",
+      samples: byState("oldestSeconds"),
+    },
   ];
 }
 

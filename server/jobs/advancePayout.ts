@@ -2,16 +2,17 @@ import { sql } from "../db/connection.ts";
 import {
   BalanceTooLow,
   IdempotencyKeyReused,
+  type ProcessorPayout,
   ProcessorRefused,
   type ProcessorTransfer,
   ProcessorUnavailable,
 } from "../gateways/processor.ts";
 import { syncPayoutAccount } from "../procedures/payouts/accounts.ts";
+import { failureOf, type PayoutFailure } from "../procedures/payouts/failures.ts";
 import { lockPayout, type PayoutFindings, type PayoutRecord, recordPayoutFact } from "../procedures/payouts/records.ts";
 import {
   ageOfKey,
   factOfPayoutStatus,
-  failureMessageOf,
   lookDelaySeconds,
   type PayoutFact,
   payoutStates,
@@ -67,7 +68,7 @@ async function claimStep({ database, clock }: Services, payoutId: string): Promi
   });
 }
 
-const refusals: readonly PayoutFact[] = ["transferUnfunded", "transferRefused", "payoutRefused"];
+const refusals: readonly PayoutFact[] = ["transferUnfunded", "transferRefused", "payoutUnfunded", "payoutRefused"];
 
 async function recordResult(services: Services, claim: Claim, result: StepResult): Promise<void> {
   const { database, clock, settings } = services;
@@ -80,7 +81,7 @@ async function recordResult(services: Services, claim: Claim, result: StepResult
       const { fact, newKey: _, ...findings } = result;
       // A refusal speaks of its own key only: a call with another one may be under way, and succeed.
       if (refusals.includes(fact) && payout.idempotencyKey !== claim.idempotencyKey) return;
-      const state = await recordPayoutFact(tx, payout, fact, findings, { now, pollSeconds });
+      const state = await recordPayoutFact(tx, payout, fact, findings, services);
       if (state !== payout.state) return;
     }
     // An event may have moved the payout on during the call, or another process have taken a step that took too long.
@@ -119,7 +120,10 @@ async function runStep(services: Services, claim: Claim): Promise<StepResult> {
     }
     return await call(services, claim).catch((error: unknown) => afterFailedCall(services, claim, steps[step], error));
   } catch (error) {
-    if (error instanceof ProcessorUnavailable) return { retry: "sameKey" };
+    if (error instanceof ProcessorUnavailable) {
+      services.log.warn({ payoutId: claim.id, error }, "the processor does not answer; the payout waits");
+      return { retry: "sameKey" };
+    }
     // A refused look-up proves nothing: what it looked for may well be there.
     if (error instanceof ProcessorRefused) {
       services.log.error({ payoutId: claim.id, error }, "a payout cannot be looked up");
@@ -166,7 +170,9 @@ const steps: Record<"transfer" | "payOut" | "look" | "reverse", StepCalls> = {
     async refused(services, claim, error) {
       if (error instanceof BalanceTooLow) return { fact: "transferUnfunded", newKey: true };
       // Not every refusal knows of the key: an earlier call, whose answer was lost, may have made the transfer.
-      return (await steps.transfer.find(services, claim)) ?? { fact: "transferRefused", failureMessage: error.message };
+      return (
+        (await steps.transfer.find(services, claim)) ?? { fact: "transferRefused", failure: failureOfRefusal(error) }
+      );
     },
   },
   payOut: {
@@ -178,8 +184,12 @@ const steps: Record<"transfer" | "payOut" | "look" | "reverse", StepCalls> = {
       const [payout] = await processor.findPayouts(claim.accountId, claim.id);
       return payout === undefined ? null : payoutResult(payout);
     },
-    refused: (_services, _claim, error) =>
-      error instanceof BalanceTooLow ? { retry: "newKey" } : { fact: "payoutRefused", failureMessage: error.message },
+    async refused(services, claim, error) {
+      if (error instanceof BalanceTooLow) return { fact: "payoutUnfunded", newKey: true };
+      // As for a transfer; but after the first attempt there is no earlier call, and an account that is gone has no list.
+      const made = claim.attempts === 1 ? null : await steps.payOut.find(services, claim);
+      return made ?? { fact: "payoutRefused", failure: failureOfRefusal(error) };
+    },
   },
   look: {
     async call({ processor }, { accountId, processorPayoutId }) {
@@ -218,10 +228,29 @@ function isReversed(transfer: ProcessorTransfer, { amountCents }: Claim): boolea
   return transfer.reversedCents >= amountCents;
 }
 
-function payoutResult(payout: { id: string; status: string; failureMessage: string | null }): StepResult {
-  const { id: processorPayoutId, status } = payout;
-  const failureMessage = failureMessageOf(status, payout.failureMessage);
-  return { fact: factOfPayoutStatus(status), processorPayoutId, failureMessage };
+function failureOfRefusal({ code, message }: ProcessorRefused): PayoutFailure {
+  return { code, processorMessage: message };
+}
+
+function payoutResult(payout: ProcessorPayout): StepResult {
+  return { fact: factOfPayoutStatus(payout.status), processorPayoutId: payout.id, failure: failureOf(payout) };
+}
+
+export interface UnfinishedPayouts {
+  state: string;
+  count: number;
+  /** Seconds since the oldest of them was requested; 0 when there is none. */
+  oldestSeconds: number;
+}
+
+/** How many payouts are on their way in each state, and for how long. */
+export async function countUnfinishedPayouts({ database }: Pick<Services, "database">): Promise<UnfinishedPayouts[]> {
+  const rows = await database.query<UnfinishedPayouts>(sql`
+    SELECT state, count(*) AS count, extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS "oldestSeconds"
+    FROM payouts WHERE next_step_at IS NOT NULL AND state NOT IN ('paid', 'failed') GROUP BY state`);
+  return Object.entries(payoutStates)
+    .filter(([, { status }]) => status !== "paid" && status !== "failed")
+    .map(([state]) => rows.find((row) => row.state === state) ?? { state, count: 0, oldestSeconds: 0 });
 }
 
 /** The payouts whose next step is due, whether or not a job for it is left. */

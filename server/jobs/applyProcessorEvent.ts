@@ -29,7 +29,8 @@ type Effect = (tx: Transaction) => Promise<string> | string;
 /**
  * Does what a stored event says, and marks it as done in the same transaction. What must be fetched is fetched before
  * that. Events come in any order and any number of times, and each effect is made so that this does not matter. What is
- * not understood is kept and left alone. While the processor does not answer, the event stays for a later sweep.
+ * not understood is kept and left alone. While the processor does not answer, or the payment behind a refund or
+ * dispute is not credited, the event stays for a later sweep.
  */
 export async function applyProcessorEvent(
   services: Services,
@@ -54,6 +55,7 @@ async function applyOnce(services: Services, eventId: string): Promise<void> {
     if (error instanceof ProcessorRefused) return () => `unexpected: the processor refused: ${error.message}`;
     throw error;
   });
+  if (effect === null) return log.warn({ eventId }, "the payment behind an event is not credited yet; the event waits");
   await database.transaction(async (tx) => {
     const [row] = await tx.query(sql`
       SELECT id FROM processor_events WHERE id = ${eventId} AND processed_at IS NULL FOR UPDATE`);
@@ -65,10 +67,8 @@ async function applyOnce(services: Services, eventId: string): Promise<void> {
   });
 }
 
-/** Finds out what an event means, and fetches what it leaves open. */
-async function understand(services: Services, event: ProcessorEvent): Promise<Effect> {
-  const { clock, settings, processor } = services;
-  const moment = { now: clock.now(), pollSeconds: settings.processorPollSeconds };
+/** Finds out what an event means, and fetches what it leaves open. Null when that is not clear yet. */
+async function understand(services: Services, event: ProcessorEvent): Promise<Effect | null> {
   const { type, data, account } = event;
   if (type.startsWith("checkout.session.")) {
     const news = readCheckoutEvent(event);
@@ -82,7 +82,7 @@ async function understand(services: Services, event: ProcessorEvent): Promise<Ef
     // The charge tells only a sum: each refund has its own reference, so they are fetched.
     const charge = ChargeSnapshot.safeParse(data).data;
     if (charge === undefined) return notA("charge");
-    const refunds = charge.payment_intent === null ? [] : await processor.findRefunds(charge.payment_intent);
+    const refunds = charge.payment_intent === null ? [] : await services.processor.findRefunds(charge.payment_intent);
     return onTopup(services, charge.payment_intent, refunds, async (tx, topup, all) => {
       const outcomes: string[] = [];
       for (const refund of all) outcomes.push(await applyRefund(tx, topup, refund));
@@ -93,8 +93,8 @@ async function understand(services: Services, event: ProcessorEvent): Promise<Ef
     const dispute = readDispute(data);
     return dispute === null ? notA("dispute") : onTopup(services, dispute.paymentIntentId, dispute, applyDispute);
   }
-  if (type.startsWith("payout.")) return (tx) => applyPayout(tx, account, data, moment);
-  if (type.startsWith("transfer.")) return (tx) => applyTransfer(tx, data, moment);
+  if (type.startsWith("payout.")) return (tx) => applyPayout(tx, account, data, services);
+  if (type.startsWith("transfer.")) return (tx) => applyTransfer(tx, data, services);
   const accountId = accountOfEvent(event);
   if (accountId !== null) {
     const synced = await syncPayoutAccount(services, accountId);
@@ -110,15 +110,16 @@ const notA =
   () =>
     `unexpected: not a ${noun}`;
 
-/** The effect on the top-up that a payment intent paid for, which is settled first if it was not yet. */
+/** The effect on the top-up that a payment intent paid for, which is settled first; null while it cannot be. */
 async function onTopup<News>(
   services: Services,
   paymentIntentId: string | null,
   news: News,
   apply: (tx: Transaction, topup: { id: string; userId: string }, news: News) => Promise<string>,
-): Promise<Effect> {
-  const topup = paymentIntentId === null ? null : await settlePaidTopup(services, paymentIntentId);
-  return topup === null ? () => "not ours" : (tx) => apply(tx, topup, news);
+): Promise<Effect | null> {
+  const topup = paymentIntentId === null ? "notOurs" : await settlePaidTopup(services, paymentIntentId);
+  if (topup === "unsettled") return null;
+  return topup === "notOurs" ? () => "not ours" : (tx) => apply(tx, topup, news);
 }
 
 /** Events that were kept and not yet applied, whether or not a job for them is left. */

@@ -1,6 +1,6 @@
 import { type Connection, connectionOver, type Sql, sql } from "../db/connection.ts";
 import type { Database } from "../db/database.ts";
-import type { Processor } from "../gateways/processor.ts";
+import { type Processor, ProcessorRefused, ProcessorUnavailable } from "../gateways/processor.ts";
 import { reputationDifferences } from "../reputation/reputation.ts";
 import { compareWithProcessor, processorChecks } from "./auditProcessor.ts";
 
@@ -15,6 +15,8 @@ export interface Discrepancy {
 export interface AuditReport {
   /** Every check that ran, in order, with how much it found. */
   checks: { name: string; count: number }[];
+  /** Why nothing was compared with the processor; null when it was. Then its checks are neither right nor off. */
+  notCompared: string | null;
   /** At most EXAMPLES a check. */
   discrepancies: Discrepancy[];
   /** All of them. */
@@ -171,23 +173,35 @@ export const auditChecks: readonly string[] = [...Object.keys(checks), ...proces
 /**
  * Checks the ledger against itself, in one snapshot of the database that holds up nobody, and then the top-ups and payouts
  * made since `since` (null: all) against the processor's records. Safe on a live service: what was under way between two
- * reads is looked at again before it counts. Throws ProcessorUnavailable.
+ * reads is looked at again before it counts. Without the processor the report has what the database shows, and says so.
  */
 export async function audit(
   { database, processor }: { database: Database; processor: Processor },
   { since }: { since: Date | null },
 ): Promise<AuditReport> {
-  const found = await inSnapshot(database, checkDatabase);
-  const outside = await compareWithProcessor({ database, processor }, since);
-  for (const name of processorChecks) {
-    const discrepancies = outside.filter(({ check }) => check === name);
-    found.push({ name, count: discrepancies.length, discrepancies: discrepancies.slice(0, EXAMPLES) });
-  }
+  const inside = await inSnapshot(database, checkDatabase);
+  const outside = await compareWithProcessor({ database, processor }, since).catch(reasonNotToCompare);
+  const notCompared = typeof outside === "string" ? outside : null;
+  const found = typeof outside === "string" ? inside : [...inside, ...byCheck(outside)];
   return {
     checks: found.map(({ name, count }) => ({ name, count })),
+    notCompared,
     discrepancies: found.flatMap(({ discrepancies }) => discrepancies),
     count: found.reduce((sum, { count }) => sum + count, 0),
   };
+}
+
+function reasonNotToCompare(error: unknown): string {
+  if (error instanceof ProcessorUnavailable) return "the processor does not answer";
+  if (error instanceof ProcessorRefused) return `the processor refuses: ${error.message}`;
+  throw error;
+}
+
+function byCheck(outside: Discrepancy[]): CheckResult[] {
+  return processorChecks.map((name) => {
+    const discrepancies = outside.filter(({ check }) => check === name);
+    return { name, count: discrepancies.length, discrepancies: discrepancies.slice(0, EXAMPLES) };
+  });
 }
 
 interface CheckResult {
@@ -232,9 +246,18 @@ export function printReport(report: AuditReport): string {
   const lines = report.checks.map(
     ({ name, count }) => `${count === 0 ? "ok " : "OFF"} ${name}${count ? `: ${count}` : ""}`,
   );
+  for (const name of report.notCompared === null ? [] : processorChecks) {
+    lines.push(`??  ${name}: not compared: ${report.notCompared}`);
+  }
   for (const { check, subject, expected, actual } of report.discrepancies) {
     lines.push(`    ${subject}: ${actual}, should be ${expected} (${check})`);
   }
-  lines.push(report.count === 0 ? "The ledger is right to the cent." : `${report.count} discrepancies.`);
+  lines.push(conclusionOf(report));
   return lines.join("\n");
+}
+
+function conclusionOf({ count, notCompared }: AuditReport): string {
+  if (notCompared === null) return count === 0 ? "The ledger is right to the cent." : `${count} discrepancies.`;
+  const inside = count === 0 ? "The database agrees with itself" : `${count} discrepancies in the database`;
+  return `${inside}; whether it agrees with the processor is not known.`;
 }

@@ -1,6 +1,11 @@
 import { z } from "zod";
 import { type Connection, sql } from "../db/connection.ts";
-import type { Processor, ProcessorPayout, ProcessorTransfer } from "../gateways/processor.ts";
+import type {
+  Processor,
+  ProcessorBalanceTransaction,
+  ProcessorPayout,
+  ProcessorTransfer,
+} from "../gateways/processor.ts";
 import type { Discrepancy } from "./audit.ts";
 
 const TOPUPS = "top-ups agree with the processor's payments";
@@ -22,7 +27,8 @@ const MARGIN_SECONDS = 3_600;
 
 /**
  * Compares our rows since `since` (null: all) with the processor's lists. The two cannot be read at one moment, so what
- * does not agree is read again, some seconds apart: news under way arrive, and only what never agreed counts.
+ * does not agree is read again, some seconds apart: news under way arrive, and only what never agreed counts. Throws
+ * ProcessorUnavailable or ProcessorRefused.
  */
 export async function compareWithProcessor(books: Books, since: Date | null): Promise<Discrepancy[]> {
   let found = await compareOnce(books, since);
@@ -79,6 +85,7 @@ const statusesOf = {
   created: [],
   unfunded: [],
   transferred: [],
+  settling: [],
   sent: ["pending", "in_transit", "paid"],
   paid: ["paid"],
   returning: ["failed", "canceled"],
@@ -154,15 +161,30 @@ function expectedPayout({ state, amountCents }: PayoutRow, payouts: ProcessorPay
   return agrees ? null : { expected, actual };
 }
 
-/** What refunds and disputes did to the platform's balance, by the references that the ledger gives them. */
+/** The ledger's reference for what a refund or dispute did to the platform's balance; null for any other movement. */
+function referenceOf({ id, sourceKind, sourceId, amountCents }: ProcessorBalanceTransaction): string | null {
+  // By what is behind it and not by its type, of which slow payment methods, such as bank debits, have their own.
+  if (sourceKind === "dispute") return `dispute:${sourceId}:${id}`;
+  if (sourceKind !== "refund") return null;
+  return amountCents < 0 ? `refund:${sourceId}` : `refund:${sourceId}:failed`;
+}
+
+/** What refunds and disputes of our top-ups did to the platform's balance, by the references that the ledger gives them. */
 async function compareReversals({ database, processor }: Books, all: boolean, since: number): Promise<Discrepancy[]> {
-  const movements = new Map<string, number>();
-  for await (const { id, type, sourceId, amountCents } of processor.listBalanceTransactions(null, since)) {
-    // What goes back to a slow payment method, such as a bank debit, has a type of its own.
-    if (type === "refund" || type === "payment_refund") movements.set(`refund:${sourceId}`, amountCents);
-    if (type === "refund_failure") movements.set(`refund:${sourceId}:failed`, amountCents);
-    if (type === "adjustment" && sourceId?.startsWith("dp_")) movements.set(`dispute:${sourceId}:${id}`, amountCents);
+  const listed: { reference: string; paymentIntentId: string | null; amountCents: number }[] = [];
+  for await (const transaction of processor.listBalanceTransactions(null, since)) {
+    const reference = referenceOf(transaction);
+    const { paymentIntentId, amountCents } = transaction;
+    if (reference !== null) listed.push({ reference, paymentIntentId, amountCents });
   }
+  const payments = await database.query<{ id: string }>(sql`
+    SELECT payment_intent_id AS id FROM topups
+    WHERE payment_intent_id = ANY (${listed.map(({ paymentIntentId }) => paymentIntentId)}::text[])`);
+  // What belongs to no top-up is other business of the same processor account.
+  const ours = new Set<string | null>(payments.map(({ id }) => id));
+  const movements = new Map(
+    listed.filter(({ paymentIntentId }) => ours.has(paymentIntentId)).map((m) => [m.reference, m.amountCents]),
+  );
   const rows = await database.query<{ reference: string; cents: number }>(sql`
     SELECT t.external_ref AS reference, -e.amount_cents AS cents
     FROM ledger_transfers t JOIN ledger_entries e ON e.transfer_id = t.id AND e.bucket = 'outside'

@@ -11,8 +11,8 @@ export const Payout = z
     amountCents: Cents,
     status: z.enum(payoutStatuses).meta({
       description:
-        "pending: being prepared; waiting_funds: tried again when the platform's balance covers it; in_transit: on its way; " +
-        "paid: the bank has it; failed: it is back in the wallet. A bank may send back what was paid.",
+        "pending: being prepared; waiting_funds: tried again until the balance that it comes from covers it; in_transit: on " +
+        "its way; paid: the bank has it; failed: it is back in the wallet. A bank may send back what was paid.",
     }),
     pendingLedgerId: Id.meta({ description: "The ledger entry that debited the wallet." }),
     failureMessage: z.string().nullable().meta({ description: "Why it failed, or is on its way back." }),

@@ -15,12 +15,12 @@ let service: ReturnType<typeof spawn>;
 
 const environment = () => ({ ...process.env, DATA_DIR: directory, PORT: "0", LOG_LEVEL: "error" });
 
-function auditCommand(): Promise<{ code: number; output: string }> {
+function auditCommand(settings: Record<string, string> = {}): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
       ["server/commands/audit.ts"],
-      { cwd: root, env: environment() },
+      { cwd: root, env: { ...environment(), ...settings } },
       (error, stdout, stderr) =>
         resolve({ code: typeof error?.code === "number" ? error.code : 0, output: stdout + stderr }),
     );
@@ -45,7 +45,7 @@ test("beside a service that does not run the audit says so", async () => {
   expect(code).toBe(2);
 });
 
-test("beside a live service, embedded parts and all, it exits with 0, and with 1 when a cent is off", async () => {
+test("beside a live service, embedded parts and all, it exits with 0, with 2 when the processor is away, and with 1 when a cent is off", async () => {
   service = spawn(process.execPath, ["server/main.ts"], { cwd: root, env: environment(), stdio: "ignore" });
   const url = await eventually(
     async () => readLocalState(directory)?.serviceUrl ?? "",
@@ -64,6 +64,16 @@ test("beside a live service, embedded parts and all, it exits with 0, and with 1
   const right = await auditCommand();
   expect(right.output).toContain("The ledger is right to the cent.");
   expect(right.code).toBe(0);
+
+  const away = {
+    STRIPE_SECRET_KEY: "sk_test_x",
+    STRIPE_WEBHOOK_SECRET: "whsec_x",
+    STRIPE_API_BASE: "http://127.0.0.1:1",
+  };
+  const partly = await auditCommand(away);
+  expect(partly.output).toContain("ok  every movement sums to zero");
+  expect(partly.output).toContain("not compared: the processor does not answer");
+  expect(partly.code).toBe(2);
 
   const database = new pg.Client({ connectionString: readLocalState(directory)?.databaseUrl });
   await database.connect();

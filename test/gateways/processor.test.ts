@@ -109,7 +109,7 @@ describe("payouts", () => {
     const ids = { transferGroup: "group-7", payoutId: "payout-7" };
     const { transferId } = await gateway.createTransfer(transfer(accountId, ids));
     const made = await gateway.createPayout(payout(accountId, { payoutId: "payout-7" }));
-    expect(made).toMatchObject({ status: "pending", amountCents: 2_000, payoutId: "payout-7", failureMessage: null });
+    expect(made).toMatchObject({ status: "pending", amountCents: 2_000, payoutId: "payout-7", failureCode: null });
     await expect.poll(() => gateway.getPayout(accountId, made.id)).toMatchObject({ status: "paid" });
     expect(await gateway.findTransfers("group-7")).toMatchObject([
       { transferId, amountCents: 2_000, reversedCents: 0 },
@@ -132,6 +132,7 @@ describe("payouts", () => {
       .poll(() => gateway.getPayout(accountId, id))
       .toMatchObject({
         status: "failed",
+        failureCode: "account_closed",
         failureMessage: "The bank account has been closed.",
       });
     await gateway.reverseTransfer({ transferId, amountCents: 2_000, idempotencyKey: crypto.randomUUID() });
@@ -193,6 +194,11 @@ describe("errors", () => {
     await expect(fraction).rejects.toThrow(ProcessorRefused);
   });
 
+  test("an account that is not ours is a refusal, and no matter of our key's permissions", async () => {
+    const foreign = harness.gateway.createPayout(payout("acct_none"));
+    await expect(foreign).rejects.toMatchObject({ name: "ProcessorRefused", code: "account_invalid" });
+  });
+
   test("a reused key is no refusal, because its first call may have moved money", async () => {
     const input = topup();
     await harness.gateway.createCheckoutSession(input);
@@ -209,6 +215,7 @@ describe("errors", () => {
     "reset_after",
     "conflict",
     "rate_limit",
+    "no_permission",
     "server_error",
     "server_error_after",
   ])("%s leaves the outcome open, and the same key settles it with one transfer", async (name) => {

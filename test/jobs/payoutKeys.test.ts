@@ -1,6 +1,7 @@
+import { pino } from "pino";
 import { expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
-import { type Processor, ProcessorRefused } from "../../server/gateways/processor.ts";
+import { BalanceTooLow, type Processor, ProcessorRefused } from "../../server/gateways/processor.ts";
 import { advancePayout } from "../../server/jobs/advancePayout.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { control } from "../setup/processorControl.ts";
@@ -117,7 +118,41 @@ test("an old key that did nothing is given up for a new one, but only when no ca
   expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
 });
 
-const refuse = () => Promise.reject(new ProcessorRefused("no_permission", "The key may not do this."));
+test("a key that lacks a permission makes a payout wait at each step, and costs it nothing", async () => {
+  const { step, fail, id, payee } = await startedPayout();
+  await fail("no_permission", "POST /v1/transfers");
+  expect(await step()).toBe("created");
+  expect(await step()).toBe("transferred");
+  await fail("no_permission", "POST /v1/payouts");
+  expect(await step()).toBe("transferred");
+  expect(await step()).toBe("sent");
+  expect((await payee.get("/wallet")).body.availableCents).toBe(2_000);
+  expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
+});
+
+test("the processor's words for a refusal are for the log; the payout's owner reads ours", async () => {
+  const { id, payee } = await startedPayout();
+  const words = "Destination acct_1Fx is on the list of 2026-11.";
+  const warnings: unknown[] = [];
+  const services = {
+    ...service.services,
+    processor: {
+      ...service.services.processor,
+      createTransfer: () => Promise.reject(new ProcessorRefused("code_newer_than_us", words)),
+    },
+    log: pino({}, { write: (line) => void warnings.push(JSON.parse(line)) }),
+  };
+  await advancePayout(services, { payoutId: id });
+  expect(warnings).toMatchObject([{ payoutId: id, code: "code_newer_than_us", processorMessage: words }]);
+  const { text, body } = await payee.get("/payouts");
+  expect(body.payouts).toMatchObject([
+    { status: "failed", failureMessage: expect.stringMatching(/^The payout could not be made\./) },
+  ]);
+  expect(text).not.toContain("acct_");
+  expect(text).not.toContain("code_newer_than_us");
+});
+
+const refuse = () => Promise.reject(new ProcessorRefused("account_closed", "The account is closed."));
 
 test("a refusal after a call whose answer was lost credits nothing while the transfer is there", async () => {
   const { step, fail, payee } = await startedPayout();
@@ -125,6 +160,23 @@ test("a refusal after a call whose answer was lost credits nothing while the tra
   await step();
   expect(await step({ createTransfer: refuse })).toBe("transferred");
   expect((await payee.get("/wallet")).body.availableCents).toBe(2_000);
+});
+
+test("a refusal after a call whose answer was lost fetches nothing back while the bank's payout is there", async () => {
+  const { step, fail, id } = await startedPayout();
+  await step();
+  await fail("server_error_after", "POST /v1/payouts");
+  await step();
+  expect(await step({ createPayout: refuse })).toMatch(/^(sent|paid)$/);
+  expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
+});
+
+test("a payout whose account is gone comes back, although the account's payouts cannot be listed", async () => {
+  const { step, payee } = await startedPayout();
+  await step();
+  expect(await step({ createPayout: refuse, findPayouts: refuse })).toBe("returning");
+  expect(await step()).toBe("failed");
+  expect((await payee.get("/wallet")).body.availableCents).toBe(5_000);
 });
 
 test("a refused look-up credits nothing: the transfer may be there", async () => {
@@ -148,6 +200,24 @@ test("a definite refusal takes a new key, which Stripe does not answer with the 
   expect(await step()).toBe("transferred");
   expect(new Set(calls).size).toBe(3);
   expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
+});
+
+test("a payout whose money is not yet available on the account waits, and says so", async () => {
+  const { calls, step, id, payee } = await startedPayout();
+  const status = async () => (await payee.get("/payouts")).body.payouts[0].status;
+  const tooLow = { createPayout: () => Promise.reject(new BalanceTooLow("balance_insufficient", "Too low.")) };
+  await step();
+  expect(await step(tooLow)).toBe("settling");
+  expect(await step(tooLow)).toBe("settling");
+  expect(await status()).toBe("waiting_funds");
+  await service.services.database.query(sql`
+    UPDATE payouts SET created_at = created_at - interval '2 hours' WHERE id = ${id}::uuid`);
+  const metrics = await (await fetch(`${service.url}/metrics`)).text();
+  expect(metrics).toContain('rebid_payouts_unfinished{state="settling"} 1\n');
+  expect(metrics).toMatch(/^rebid_payouts_oldest_unfinished_seconds\{state="settling"\} 72\d\d\.?\d*$/m);
+  expect(await step()).toBe("sent");
+  expect(calls).toHaveLength(2);
+  expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
 });
 
 test("a refused payout fetches the transfer back before the wallet is credited", async () => {

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
+import { type Processor, ProcessorUnavailable } from "../../server/gateways/processor.ts";
 import { advancePayout } from "../../server/jobs/advancePayout.ts";
 import { applyProcessorEvent } from "../../server/jobs/applyProcessorEvent.ts";
+import { readMissedEvents } from "../../server/jobs/processorEvents/inbox.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { paidTopup, type TestTopup } from "../factories/topups.ts";
@@ -104,7 +106,7 @@ async function moneyOf(person: TestPerson) {
   const debts = await database.query(sql`SELECT debt_cents FROM wallets WHERE user_id = ${person.id}::uuid`);
   const topups = await database.query(sql`SELECT status FROM topups WHERE user_id = ${person.id}::uuid ORDER BY id`);
   const payouts = await database.query(sql`
-    SELECT state, failure_message FROM payouts WHERE user_id = ${person.id}::uuid ORDER BY id`);
+    SELECT state, failure_code FROM payouts WHERE user_id = ${person.id}::uuid ORDER BY id`);
   return { wallet, debts, topups, payouts, entries };
 }
 
@@ -202,13 +204,81 @@ test("a payout that was paid and then failed comes to the same in any order, its
   expect(states).toHaveLength(1);
   expect(states[0]).toMatchObject({
     wallet: { availableCents: 5_000 },
-    payouts: [{ state: "failed", failure_message: "The bank account has been closed." }],
+    payouts: [{ state: "failed", failure_code: "account_closed" }],
   });
   expect(await service.services.processor.findPayouts(payee.accountId, payout.id)).toHaveLength(1);
   expect(await service.services.processor.findTransfers(payout.id)).toMatchObject([{ reversedCents: 3_000 }]);
   // Refusals of the repeated reversals were logged at most as warnings.
   expect(service.errors).toEqual([]);
 }, 60_000);
+
+test("a refund that comes before its payment is known to anybody waits for it, and one of other business does not", async () => {
+  await service.services.database.query(
+    sql`UPDATE processor_events SET processed_at = now() WHERE processed_at IS NULL`,
+  );
+  const person = await createPerson(service);
+  const topup = await paidTopup(service, person, 5_000);
+  await control(service, "POST", `charges/${topup.sessionId}/refund`, { amountCents: 2_000 });
+  const [paid] = await received(["checkout.session.completed"]);
+  const refunds = await received(["refund.created", "charge.refunded"]);
+  expect(refunds).toHaveLength(2);
+  const { services } = service;
+  const applyWhile = async (findCheckoutSession: Processor["findCheckoutSession"], eventId: string) => {
+    const processor = { ...services.processor, findCheckoutSession };
+    await applyProcessorEvent({ ...services, processor }, { eventId });
+    const [row] = await services.database.query<{ outcome: string | null; waits: boolean }>(sql`
+      SELECT outcome, processed_at IS NULL AND next_attempt_at > clock_timestamp() AS waits
+      FROM processor_events WHERE id = ${eventId}`);
+    return row;
+  };
+  for (const eventId of refunds) {
+    const unpaid = async (intent: string) => {
+      const session = await services.processor.findCheckoutSession(intent);
+      return session && { ...session, paymentStatus: "unpaid" };
+    };
+    expect(await applyWhile(unpaid, eventId)).toEqual({ outcome: null, waits: true });
+    const foreign = async (intent: string) => {
+      const session = await services.processor.findCheckoutSession(intent);
+      return session && { ...session, id: "cs_other", clientReferenceId: null };
+    };
+    const restore = await backup();
+    expect(await applyWhile(foreign, eventId)).toEqual({ outcome: "not ours", waits: false });
+    await restore();
+  }
+  expect((await person.get("/wallet")).body.availableCents).toBe(0);
+  await apply(paid ?? "");
+  for (const eventId of refunds) await apply(eventId);
+  expect((await person.get("/wallet")).body.availableCents).toBe(3_000);
+});
+
+test("missed events are kept page by page, and a list that breaks off is read again from where it began", async () => {
+  const { services } = service;
+  const { database } = services;
+  const kept = async () =>
+    (await database.query(sql`SELECT id FROM processor_events WHERE id LIKE 'evt_missed_%'`)).length;
+  const keptAtEach: number[] = [];
+  const read = async (breaksAt: number) => {
+    async function* listEvents() {
+      for (let number = 0; number < 250; number++) {
+        if (number === breaksAt) throw new ProcessorUnavailable("gone");
+        if (number % 100 === 50) keptAtEach.push(await kept());
+        const none = { account: null, data: {}, relatedObjectId: null };
+        yield { id: `evt_missed_${number}`, type: "unheard.of", createdAt: 1, ...none };
+      }
+    }
+    await database.query(sql`UPDATE processor_event_reads SET next_read_at = '-infinity'`);
+    await readMissedEvents({ ...services, processor: { ...services.processor, listEvents } });
+    const [row] = await database.query<{ readUntil: string }>(sql`
+      SELECT read_until AS "readUntil" FROM processor_event_reads`);
+    return row?.readUntil;
+  };
+  const before = await read(0);
+  expect(await read(210)).toBe(before);
+  expect(keptAtEach).toEqual([0, 100]);
+  expect(await kept()).toBe(200);
+  expect(await read(251)).not.toBe(before);
+  expect(await kept()).toBe(250);
+});
 
 test("what is not understood is kept, answered and left alone", async () => {
   const { database } = service.services;

@@ -1,15 +1,16 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { connectionOver, sql } from "../../server/db/connection.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../server/gateways/processor.ts";
 import { auditLedger } from "../../server/jobs/auditLedger.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
-import { audit, auditChecks, checkDatabase } from "../../server/ledger/audit.ts";
-import { compareOnce } from "../../server/ledger/auditProcessor.ts";
+import { audit, auditChecks, checkDatabase, printReport } from "../../server/ledger/audit.ts";
+import { compareOnce, processorChecks } from "../../server/ledger/auditProcessor.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, disputedTask, postTask } from "../factories/tasks.ts";
 import { paidTopup, quiet } from "../factories/topups.ts";
-import { eventually } from "../setup/processorControl.ts";
+import { control, eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService({ settings: { processorPollSeconds: 4 } });
@@ -89,6 +90,25 @@ test("a refund to a slow payment method, which the processor books under another
   expect(await compareOnce({ database, processor: slow }, null)).toEqual([]);
 });
 
+test("other business of the same processor account is left aside, refunded, disputed or not", async () => {
+  const { processor } = service.services;
+  for (const reversal of ["refund", "dispute"]) {
+    const { id } = await processor.createCheckoutSession({
+      topupId: "order 17 of the shop",
+      userId: "a customer of the shop",
+      amountCents: 4_000,
+      currency: "usd",
+      successUrl: service.url,
+      cancelUrl: service.url,
+      idempotencyKey: crypto.randomUUID(),
+    });
+    await control(service, "POST", `checkout/${id}/pay`);
+    await control(service, "POST", `charges/${id}/${reversal}`);
+  }
+  await quiet(service);
+  expect(await compareOnce(service.services, null)).toEqual([]);
+});
+
 test("the audit runs every night", async () => {
   const crontabs = await service.services.database.query(sql`
     SELECT identifier FROM graphile_worker._private_known_crontabs`);
@@ -104,6 +124,53 @@ test("the nightly job keeps its result, and the metrics show it", async () => {
   expect(text).toMatch(/^rebid_jobs_waiting \d+$/m);
   expect(text).toMatch(/^rebid_webhook_deliveries_pending \d+$/m);
   expect(text).toMatch(/^rebid_webhook_oldest_due_seconds \d+(\.\d+)?$/m);
+});
+
+describe("while the processor is away", () => {
+  const without = (error: Error) => {
+    const listTransfers = () => {
+      throw error;
+    };
+    return { ...service.services, processor: { ...service.services.processor, listTransfers } };
+  };
+  const away = () => without(new ProcessorUnavailable("connect ECONNREFUSED"));
+
+  test("the audit tells what the database shows, and that the rest was not compared", async () => {
+    const report = await audit(away(), { since: null });
+    expect(report.checks.map(({ name }) => name)).toEqual(
+      auditChecks.filter((name) => !processorChecks.includes(name)),
+    );
+    expect(report).toMatchObject({ notCompared: "the processor does not answer", count: 0 });
+    const text = printReport(report);
+    for (const name of processorChecks) {
+      expect(text).toContain(`??  ${name}: not compared: the processor does not answer\n`);
+    }
+    expect(text).not.toContain("right");
+    expect(printReport({ ...report, count: 2 })).toContain("2 discrepancies in the database;");
+  });
+
+  test("a refusal of the processor hides nothing, either", async () => {
+    const services = without(new ProcessorRefused("account_invalid", "No such account."));
+    expect(await audit(services, { since: null })).toMatchObject({
+      notCompared: "the processor refuses: No such account.",
+      count: 0,
+    });
+  });
+
+  test("the nightly job keeps what it found and is made again, once, and the metrics say that it is not complete", async () => {
+    const { database } = service.services;
+    await auditLedger(away());
+    await auditLedger(away());
+    const jobs = await database.query(sql`
+      SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'auditLedger' AND run_at > now()`);
+    expect(jobs).toHaveLength(1);
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    expect(text).toContain("rebid_ledger_audit_complete 0\n");
+    expect(text).toContain('rebid_ledger_discrepancies{check="all accounts together sum to zero"} 0\n');
+    for (const name of processorChecks) expect(text).not.toContain(name);
+    await auditLedger(service.services);
+    expect(await (await fetch(`${service.url}/metrics`)).text()).toContain("rebid_ledger_audit_complete 1\n");
+  });
 });
 
 describe("one cent that is off is found", () => {

@@ -137,6 +137,7 @@ export async function payableAccount(
     displayName: "Bea Bidder",
     idempotencyKey: crypto.randomUUID(),
   });
+  await gateway.stopAutomaticPayouts(accountId);
   await test("POST", `accounts/${accountId}/onboard`, { outcome: "finishes", bank });
   if (platformCents > 0) await test("POST", "balance", { amountCents: platformCents });
   return accountId;

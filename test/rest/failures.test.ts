@@ -38,6 +38,22 @@ async function broken(changes: (services: Services) => Partial<Services>): Promi
 const away = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:5432"), { code: "ECONNREFUSED" });
 const bug = new TypeError("Cannot read properties of undefined (reading 'secret_column')");
 
+test("/metrics answers while the database is away, with what the process knows itself; a bug is not taken for that", async () => {
+  const metricsWhen = async (failure: Error) => {
+    const url = await broken(({ database }) => ({ database: { ...database, query: () => Promise.reject(failure) } }));
+    await fetch(`${url}/livez`);
+    return fetch(`${url}/metrics`);
+  };
+  const answer = await metricsWhen(away);
+  const text = await answer.text();
+  expect(answer.status).toBe(200);
+  expect(text).toContain("rebid_database_up 0\n");
+  expect(text).toContain('rebid_http_requests_total{method="GET",status="200"} 1\n');
+  expect(text).not.toContain("rebid_jobs_waiting");
+  expect((await metricsWhen(bug)).status).toBe(500);
+  expect(await (await fetch(`${service.url}/metrics`)).text()).toContain("rebid_database_up 1\n");
+});
+
 describe.each(transports)("over $transport", ({ call }) => {
   test.each([
     ["unavailable", 503, "the database is away", away],

@@ -69,7 +69,8 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
     SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status,
            payment_intent_id AS "paymentIntentId" FROM topups
     WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid FOR UPDATE`);
-  if (!topup) return "unexpected: no such top-up";
+  // Without a reference of ours it is other business of the same processor account.
+  if (!topup) return news.topupId === null ? "not ours" : "unexpected: no such top-up";
 
   const setStatus = (status: string, paymentIntentId: string | null = null) =>
     tx.query(sql`

@@ -1,5 +1,5 @@
 import { sql } from "../../db/connection.ts";
-import type { Transaction } from "../../db/database.ts";
+import type { Database, Transaction } from "../../db/database.ts";
 import { type ProcessorEvent, ProcessorUnavailable } from "../../gateways/processor.ts";
 import type { Services } from "../../services.ts";
 
@@ -31,6 +31,19 @@ const readTypes = [
 /** The processor's clock is not ours, and its list may be a little behind. */
 const OVERLAP_SECONDS = 300;
 
+/** As many as the processor lists at a time: after a long outage there may be more events than memory should hold. */
+const PAGE = 100;
+
+/** Keeps those of some events that are not known. Dying on the way loses nothing: the next reading begins as this one did. */
+async function keepMissed(database: Database, events: ProcessorEvent[]): Promise<void> {
+  const known = await database.query<{ id: string }>(sql`
+    SELECT id FROM processor_events WHERE id = ANY (${events.map(({ id }) => id)}::text[])`);
+  const knownIds = new Set(known.map(({ id }) => id));
+  for (const event of events.filter(({ id }) => !knownIds.has(id))) {
+    await database.transaction((tx) => keepProcessorEvent(tx, event));
+  }
+}
+
 /**
  * Reads the events that were never delivered from the processor's list, where they stay for 30 days, and keeps them as if
  * they had come. One process does it at a time, twice in the polling interval.
@@ -44,14 +57,14 @@ export async function readMissedEvents({ database, processor, clock, settings, l
   if (!claim) return;
   try {
     const since = Math.floor(Date.parse(claim.readUntil) / 1000) - OVERLAP_SECONDS;
-    const events: ProcessorEvent[] = [];
-    for await (const event of processor.listEvents(readTypes, since)) events.push(event);
-    const known = await database.query<{ id: string }>(sql`
-      SELECT id FROM processor_events WHERE id = ANY (${events.map(({ id }) => id)}::text[])`);
-    const knownIds = new Set(known.map(({ id }) => id));
-    for (const event of events.filter(({ id }) => !knownIds.has(id))) {
-      await database.transaction((tx) => keepProcessorEvent(tx, event));
+    let page: ProcessorEvent[] = [];
+    for await (const event of processor.listEvents(readTypes, since)) {
+      page.push(event);
+      if (page.length < PAGE) continue;
+      await keepMissed(database, page);
+      page = [];
     }
+    await keepMissed(database, page);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error;
     log.warn({ error }, "the processor's list of events could not be read");

@@ -1,14 +1,17 @@
 import { z } from "zod";
 import { sql } from "../../db/connection.ts";
 import type { Transaction } from "../../db/database.ts";
+import { failureOf } from "../../procedures/payouts/failures.ts";
 import { lockPayout, recordPayoutFact } from "../../procedures/payouts/records.ts";
-import { factOfPayoutStatus, failureMessageOf } from "../../procedures/payouts/rules.ts";
+import { factOfPayoutStatus } from "../../procedures/payouts/rules.ts";
+import type { Services } from "../../services.ts";
 import { OurId } from "./related.ts";
 
 const PayoutSnapshot = z.object({
   id: z.string(),
   status: z.string(),
   metadata: z.object({ payoutId: OurId }).nullish(),
+  failure_code: z.string().nullish(),
   failure_message: z.string().nullish(),
 });
 
@@ -18,13 +21,8 @@ const TransferSnapshot = z.object({
   transfer_group: OurId,
 });
 
-export interface Moment {
-  now: Date;
-  pollSeconds: number;
-}
-
 /** A `payout.*` event of a connected account. The state machine ignores what is older than what is known. */
-export async function applyPayout(tx: Transaction, accountId: string | null, data: unknown, moment: Moment) {
+export async function applyPayout(tx: Transaction, accountId: string | null, data: unknown, services: Services) {
   const snapshot = PayoutSnapshot.safeParse(data).data;
   if (snapshot === undefined) return "unexpected: not a payout";
   // Our own id is in the metadata: the event may come before the answer to the call that made the payout.
@@ -37,16 +35,13 @@ export async function applyPayout(tx: Transaction, accountId: string | null, dat
   if (payout.processorPayoutId !== null && payout.processorPayoutId !== snapshot.id) {
     return `unexpected: ${snapshot.id} is a second payout for ${payout.id}, after ${payout.processorPayoutId}`;
   }
-  const fact = factOfPayoutStatus(snapshot.status);
-  const findings = {
-    processorPayoutId: snapshot.id,
-    failureMessage: failureMessageOf(snapshot.status, snapshot.failure_message),
-  };
-  return recordPayoutFact(tx, payout, fact, findings, moment);
+  const { id: processorPayoutId, status, failure_code: failureCode = null, failure_message: message = null } = snapshot;
+  const failure = failureOf({ status, failureCode, failureMessage: message });
+  return recordPayoutFact(tx, payout, factOfPayoutStatus(status), { processorPayoutId, failure }, services);
 }
 
 /** A `transfer.*` event: that a transfer exists, or that it was reversed, by us or by hand. */
-export async function applyTransfer(tx: Transaction, data: unknown, moment: Moment): Promise<string> {
+export async function applyTransfer(tx: Transaction, data: unknown, services: Services): Promise<string> {
   const snapshot = TransferSnapshot.safeParse(data).data;
   if (snapshot === undefined) return "unexpected: not a transfer";
   const payout = await lockPayout(tx, sql`transfer_id = ${snapshot.id} OR id = ${snapshot.transfer_group}::uuid`);
@@ -58,5 +53,5 @@ export async function applyTransfer(tx: Transaction, data: unknown, moment: Mome
     return `unexpected: ${snapshot.amount_reversed} of ${payout.amountCents} cents reversed for ${payout.id}`;
   }
   const fact = snapshot.amount_reversed > 0 ? "transferReversed" : "transferMade";
-  return recordPayoutFact(tx, payout, fact, { transferId: snapshot.id }, moment);
+  return recordPayoutFact(tx, payout, fact, { transferId: snapshot.id }, services);
 }

@@ -8,7 +8,7 @@ export interface PaidTopup {
   userId: string;
 }
 
-export async function findPaidTopup(connection: Connection, paymentIntentId: string): Promise<PaidTopup | null> {
+async function findPaidTopup(connection: Connection, paymentIntentId: string): Promise<PaidTopup | null> {
   const [topup] = await connection.query<PaidTopup>(sql`
     SELECT id, user_id AS "userId" FROM topups WHERE payment_intent_id = ${paymentIntentId}`);
   return topup ?? null;
@@ -16,15 +16,22 @@ export async function findPaidTopup(connection: Connection, paymentIntentId: str
 
 /**
  * The top-up that a payment intent paid for. A refund or dispute may be told before the payment: then the processor is
- * asked for the session behind the intent, and the payment is applied first. Null when it is no payment of ours. Throws
- * ProcessorUnavailable or ProcessorRefused.
+ * asked for the session behind the intent, and the payment is applied first. `unsettled` when it is one of ours that is
+ * not credited even then: it has to be asked again. Throws ProcessorUnavailable or ProcessorRefused.
  */
-export async function settlePaidTopup(services: Services, paymentIntentId: string): Promise<PaidTopup | null> {
+export async function settlePaidTopup(
+  services: Services,
+  paymentIntentId: string,
+): Promise<PaidTopup | "notOurs" | "unsettled"> {
   const { database, processor } = services;
   const known = await findPaidTopup(database, paymentIntentId);
   if (known !== null) return known;
   const session = await processor.findCheckoutSession(paymentIntentId);
-  if (session === null) return null;
-  await database.transaction((tx) => applyCheckout(tx, newsOfSession(session)));
-  return findPaidTopup(database, paymentIntentId);
+  if (session === null) return "notOurs";
+  const news = newsOfSession(session);
+  const [ours] = await database.query(sql`
+    SELECT id FROM topups WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid`);
+  if (!ours) return "notOurs";
+  await database.transaction((tx) => applyCheckout(tx, news));
+  return (await findPaidTopup(database, paymentIntentId)) ?? "unsettled";
 }

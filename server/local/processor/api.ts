@@ -93,6 +93,12 @@ export class Api {
         throw keyInUse("chosen by a fault");
       case "rate_limit":
         throw new Refusal(429, { message: "Too many requests hit the API too quickly.", code: "rate_limit" });
+      case "no_permission":
+        throw new Refusal(403, {
+          message: "The provided key does not have the required permissions for this endpoint.",
+          code: "more_permissions_required",
+          type: "invalid_request_error",
+        });
       case "server_error":
         throw serverError();
       case "server_error_after":

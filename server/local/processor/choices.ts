@@ -56,6 +56,7 @@ export const callFaults = [
   { name: "reset_after", description: "The work is done, then the connection is reset." },
   { name: "conflict", description: "409: a request with this idempotency key is said to be in progress." },
   { name: "rate_limit", description: "429: too many requests." },
+  { name: "no_permission", description: "403: the key is said to lack a permission." },
   { name: "server_error", description: "500, and nothing is done." },
   {
     name: "server_error_after",

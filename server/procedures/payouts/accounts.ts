@@ -2,6 +2,7 @@ import { type Connection, sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
 import type { Services } from "../../services.ts";
+import { ageOfKey } from "./rules.ts";
 
 /** The connected account that a user's payouts go to. `accountId` is null until the processor has made it. */
 export interface PayoutAccount {
@@ -20,31 +21,43 @@ export async function findPayoutAccount(connection: Connection, userId: string):
 
 /**
  * The user's connected account, made at the processor when there is none. Its row, with the key and the parameters of the
- * call, comes first: parallel calls, and those after a crash, repeat the very same call, which makes one account.
- * Throws ProcessorUnavailable or ProcessorRefused.
+ * call, comes first: parallel calls, and those after a crash, repeat the very same call, which makes one account. Once the
+ * processor may have forgotten the key, an account that was made is looked up instead. Throws ProcessorUnavailable or
+ * ProcessorRefused.
  */
 export async function ensurePayoutAccount(services: Services, userId: string): Promise<string> {
-  const { database, processor } = services;
+  const { database, processor, clock } = services;
+  const now = clock.now();
   await database.query(sql`
-    INSERT INTO payout_accounts (user_id, idempotency_key, email, display_name)
-    SELECT id, ${`account-${crypto.randomUUID()}`}, email, display_name FROM users WHERE id = ${userId}::uuid
+    INSERT INTO payout_accounts (user_id, idempotency_key, key_created_at, email, display_name)
+    SELECT id, ${newKey()}, ${now.toISOString()}::timestamptz, email, display_name FROM users WHERE id = ${userId}::uuid
     ON CONFLICT (user_id) DO NOTHING`);
   const [row] = await database.query<{
     accountId: string | null;
     idempotencyKey: string;
+    keyCreatedAt: string;
     email: string;
     displayName: string;
   }>(sql`
-    SELECT account_id AS "accountId", idempotency_key AS "idempotencyKey", email, display_name AS "displayName"
+    SELECT account_id AS "accountId", idempotency_key AS "idempotencyKey", key_created_at AS "keyCreatedAt", email,
+           display_name AS "displayName"
     FROM payout_accounts WHERE user_id = ${userId}::uuid`);
   if (!row) throw new Error(`user ${userId} does not exist`);
   if (row.accountId !== null) return row.accountId;
   const { email, displayName, idempotencyKey } = row;
+  const keyAge = ageOfKey(new Date(row.keyCreatedAt), now);
+  if (keyAge !== "fresh") {
+    const found = await processor.findAccount(userId);
+    if (found !== null) return storeAccountId(database, userId, found.accountId);
+    if (keyAge === "stale") throw new ProcessorUnavailable("The account may still be on its way.");
+    await renewParameters(services, userId, idempotencyKey);
+    return ensurePayoutAccount(services, userId);
+  }
   try {
     const { accountId } = await processor.createAccount({ userId, email, displayName, idempotencyKey });
     return await storeAccountId(database, userId, accountId);
   } catch (error) {
-    if (error instanceof ProcessorRefused) await renewParameters(database, userId, idempotencyKey);
+    if (error instanceof ProcessorRefused) await renewParameters(services, userId, idempotencyKey);
     // A parallel call of the same key makes the processor say "in progress": that one's account is ours, too.
     const made = error instanceof ProcessorUnavailable ? await waitForAccount(services, userId) : null;
     if (made === null) throw error;
@@ -60,12 +73,14 @@ async function storeAccountId(connection: Connection, userId: string, accountId:
   return row.accountId;
 }
 
-/** After a definite refusal nothing was made: the next call takes a new key, and what the user's profile says then. */
-async function renewParameters(connection: Connection, userId: string, refusedKey: string): Promise<void> {
-  await connection.query(sql`
-    UPDATE payout_accounts a SET idempotency_key = ${`account-${crypto.randomUUID()}`}, email = u.email,
-      display_name = u.display_name, updated_at = clock_timestamp()
-    FROM users u WHERE u.id = a.user_id AND a.user_id = ${userId}::uuid AND a.idempotency_key = ${refusedKey}
+const newKey = () => `account-${crypto.randomUUID()}`;
+
+/** Nothing was made with a key that is used up: the next call takes a new one, and what the user's profile says then. */
+async function renewParameters({ database, clock }: Services, userId: string, usedKey: string): Promise<void> {
+  await database.query(sql`
+    UPDATE payout_accounts a SET idempotency_key = ${newKey()}, key_created_at = ${clock.now().toISOString()}::timestamptz,
+      email = u.email, display_name = u.display_name, updated_at = clock_timestamp()
+    FROM users u WHERE u.id = a.user_id AND a.user_id = ${userId}::uuid AND a.idempotency_key = ${usedKey}
       AND a.account_id IS NULL`);
 }
 

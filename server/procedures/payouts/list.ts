@@ -3,6 +3,7 @@ import { empty, sql } from "../../db/connection.ts";
 import { NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
 import { Payout } from "../../schemas/payout.ts";
 import { signedIn } from "../../trpc.ts";
+import { failureMessageOf } from "./failures.ts";
 import { type PayoutState, payoutStates } from "./rules.ts";
 
 /** The caller's payouts, newest first. */
@@ -11,12 +12,18 @@ export const list = signedIn
   .input(PageQuery)
   .output(z.object({ payouts: z.array(Payout), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
-    const rows = await ctx.database.query<Omit<Payout, "status"> & { state: PayoutState }>(sql`
+    const rows = await ctx.database.query<
+      Omit<Payout, "status" | "failureMessage"> & { state: PayoutState; failureCode: string | null }
+    >(sql`
       SELECT id, amount_cents AS "amountCents", state, ledger_entry_id AS "pendingLedgerId",
-             failure_message AS "failureMessage", created_at AS "createdAt", updated_at AS "updatedAt"
+             failure_code AS "failureCode", created_at AS "createdAt", updated_at AS "updatedAt"
       FROM payouts
       WHERE user_id = ${ctx.userId}::uuid ${input.cursor ? sql`AND created_at < ${input.cursor}::timestamptz` : empty}
       ORDER BY created_at DESC LIMIT ${input.limit}`);
-    const payouts = rows.map(({ state, ...payout }) => ({ ...payout, status: payoutStates[state].status }));
+    const payouts = rows.map(({ state, failureCode, ...payout }) => ({
+      ...payout,
+      status: payoutStates[state].status,
+      failureMessage: failureMessageOf(failureCode),
+    }));
     return { payouts, nextCursor: nextCursorOf(payouts, input.limit) };
   });

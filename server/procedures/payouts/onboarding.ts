@@ -21,6 +21,8 @@ export const onboarding = sessionOnly
     callingProcessor(async () => {
       const { publicUrl } = ctx.settings;
       const accountId = await ensurePayoutAccount(ctx, ctx.userId);
+      // Before each link and not once, since we may die between the account's making and this.
+      await ctx.processor.stopAutomaticPayouts(accountId);
       return ctx.processor.createOnboardingLink({
         accountId,
         returnUrl: `${publicUrl}/onboarding/done`,

@@ -1,5 +1,7 @@
 import { type Connection, type Sql, sql } from "../../db/connection.ts";
 import type { Transaction } from "../../db/database.ts";
+import type { Services } from "../../services.ts";
+import type { PayoutFailure } from "./failures.ts";
 import { firstStepDelaySeconds, nextPayoutState, type PayoutFact, type PayoutState, payoutStates } from "./rules.ts";
 
 /** A payout's row, as jobs and events work with it. */
@@ -31,11 +33,11 @@ export async function lockPayout(connection: Connection, condition: Sql): Promis
   return payout ?? null;
 }
 
-/** What comes with a fact: ids that the processor gave, and its words for a failure. */
+/** What comes with a fact: ids that the processor gave, and why it failed. */
 export interface PayoutFindings {
   transferId?: string;
   processorPayoutId?: string;
-  failureMessage?: string | null;
+  failure?: PayoutFailure | null;
 }
 
 /**
@@ -48,19 +50,22 @@ export async function recordPayoutFact(
   payout: PayoutRecord,
   fact: PayoutFact,
   findings: PayoutFindings,
-  { now, pollSeconds }: { now: Date; pollSeconds: number },
+  { clock, settings, log }: Pick<Services, "clock" | "settings" | "log">,
 ): Promise<PayoutState> {
+  const now = clock.now();
   const state = nextPayoutState(payout.state, fact);
   const moved = state !== payout.state;
   await tx.query(sql`
     UPDATE payouts SET
       transfer_id = coalesce(transfer_id, ${findings.transferId ?? null}),
       processor_payout_id = coalesce(processor_payout_id, ${findings.processorPayoutId ?? null}),
-      failure_message = coalesce(${findings.failureMessage ?? null}, failure_message)
+      failure_code = coalesce(${findings.failure?.code ?? null}, failure_code)
     WHERE id = ${payout.id}::uuid`);
   if (!moved) return state;
+  // The processor's words are not for users: this is where an operator finds them.
+  if (findings.failure) log.warn({ payoutId: payout.id, fact, ...findings.failure }, "a payout failed");
 
-  const delaySeconds = firstStepDelaySeconds(state, pollSeconds);
+  const delaySeconds = firstStepDelaySeconds(state, settings.processorPollSeconds);
   const nextStepAt = delaySeconds === null ? null : new Date(now.getTime() + delaySeconds * 1000);
   await tx.query(sql`
     UPDATE payouts SET state = ${state}, idempotency_key = NULL, key_created_at = NULL, attempts = 0,

@@ -4,13 +4,15 @@ import type { PayoutStatus } from "../../schemas/payout.ts";
 export type PayoutStep = "transfer" | "payOut" | "look" | "reverse";
 
 /**
- * The states of a payout: what the API shows, and the step that is due in it. `returning` is a payout that the bank
- * refused: the money is fetched back from the connected account, and only then credited.
+ * The states of a payout: what the API shows, and the step that is due in it. `unfunded` waits for the platform's balance,
+ * `settling` for the connected account's, where transferred money may take days to become available. `returning` is a
+ * payout that the bank refused: the money is fetched back from the connected account, and only then credited.
  */
 export const payoutStates = {
   created: { status: "pending", step: "transfer" },
   unfunded: { status: "waiting_funds", step: "transfer" },
   transferred: { status: "pending", step: "payOut" },
+  settling: { status: "waiting_funds", step: "payOut" },
   sent: { status: "in_transit", step: "look" },
   paid: { status: "paid", step: "look" },
   returning: { status: "in_transit", step: "reverse" },
@@ -25,6 +27,7 @@ export type PayoutFact =
   | "transferUnfunded"
   | "transferRefused"
   | "transferReversed"
+  | "payoutUnfunded"
   | "payoutSent"
   | "payoutPaid"
   | "payoutRefused"
@@ -43,15 +46,17 @@ const payoutTransitions: Record<PayoutFact, Partial<Record<PayoutState, PayoutSt
     created: "failed",
     unfunded: "failed",
     transferred: "failed",
+    settling: "failed",
     sent: "failed",
     paid: "failed",
     returning: "failed",
   },
-  payoutSent: { transferred: "sent" },
-  payoutPaid: { transferred: "paid", sent: "paid" },
-  payoutRefused: { transferred: "returning" },
+  payoutUnfunded: { transferred: "settling" },
+  payoutSent: { transferred: "sent", settling: "sent" },
+  payoutPaid: { transferred: "paid", settling: "paid", sent: "paid" },
+  payoutRefused: { transferred: "returning", settling: "returning" },
   // A bank can send back even what was reported as paid.
-  payoutFailed: { transferred: "returning", sent: "returning", paid: "returning" },
+  payoutFailed: { transferred: "returning", settling: "returning", sent: "returning", paid: "returning" },
 };
 
 /** The state that a fact leads to; the same one when it says nothing new. */
@@ -63,11 +68,6 @@ export function nextPayoutState(state: PayoutState, fact: PayoutFact): PayoutSta
 export function factOfPayoutStatus(processorStatus: string): PayoutFact {
   if (processorStatus === "paid") return "payoutPaid";
   return processorStatus === "failed" || processorStatus === "canceled" ? "payoutFailed" : "payoutSent";
-}
-
-/** Why a payout failed, for its owner. The processor has no words for one that was canceled. */
-export function failureMessageOf(processorStatus: string, message: string | null | undefined): string | null {
-  return message ?? (processorStatus === "canceled" ? "The payout was canceled." : null);
 }
 
 /** How long a step under way keeps others from the same payout: longer than its calls can take, shorter than patience. */
@@ -98,7 +98,7 @@ export function firstStepDelaySeconds(state: PayoutState, pollSeconds: number): 
   const { step } = payoutStates[state];
   if (step === null) return null;
   if (step === "look") return lookDelaySeconds(state, 0, pollSeconds);
-  return state === "unfunded" ? retryDelaySeconds(1, pollSeconds) : 0;
+  return state === "unfunded" || state === "settling" ? retryDelaySeconds(1, pollSeconds) : 0;
 }
 
 const HOUR_MS = 3_600_000;

@@ -17,6 +17,7 @@ const facts: PayoutFact[] = [
   "transferUnfunded",
   "transferRefused",
   "transferReversed",
+  "payoutUnfunded",
   "payoutSent",
   "payoutPaid",
   "payoutRefused",

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
+import { createModerator } from "../../factories/moderators.ts";
 import { createPayee, requestPayout } from "../../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
-import { awardedTask, deliveredTask, postTask } from "../../factories/tasks.ts";
+import { awardedTask, deliveredTask, disputedTask, postTask } from "../../factories/tasks.ts";
 import { openTopup, paidTopup, pay, quiet } from "../../factories/topups.ts";
 import { control, eventually } from "../../setup/processorControl.ts";
 import { useService } from "../../setup/testService.ts";
 
-const service = useService({ worker: true, settings: { processorPollSeconds: 4 } });
+const service = useService({ worker: true, settings: { processorPollSeconds: 4, deliveryGraceSeconds: 60 } });
 
 interface Entry {
   kind: string;
@@ -134,4 +135,36 @@ test("an award at the full budget needs no return, and the hold names its task",
   });
   const story = await storyOf(buyer);
   expect(story.slice(1).map(({ taskId }) => taskId)).toEqual([task.id, task.id]);
+});
+
+test("a task that was disputed and divided, or never delivered, names itself and its bid on both sides", async () => {
+  const buyer = await createPerson(service, { cents: 10_000 });
+  const bidder = await createPerson(service);
+  const moderator = await createModerator(service);
+  const { task, bid, dispute } = await disputedTask(buyer, bidder, { maxBudgetCents: 5_000, priceCents: 5_000 });
+  await moderator.post(`/disputes/${dispute.id}/resolve`, { resolution: "split", bidderCents: 2_000 });
+  const late = await awardedTask(buyer, bidder, { maxBudgetCents: 3_000, priceCents: 3_000 });
+  service.clock.advance(3 * 86_400);
+  await eventually(
+    async () => (await buyer.get(`/tasks/${late.task.id}`)).body.task.status,
+    (status) => status === "expired",
+  );
+
+  const told = (entry: Entry) => `${line(entry)} ${entry.bidId}`;
+  const about = (story: Entry[], taskId: string) => story.filter((entry) => entry.taskId === taskId).map(told);
+  const story = await storyOf(buyer);
+  expect(about(story, task.id)).toEqual([
+    "hold available -5000 null",
+    "hold held 5000 null",
+    `dispute_refund available 3000 ${bid.id}`,
+    `dispute_refund held -3000 ${bid.id}`,
+    `task_payment held -2000 ${bid.id}`,
+  ]);
+  expect(about(story, late.task.id)).toEqual([
+    "hold available -3000 null",
+    "hold held 3000 null",
+    `hold_release available 3000 ${late.bid.id}`,
+    `hold_release held -3000 ${late.bid.id}`,
+  ]);
+  expect(about(await storyOf(bidder), task.id)).toEqual([`task_earning available 2000 ${bid.id}`]);
 });
