@@ -31,24 +31,27 @@ interface Command {
   forwardTo: string | null;
 }
 
-function parse(commandLine: string[]): Command {
+/** Null when only the usage is asked for. */
+function parse(commandLine: string[]): Command | null {
   const { values } = parseArgs({
     args: commandLine,
     options: { events: { type: "string" }, "forward-to": { type: "string" }, help: { type: "boolean" } },
   });
-  if (values.help) throw new UsageError(usage);
+  if (values.help) return null;
   const types = values.events?.split(",").map((name) => {
     const type = eventTypes.find((known) => known === name.trim());
     if (type === undefined) throw new UsageError(`There is no event ${name}; there are: ${eventTypes.join(", ")}.`);
     return type;
   });
-  return { types: types ?? eventTypes, forwardTo: values["forward-to"] ? addressOf(values["forward-to"]) : null };
+  const forwardTo = values["forward-to"];
+  return { types: types ?? eventTypes, forwardTo: forwardTo === undefined ? null : addressOf(forwardTo) };
 }
 
 /** `localhost:4242/hook` and `4242/hook` mean what they look like. */
 function addressOf(text: string): string {
-  const url = /^https?:\/\//.test(text) ? text : `http://${/^\d+(\/|$)/.test(text) ? `localhost:${text}` : text}`;
-  if (!URL.canParse(url)) throw new UsageError(`--forward-to ${text} is no address; try http://localhost:4242/hook.`);
+  const url = text.includes("://") ? text : `http://${/^\d+(\/|$)/.test(text) ? `localhost:${text}` : text}`;
+  if (!URL.canParse(url) || !/^https?:/.test(url))
+    throw new UsageError(`--forward-to ${text} is no address; try http://localhost:4242/hook.`);
   return url;
 }
 
@@ -58,7 +61,9 @@ function listeningSecret(sessionSecret: string): string {
 }
 
 async function main(): Promise<void> {
-  const { types, forwardTo } = parse(process.argv.slice(2));
+  const command = parse(process.argv.slice(2));
+  if (command === null) return console.log(usage);
+  const { types, forwardTo } = command;
   const { services, close } = await openServices();
   // This address is the developer's own choice, on the developer's own machine.
   const egress = guardedEgress({ allowInsecure: true });

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
+import { type Connection, sql } from "../db/connection.ts";
 import { replayDelivery, replayFailed } from "../events/replay.ts";
 import { InputTimestamp } from "../schemas/common.ts";
 import { openServices } from "./openServices.ts";
@@ -19,17 +20,19 @@ class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-type Command = { deliveryId: string } | { since: string; endpointId: string | undefined };
+type Command = { help: true } | { deliveryId: string } | { since: string; endpointId: string | undefined };
 
 function parse(commandLine: string[]): Command {
   const { positionals, values } = parseArgs({
     args: commandLine,
     allowPositionals: true,
-    options: { since: { type: "string" }, endpoint: { type: "string" } },
+    options: { since: { type: "string" }, endpoint: { type: "string" }, help: { type: "boolean" } },
   });
+  if (values.help) return { help: true };
   const [verb, deliveryId, ...rest] = positionals;
   if (verb !== "replay" || rest.length > 0) throw new UsageError(usage);
   if ((deliveryId === undefined) === (values.since === undefined)) throw new UsageError(usage);
+  if (values.endpoint !== undefined && values.since === undefined) throw new UsageError(usage);
   for (const id of [deliveryId, values.endpoint]) {
     if (id !== undefined && !z.uuid().safeParse(id).success) throw new UsageError(`${id} is no id: a UUID is needed.`);
   }
@@ -41,6 +44,7 @@ function parse(commandLine: string[]): Command {
 
 async function main(): Promise<void> {
   const command = parse(process.argv.slice(2));
+  if ("help" in command) return console.log(usage);
   const { services, close } = await openServices();
   const now = services.clock.now();
   try {
@@ -52,6 +56,10 @@ async function main(): Promise<void> {
         }
         console.log(`Delivery ${command.deliveryId} is sent again.`);
       } else {
+        const { endpointId } = command;
+        if (endpointId !== undefined && !(await endpointExists(tx, endpointId))) {
+          throw new UsageError(`There is no endpoint ${endpointId}.`);
+        }
         const replayed = await replayFailed(tx, { ...command, now });
         console.log(
           replayed === 0
@@ -63,6 +71,12 @@ async function main(): Promise<void> {
   } finally {
     await close();
   }
+}
+
+async function endpointExists(connection: Connection, id: string): Promise<boolean> {
+  const [endpoint] = await connection.query(sql`
+    SELECT FROM webhook_endpoints WHERE id = ${id}::uuid AND deleted_at IS NULL`);
+  return endpoint !== undefined;
 }
 
 main().catch((error: unknown) => {

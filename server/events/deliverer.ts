@@ -106,7 +106,13 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     await wakeRetries(database, clock.now());
     const claimed = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.now(), leaseSeconds });
     const eventBodies = await bodies.load(claimed.map(({ eventId }) => eventId));
-    for (const delivery of claimed) void send(delivery, eventBodies.get(delivery.eventId));
+    for (const delivery of claimed) {
+      send(delivery, eventBodies.get(delivery.eventId)).catch((error: unknown) => {
+        // A bug of ours must not end the process. Its lease runs out, and the delivery is taken up again.
+        log.error({ error }, "a delivery failed on our side");
+        inFlight--;
+      });
+    }
     // The next turn starts where this one ended; one that reached the end starts again from the first.
     const reachedEnd = claimed.length < limit;
     const startedAtFirst = afterEndpoint === FIRST_LANE;

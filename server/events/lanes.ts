@@ -6,8 +6,9 @@ const MAX_UNPROVEN_IN_FLIGHT = 256;
 const MAX_OWNER_IN_FLIGHT = 128;
 const FIRST_LIMIT = 4;
 const MAX_LIMIT = 64;
-/** An endpoint that takes longer than this gets no more than the first limit. */
+/** An endpoint that takes longer than this gets less: what it holds of the slots, it holds for long. */
 const FAST_MS = 1_000;
+const MAX_SLOW_LIMIT = 16;
 /** Endpoints whose history a worker keeps; the longest unused are forgotten first. */
 const MAX_LANES = 10_000;
 
@@ -40,9 +41,10 @@ export interface FreeLanes {
 
 /**
  * What keeps a slow or dead endpoint from taking the slots of others. An endpoint starts with a few requests at once;
- * each quick success adds one, up to 64; anything else takes it back to the few. Those that are not (or no longer) known
- * to be quick share half of all slots, so however many of them hang, the other half stays free. And an owner has a limit,
- * too: quick endpoints that begin to hang all at once would have all slots. A worker learns this anew after a start.
+ * each success adds one, up to 64, or 16 when it was not quick; a failure takes it back to the few. Those that are not (or
+ * no longer) known to be quick share half of all slots, so however many of them hang, the other half stays free. And an
+ * owner has a limit, too: quick endpoints that begin to hang all at once would have all slots. A worker learns this anew
+ * after a start.
  */
 export function createLanes() {
   const lanes = new Map<string, Lane>();
@@ -91,7 +93,7 @@ export function createLanes() {
       ownerOf(lane).inFlight--;
       if (lane.inFlight === 0) busy.delete(endpointId);
       lane.proven = result.succeeded && result.durationMs < FAST_MS;
-      lane.limit = lane.proven ? Math.min(MAX_LIMIT, lane.limit + 1) : FIRST_LIMIT;
+      lane.limit = result.succeeded ? Math.min(lane.proven ? MAX_LIMIT : MAX_SLOW_LIMIT, lane.limit + 1) : FIRST_LIMIT;
       if (!lane.proven) unprovenInFlight += lane.inFlight;
     },
 

@@ -135,13 +135,15 @@ const FAILING_UNTIL_OFF = "3 days";
 const ATTEMPTS_KEPT = 100;
 
 /**
- * Writes a batch of outcomes and releases the leases, in the caller's transaction.
+ * Writes a batch of outcomes and releases the leases, in the caller's transaction. Lock order, here and wherever both
+ * change: endpoints by ascending id, then deliveries.
  *
  * A worker that was so slow that its lease ran out may find that another has taken the delivery meanwhile: its attempt
  * happened and is kept, its success counts, but a failure of its does not disturb the other's schedule. The lease's own
  * end is the token that tells.
  */
 export async function complete(tx: Transaction, outcomes: readonly Outcome[]): Promise<void> {
+  const off = await countFailures(tx, outcomes);
   const rows = outcomes.map(({ delivery, attempt, status, attemptsLeft, dueAt }) => ({
     id: delivery.id,
     leased_until: delivery.leasedUntil,
@@ -158,11 +160,11 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
         attempts_left = CASE WHEN ${decides} THEN r.attempts_left ELSE d.attempts_left END,
         due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
         waiting = CASE WHEN ${decides} THEN r.due_at IS NOT NULL ELSE d.waiting END,
+        failed_at = CASE WHEN NOT ${decides} THEN d.failed_at WHEN r.status = 'failed' THEN clock_timestamp() END,
         leased_until = CASE WHEN ${decides} THEN '-infinity' ELSE d.leased_until END
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
          AS r (id uuid, leased_until timestamptz, attempts jsonb, status text, attempts_left int, due_at timestamptz)
     WHERE d.id = r.id`);
-  const off = await countFailures(tx, outcomes);
   if (off.length > 0) await stopDeliveries(tx, off);
 }
 
@@ -171,7 +173,9 @@ export async function stopDeliveries(connection: Connection, endpointIds: string
   // In two parts, each with its index: without them this would read all that these endpoints were ever sent.
   const ofEndpoints = sql`SELECT id FROM webhook_deliveries WHERE endpoint_id = ANY (${endpointIds}::uuid[])`;
   const stop = sql`
-    UPDATE webhook_deliveries SET status = 'failed', attempts_left = 0, leased_until = '-infinity', waiting = false
+    UPDATE webhook_deliveries
+    SET status = 'failed', failed_at = clock_timestamp(), attempts_left = 0, leased_until = '-infinity',
+        waiting = false
     WHERE status = 'pending' AND id IN (
       ${ofEndpoints} AND status = 'pending' AND NOT waiting UNION ALL ${ofEndpoints} AND waiting)`;
   await connection.query(stop, { plan: "fresh" });
@@ -214,17 +218,23 @@ async function countFailures(tx: Transaction, outcomes: readonly Outcome[]): Pro
           },
     );
   }
+  const failing = [...streaks.values()].filter(({ failures }) => failures > 0).map(({ id }) => id);
   const failures = sql`(CASE WHEN r.reset THEN 0 ELSE e.failures_in_row END + r.failures)`;
   const since = sql`(CASE WHEN r.reset OR e.failing_since IS NULL THEN r.first_failure_at ELSE e.failing_since END)`;
   const changed = await tx.query<{ id: string; isOff: boolean }>(sql`
+    WITH locked AS (
+      SELECT id FROM webhook_endpoints
+      WHERE id = ANY (${[...streaks.keys()]}::uuid[]) AND (id = ANY (${failing}::uuid[]) OR failures_in_row > 0)
+      ORDER BY id FOR NO KEY UPDATE)
     UPDATE webhook_endpoints e
     SET failures_in_row = ${failures}, failing_since = ${since},
         switched_off_at = CASE
           WHEN r.off OR (${failures} >= ${FAILURES_UNTIL_OFF} AND r.last_failure_at - ${since} >= ${FAILING_UNTIL_OFF}::interval)
           THEN coalesce(e.switched_off_at, r.last_failure_at) ELSE e.switched_off_at END
-    FROM jsonb_to_recordset(${JSON.stringify([...streaks.values()])}::jsonb)
+    FROM locked JOIN jsonb_to_recordset(${JSON.stringify([...streaks.values()])}::jsonb)
          AS r (id uuid, reset boolean, failures int, first_failure_at timestamptz, last_failure_at timestamptz, off boolean)
-    WHERE e.id = r.id AND (r.failures > 0 OR e.failures_in_row > 0)
+         USING (id)
+    WHERE e.id = locked.id
     RETURNING e.id, e.switched_off_at IS NOT NULL AS "isOff"`);
   return changed.filter(({ isOff }) => isOff).map(({ id }) => id);
 }

@@ -67,6 +67,9 @@ const bareHost = (hostname: string) => hostname.replace(/^\[|\]$/g, "").replace(
 /** What can be said of a URL without asking anyone. `new URL` has made every spelling of an IPv4 address the one. */
 function checkSpelling(text: string): URL {
   if (!URL.canParse(text)) throw new EgressRefused("This is no URL.");
+  // What `new URL` silently corrects (blanks, backslashes, missing slashes) is not what its owner would read later.
+  if (!/^[a-z]+:\/\/[^\s\\]+$/i.test(text))
+    throw new EgressRefused("The URL must be written in full, without blanks or backslashes.");
   const url = new URL(text);
   if (url.protocol !== "https:") throw new EgressRefused("The URL must start with https://.");
   if (url.username !== "" || url.password !== "")

@@ -160,6 +160,11 @@ const badUrls = [
   "https://127.0.0.1%00.example.com:PORT/",
   "https://127.0.0.1:0/",
   " ht\ttps://127.0.0.1:PORT/",
+  // what is no address as its owner would read it back
+  " https://example.com:PORT/ ",
+  "https://example.com:PORT/\n\tx",
+  "https:example.com:PORT/",
+  "https:\\\\example.com:PORT\\x",
   "//127.0.0.1:PORT/",
   "not a url",
   "https://",

@@ -74,11 +74,25 @@ test.each([
   [["replay", "--since", "yesterday"], "--since yesterday: An ISO 8601 timestamp"],
   [["replay", "--until", "now"], "Unknown option '--until'"],
   [["replay", crypto.randomUUID()], "There is no delivery"],
+  [["replay", crypto.randomUUID(), "--endpoint", crypto.randomUUID()], "npm run webhooks -- replay DELIVERY_ID"],
+  [["replay", "--since", "2026-11-20T00:00:00Z", "--endpoint", crypto.randomUUID()], "There is no endpoint"],
 ])("a command line that cannot be done (%j) says so in plain words", async (commandLine, message) => {
   const { code, output } = await webhooks(...commandLine);
   expect(code).toBe(1);
   expect(output).toContain(message);
   expect(output).not.toContain("    at ");
+});
+
+test.each(["webhooks", "listen"])("npm run %s -- --help shows how it is used", async (name) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script(name), "--help"], { env: environment() });
+  expect(stdout).toContain(`npm run ${name} -- `);
+});
+
+test.each(["ftp://localhost/hook", "", "http://"])("listen forwards to no such address: %j", async (address) => {
+  const listen = promisify(execFile)(process.execPath, [script("listen"), "--forward-to", address], {
+    env: environment(),
+  });
+  await expect(listen).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("is no address") });
 });
 
 test("listen prints events as they happen and forwards them, signed, to a local address", async () => {

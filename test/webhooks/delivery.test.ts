@@ -272,6 +272,19 @@ test("a replay since a moment sends what failed since then, and nothing else", a
   expect(receiver.at(path)).toHaveLength(6);
 });
 
+test("a replay since a moment sends what happened before and failed for good only then", async () => {
+  let status = 400;
+  const webhook = await register(bidder, ["task.created"], () => status);
+  await postTask(buyer);
+  const { id } = await newestDelivery(bidder, webhook.id, isOver);
+  const since = new Date().toISOString();
+  await bidder.post(`/webhooks/deliveries/${id}/replay`);
+  await newestDelivery(bidder, webhook.id, hasAttempts(2));
+  status = 200;
+  expect(await bidder.post(`/webhooks/${webhook.id}/replay`, { since })).toMatchObject({ body: { replayed: 1 } });
+  expect(await newestDelivery(bidder, webhook.id, hasAttempts(3))).toMatchObject({ id, status: "succeeded" });
+});
+
 test("replays that race with the endpoint being switched off leave nothing pending, whoever comes last", async () => {
   const person = await createPerson(service);
   const webhook = await register(person, ["task.created"], (_request, count) =>

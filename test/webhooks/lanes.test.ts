@@ -17,8 +17,11 @@ function prove(lanes: ReturnType<typeof createLanes>, endpoint: ReturnType<typeo
   }
 }
 
-test("an endpoint gets 4 requests at once, up to 64 as it answers quickly, and 4 again when it fails or slows down", () => {
-  for (const setback of [failed, slow]) {
+test("an endpoint gets 4 requests at once, up to 64 as it answers quickly, 16 when it slows down, 4 when it fails", () => {
+  for (const [setback, limit] of [
+    [failed, 4],
+    [slow, 16],
+  ] as const) {
     const lanes = createLanes();
     expect(lanes.free().others).toBe(4);
     prove(lanes, of("a"));
@@ -26,8 +29,20 @@ test("an endpoint gets 4 requests at once, up to 64 as it answers quickly, and 4
     lanes.start(of("a"));
     expect(lanes.free().listed).toEqual({ a: 62 });
     lanes.finish(of("a"), setback);
-    expect(lanes.free().listed).toEqual({ a: 3 });
+    expect(lanes.free().listed).toEqual({ a: limit - 1 });
   }
+});
+
+test("an endpoint that answers well but slowly gets up to 16, and stays among the unproven", () => {
+  const lanes = createLanes();
+  for (let count = 0; count < 100; count++) {
+    lanes.start(of("a"));
+    lanes.finish(of("a"), slow);
+  }
+  lanes.start(of("a"));
+  expect(lanes.free().listed).toEqual({ a: 15 });
+  for (let count = 0; count < 255; count++) lanes.start(of(`other${count}`));
+  expect(lanes.free()).toMatchObject({ listed: {}, others: 0 });
 });
 
 test("however many endpoints hang, half of the slots stay free for those that are known to be quick", () => {

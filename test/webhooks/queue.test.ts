@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { sql } from "../../server/db/connection.ts";
 import { type Database, openDatabase } from "../../server/db/database.ts";
 import type { FreeLanes } from "../../server/events/lanes.ts";
-import { claimDue, FIRST_LANE, readBacklog, stopDeliveries, wakeRetries } from "../../server/events/queue.ts";
+import { claimDue, complete, FIRST_LANE, readBacklog, stopDeliveries, wakeRetries } from "../../server/events/queue.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
 let place: TestDatabase;
@@ -40,6 +40,8 @@ async function endpointsWithDelivery(count: number, dueInSeconds: number): Promi
 }
 
 const allFree: FreeLanes = { listed: {}, others: 4, anyFull: false };
+
+const claimAll = { limit: 100, lanes: allFree, afterEndpoint: FIRST_LANE, leaseSeconds: 15 };
 
 async function claim({ lanes = allFree, at = now } = {}): Promise<string[]> {
   await wakeRetries(database, at);
@@ -83,6 +85,27 @@ test("an endpoint that is stopped has nothing pending any more, neither due nor 
   const pending = await database.prisma.webhookDelivery.findMany({ where: { status: "pending" } });
   expect(pending.map(({ endpointId }) => endpointId)).toEqual([other]);
   expect(await claim({ at: later(30) })).toEqual([other]);
+});
+
+test("workers that count failures of the same endpoints at once do not deadlock", async () => {
+  const workers = openDatabase(place.url, { poolSize: 2 });
+  const endpoints = await endpointsWithDelivery(40, 0);
+  const attempt = { attemptedAt: now.toISOString(), statusCode: 500, durationMs: 1, error: null };
+  const outcomes = (await claimDue(database, { ...claimAll, now })).map((delivery) => ({
+    ...{ delivery, attempt, status: "pending" as const, attemptsLeft: 2, switchOff: false },
+    dueAt: later(30).toISOString(),
+  }));
+  let runs = 0;
+  const write = (batch: typeof outcomes) =>
+    workers.transaction((tx) => {
+      runs++;
+      return complete(tx, batch);
+    });
+  for (let round = 0; round < 25; round++) await Promise.all([write(outcomes), write(outcomes.toReversed())]);
+  await workers.close();
+  expect(runs).toBe(50);
+  const counted = await database.prisma.webhookEndpoint.findMany({ where: { id: { in: endpoints } } });
+  expect(counted.map(({ failuresInRow }) => failuresInRow)).toEqual(endpoints.map(() => 50));
 });
 
 test("operators see how many deliveries are pending, and since when the oldest due one is so, whether or not a worker runs", async () => {

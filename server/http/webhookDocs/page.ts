@@ -77,7 +77,9 @@ ${code(`curl https://your-rebid/webhooks \\
   -H "Authorization: Bearer rb_live_…" -H "Content-Type: application/json" \\
   -d '{ "url": "https://example.com/rebid", "events": ["task.created", "bid.received"] }'`)}
 <p>The answer has the endpoint's <code>signingSecret</code>, <code>whsec_…</code>. It is shown this once: keep it where your
-receiver can read it. To replace it, delete the endpoint and register a new one. The address must be public: private and
+receiver can read it. To replace it, register
+the address once more, let your receiver take either secret, and delete the old endpoint when its deliveries have ended:
+meanwhile each event comes from both, with one <code>id</code>. The address must be public: private and
 loopback addresses are refused, at registration and at every delivery. You may have up to 20 endpoints.</p>
 <div class="wide"><table><thead><tr><th>Event</th><th>Sent when</th><th>Sent to</th></tr></thead><tbody>${rows.join("")}</tbody></table></div>
 
@@ -101,6 +103,9 @@ Stripe's libraries, verifies it too.</p>
 <p>After a 5xx answer, a time-out or a connection error, Rebid tries again after about 30 seconds, 2 minutes, 10 minutes,
 1 hour and 6 hours. Every 3xx and 4xx is final, 408 and 429 too: a receiver that wants the event later answers 503. Redirects
 are not followed.</p>
+<p>An endpoint gets four requests at once at first, up to 64 while it answers within a second, and up to 16 while it
+takes longer. To one that does not answer, a long queue is sent in turn, oldest first, so that retries can come later than
+above.</p>
 <p>Every delivery is kept for 30 days from its <code>createdAt</code>, whatever became of it:
 <code>GET /webhooks/{id}/deliveries?status=failed</code> shows every attempt, with its time, status code, duration and error.
 What is older than that cannot be replayed.</p>
@@ -118,8 +123,8 @@ like. The same holds while an account is suspended.</p>
 <li><code>POST /webhooks/{id}/test</code> sends a sample of the endpoint's first event, once.</li>
 <li><code>POST /webhooks/deliveries/{id}/replay</code> sends one delivery again: the same <code>id</code> and body, a new
 signature, one attempt.</li>
-<li><code>POST /webhooks/{id}/replay</code> with <code>{ "since": "2026-11-20T00:00:00Z" }</code> does so for all failed
-deliveries whose <code>createdAt</code> is that or later, whenever their last attempt was.</li>
+<li><code>POST /webhooks/{id}/replay</code> with <code>{ "since": "2026-11-20T00:00:00Z" }</code> does so for all that
+have failed for good since then, whenever their event happened.</li>
 </ul>
 <p>Each of them switches the endpoint on again if it was off.</p>
 

@@ -4,7 +4,7 @@ import { Id, InputTimestamp } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 import { requireOwnEndpoint } from "./records.ts";
 
-/** Sends every failed delivery of an endpoint since a moment once more. Switches the endpoint on if it was off. */
+/** Sends every delivery of an endpoint that has failed since a moment once more. Switches the endpoint on if it was off. */
 export const replaySince = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/replay", status: 202 },
@@ -14,7 +14,9 @@ export const replaySince = scoped("webhook:write")
   .input(
     z.strictObject({
       id: Id,
-      since: InputTimestamp.meta({ description: "Deliveries whose `createdAt` is this or later." }),
+      since: InputTimestamp.meta({
+        description: "Deliveries that have failed for good at this moment or later, whenever their event happened.",
+      }),
     }),
   )
   .output(z.object({ replayed: z.int().meta({ description: "How many deliveries are sent again." }) }))
