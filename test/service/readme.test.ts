@@ -17,7 +17,7 @@ async function firstTaskCommands(): Promise<string> {
   return Array.from(section.matchAll(/```sh\n([\s\S]*?)```/g), ([, commands]) => commands).join("\n");
 }
 
-test("the README's first task works as it is written, and pays the bidder", async () => {
+test("the README's first task works as it is written, and pays the bidder", { timeout: 120_000 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), "rebid-readme-"));
   const service = spawn(process.execPath, ["server/main.ts"], {
     env: { ...process.env, DATA_DIR: directory, PORT: "0", LOG_LEVEL: "error" },
