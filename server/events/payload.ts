@@ -1,4 +1,6 @@
-import type { EventType } from "./catalogue.ts";
+import { z } from "zod";
+import { Id, Timestamp } from "../schemas/common.ts";
+import { type EventType, eventCatalogue } from "./catalogue.ts";
 
 /** An event as its row holds it; it never changes. */
 export interface StoredEvent {
@@ -19,3 +21,12 @@ export function eventBody({ id, type, createdAt, data }: StoredEvent): Buffer {
   body.write(text);
   return body;
 }
+
+/** The schema of the body of an event of this type. */
+export const eventSchema = (type: EventType) =>
+  z.object({
+    id: Id.meta({ description: "The same over retries and replays: skip one that has come before." }),
+    type: z.literal(type),
+    createdAt: Timestamp,
+    data: eventCatalogue[type].data,
+  });

@@ -2,8 +2,8 @@ import type { Bid } from "../schemas/bid.ts";
 import { timestampOf } from "../schemas/common.ts";
 import type { Dispute } from "../schemas/dispute.ts";
 import type { Task } from "../schemas/task.ts";
-import type { EventType } from "./catalogue.ts";
-import type { EventData } from "./record.ts";
+import { type EventData, type EventType, eventCatalogue } from "./catalogue.ts";
+import type { StoredEvent } from "./payload.ts";
 
 const sampleId = (digit: number) => `00000000-0000-7000-8000-00000000000${digit}`;
 
@@ -55,8 +55,6 @@ export function sampleEvent(type: EventType, now: Date): EventData {
     createdAt: at,
     updatedAt: at,
   };
-  if (type === "task.created") return { task };
-  if (type !== "task.disputed" && type !== "task.dispute_resolved") return { task, bid };
   const resolved = type === "task.dispute_resolved";
   const dispute: Dispute = {
     id: sampleId(5),
@@ -71,5 +69,15 @@ export function sampleEvent(type: EventType, now: Date): EventData {
     createdAt: at,
     resolvedAt: resolved ? at : null,
   };
-  return { task, bid, dispute };
+  return eventCatalogue[type].data.parse({ task, bid, dispute });
+}
+
+/** A whole event as the documentation shows it. */
+export function exampleEvent(type: EventType): StoredEvent {
+  return {
+    id: "019aa1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b",
+    type,
+    createdAt: "2026-11-20T12:00:00.123456Z",
+    data: sampleEvent(type, new Date("2026-11-20T12:00:00.123Z")),
+  };
 }

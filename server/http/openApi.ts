@@ -5,6 +5,7 @@ import { SESSION_COOKIE } from "../auth/sessions.ts";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../errors.ts";
 import type { AppRouter } from "../router.ts";
 import { errorsOf } from "../trpc.ts";
+import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./openApiWebhooks.ts";
 import { asOpenApiRouter, collectRoutes, type Route, tagOf } from "./routes.ts";
 
 const { version } = createRequire(import.meta.url)("../../package.json") as { version: string };
@@ -47,7 +48,7 @@ const tagDescriptions: Record<string, string> = {
 };
 
 /**
- * The OpenAPI document, generated from the procedures and then corrected: trpc-to-openapi says 200 for every success,
+ * The OpenAPI document, generated from the procedures and events and then corrected: trpc-to-openapi says 200 for every success,
  * knows nothing of our error codes, loses the strictness of refined inputs, and forbids additional fields in answers,
  * which may gain some.
  */
@@ -59,6 +60,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
       version,
       description,
       baseUrl: publicUrl,
+      defs: eventSchemas,
       securitySchemes: {
         session: { type: "apiKey", in: "cookie", name: SESSION_COOKIE, description: "Set by signing up and in." },
         apiKey: { type: "http", scheme: "bearer", bearerFormat: "rb_live_…", description: "An API key." },
@@ -75,11 +77,14 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
     if (operation === undefined) throw new Error(`${route.procedurePath} is not in the document`);
     correct(operation, route);
   }
-  document.components.responses = Object.fromEntries(
+  const errorResponses = Object.fromEntries(
     routes.flatMap(({ meta }) =>
       [...codesByStatus(errorsOf(meta)).values()].map((codes) => [nameOfErrors(codes), errorResponse(codes)]),
     ),
   );
+  document.components.responses = { ...errorResponses, ...eventResponses };
+  document.components.parameters = { Signature: signatureParameter };
+  document.webhooks = toJson(webhooks);
   document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
     name,
     ...(tagDescriptions[name] && { description: tagDescriptions[name] }),
@@ -183,7 +188,12 @@ function separateRequestsFromAnswers(document: Document): void {
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
   const requests = operations.map(({ requestBody, parameters }) => ({ requestBody, parameters }) as JsonObject);
   const sent = reachable(requests, schemas);
-  const answers = [...operations.map(({ responses }) => responses), document.components.responses ?? null];
+  // What we send is as free to gain fields as what we answer.
+  const answers = [
+    ...operations.map(({ responses }) => responses),
+    document.components.responses ?? null,
+    document.webhooks ?? null,
+  ];
   const answered = reachable(answers, schemas);
   const inputs: JsonObject = {};
   const inputNames = new Map<string, string>();

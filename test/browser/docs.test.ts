@@ -29,7 +29,7 @@ describe.skipIf(!existsSync(executablePath))("in a real browser", () => {
   afterAll(() => browser?.close());
 
   test.each(["light", "dark"] as const)(
-    "the API reference shows every tag and operation (%s), and asks nobody else for anything",
+    "the API reference shows tags, operations and events (%s), and asks nobody else for anything",
     async (colorScheme) => {
       const context = await browser.newContext({ colorScheme, reducedMotion: "reduce" });
       const page = await context.newPage();
@@ -50,6 +50,9 @@ describe.skipIf(!existsSync(executablePath))("in a real browser", () => {
       }
       await page.goto(`${service.url}/docs#tag/tasks/POST/tasks`);
       await page.getByText("An API key needs the scope").first().waitFor();
+      await page.goto(`${service.url}/docs#tag/webhooks/webhook/POST/bidreceived`);
+      await page.getByRole("heading", { name: "bid.received" }).waitFor();
+      await page.getByText("X-Service-Signature").first().waitFor();
       expect(problems).toEqual([]);
       expect(foreign).toEqual([]);
       await context.close();

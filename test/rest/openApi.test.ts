@@ -1,11 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, test } from "vitest";
+import { sql } from "../../server/db/connection.ts";
 import { errorCatalogue } from "../../server/errors.ts";
+import { type EventType, eventTypes } from "../../server/events/catalogue.ts";
+import { eventBody, type StoredEvent } from "../../server/events/payload.ts";
+import { judge } from "../../server/events/retries.ts";
+import { exampleEvent, sampleEvent } from "../../server/events/sample.ts";
+import { deliveryHeaders, generateSigningSecret } from "../../server/events/sign.ts";
 import { openApiDocument } from "../../server/http/openApi.ts";
 import type { Route } from "../../server/http/routes.ts";
 import { appRouter } from "../../server/router.ts";
 import { errorsOf } from "../../server/trpc.ts";
+import { createModerator } from "../factories/moderators.ts";
+import { createPerson } from "../factories/people.ts";
+import { disputedTask } from "../factories/tasks.ts";
 import { type Played, playLifecycle } from "../lifecycle/run.ts";
 import { rest } from "../setup/client.ts";
 import { callOverRest, inputFieldsOf, routes } from "../setup/operations.ts";
@@ -35,10 +44,24 @@ interface Operation {
   responses: Record<string, Response | { $ref: string }>;
   "x-required-scope"?: string;
 }
+interface Webhook {
+  operationId: string;
+  tags: string[];
+  security: object[];
+  parameters: { $ref: string }[];
+  requestBody: { required: boolean; content: { "application/json": { schema: Schema; example: unknown } } };
+  responses: Record<string, { $ref: string }>;
+}
 interface Document {
   openapi: string;
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Record<string, Schema>; responses: Record<string, Response>; securitySchemes: object };
+  webhooks: Record<string, { post: Webhook }>;
+  components: {
+    schemas: Record<string, Schema>;
+    responses: Record<string, Response>;
+    parameters: Record<string, Parameter>;
+    securitySchemes: object;
+  };
   tags: { name: string }[];
 }
 
@@ -47,6 +70,7 @@ const document = openApiDocument(appRouter, "http://localhost:3000") as unknown 
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
+const webhooks = Object.entries(document.webhooks).map(([type, { post }]) => ({ type, webhook: post }));
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, formats: formats() });
 ajv.addVocabulary(["example", "components"]);
 ajv.addSchema({ $id: "openapi", components: document.components });
@@ -93,15 +117,15 @@ describe("the document", () => {
     const references: string[] = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
     expect(references.length).toBeGreaterThan(50);
     for (const reference of new Set(references)) {
-      const [, group, name] = /^"\$ref":"#\/components\/(schemas|responses)\/([\w-]+)"$/.exec(reference) ?? [];
-      expect(group === "responses" || group === "schemas", reference).toBe(true);
-      expect(document.components[group as "schemas" | "responses"], reference).toHaveProperty(name ?? "");
+      const [, name] = /^"\$ref":"#\/components\/((?:schemas|responses|parameters)\/[\w-]+)"$/.exec(reference) ?? [];
+      expect(document.components, reference).toHaveProperty(name?.split("/") ?? "");
     }
     const unused = Object.keys(document.components.schemas).filter(
       (name) => !references.includes(`"$ref":"#/components/schemas/${name}"`),
     );
     expect(unused).toEqual([]);
-    const ids = operations.map(({ operation }) => operation.operationId);
+    const all = [...operations.map(({ operation }) => operation), ...webhooks.map(({ webhook }) => webhook)];
+    const ids = all.map(({ operationId }) => operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const { path, operation } of operations) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
@@ -109,8 +133,8 @@ describe("the document", () => {
       expect(declared.map(({ name }) => name)).toEqual(inPath);
       for (const { required } of declared) expect(required).toBe(true);
       expect(operation.summary).toMatch(/^[A-Z]/);
-      for (const tag of operation.tags) expect(document.tags.map(({ name }) => name)).toContain(tag);
     }
+    for (const { tags } of all) expect(document.tags.map(({ name }) => name)).toEqual(expect.arrayContaining(tags));
   });
 
   test("has every procedure, and no other operation", () => {
@@ -215,6 +239,79 @@ describe("over the main job", () => {
       const validate = validator(requestBody.content["application/json"].schema);
       expect([name, validate(body), validate.errors]).toEqual([name, true, null]);
       expect([name, validate({ ...body, unheardOf: 1 })]).toEqual([name, false]);
+    }
+  });
+});
+
+describe("the events", () => {
+  const contentOf = (type: EventType) => document.webhooks[type]?.post.requestBody.content["application/json"];
+
+  /** Holds an event's body, as it is sent, against the document. */
+  function expectDocumented(event: StoredEvent): void {
+    const body: unknown = JSON.parse(eventBody(event).toString());
+    const schema = contentOf(event.type)?.schema ?? {};
+    const validate = validator(schema);
+    expect([event.type, validate(body), validate.errors]).toEqual([event.type, true, null]);
+    expect([event.type, undocumented(body, schema)]).toEqual([event.type, []]);
+  }
+
+  test("are all there and no other, signed, and without credentials of ours", () => {
+    expect(Object.keys(document.webhooks)).toEqual(eventTypes);
+    for (const { webhook } of webhooks) {
+      expect(webhook.security).toEqual([]);
+      expect(webhook.parameters).toEqual([{ $ref: "#/components/parameters/Signature" }]);
+    }
+    const { Signature } = document.components.parameters;
+    const headers = deliveryHeaders(Buffer.from("{}"), generateSigningSecret(), new Date());
+    expect(Signature).toMatchObject({ in: "header", required: true });
+    expect(validator(Signature?.schema ?? {})(headers[Signature?.name ?? ""])).toBe(true);
+  });
+
+  test("of every type that is recorded are as documented, with the fields that their type has", async () => {
+    const buyer = await createPerson(service, { cents: 1_000_000 });
+    const bidder = await createPerson(service);
+    const moderator = await createModerator(service);
+    await playLifecycle(service, callOverRest, "events");
+    const { dispute } = await disputedTask(buyer, bidder);
+    expect((await moderator.post(`/disputes/${dispute.id}/resolve`, { resolution: "refund" })).status).toBe(200);
+
+    const recorded = await service.services.database.query<StoredEvent>(sql`
+      SELECT id, type, created_at AS "createdAt", data FROM events`);
+    expect(new Set(recorded.map(({ type }) => type))).toEqual(new Set(eventTypes));
+    recorded.forEach(expectDocumented);
+  });
+
+  test.each(eventTypes)("the sample of %s is as documented, and is the example", (type) => {
+    expectDocumented(exampleEvent(type));
+    expect(contentOf(type)?.example).toEqual(exampleEvent(type));
+  });
+
+  test.each(eventTypes)("%s may gain fields, but not lose one, and is no other type", (type) => {
+    const validate = validator(contentOf(type)?.schema ?? {});
+    const { data, ...event } = exampleEvent(type);
+    const parts = Object.entries(data as Record<string, object>); // a JSON object of records, validated above
+    const more = parts.map(([name, part]) => [name, { ...part, unheardOf: 1 }]);
+    expect(validate({ ...event, data: { ...Object.fromEntries(more), unheardOf: 1 }, unheardOf: 1 })).toBe(true);
+    for (const [left] of parts) {
+      const fewer = parts.filter(([name]) => name !== left);
+      expect([left, validate({ ...event, data: Object.fromEntries(fewer) })]).toEqual([left, false]);
+    }
+    for (const other of eventTypes) expect(validate({ ...event, type: other, data })).toBe(other === type);
+  });
+
+  test("that lack a part of what their type carries are not recorded, nor is their change", async () => {
+    const { task } = sampleEvent("task.created", new Date());
+    const recording = service.services.database.transaction((tx) => tx.events.record("task.awarded", { task }));
+    await expect(recording).rejects.toThrow(/"bid"/);
+  });
+
+  test("say of each answer what is made of it", () => {
+    const verdicts = { "2XX": "succeeded", "3XX": "rejected", 410: "gone", "4XX": "rejected", "5XX": "retry" };
+    for (const { webhook } of webhooks) expect(Object.keys(webhook.responses)).toEqual(Object.keys(verdicts));
+    for (let statusCode = 200; statusCode < 600; statusCode++) {
+      const range = `${Math.floor(statusCode / 100)}XX`;
+      const documented = Object.entries(verdicts).find(([status]) => status === String(statusCode) || status === range);
+      expect([statusCode, judge({ statusCode })]).toEqual([statusCode, documented?.[1]]);
     }
   });
 });

@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Router } from "express";
-import { type EventType, eventTypes } from "../../events/catalogue.ts";
-import { eventBody } from "../../events/payload.ts";
-import { sampleEvent } from "../../events/sample.ts";
+import { eventCatalogue } from "../../events/catalogue.ts";
+import { exampleEvent } from "../../events/sample.ts";
 import { allowOnly } from "../answer.ts";
 
 /** The languages that the page shows; test/webhooks/docs.test.ts runs the very files. */
@@ -32,35 +31,13 @@ export function webhookDocs(): Router {
 const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 const code = (text: string) => `<pre tabindex="0"><code>${escapeHtml(text.trim())}</code></pre>`;
 
-const meanings: Record<EventType, [when: string, who: string]> = {
-  "task.created": ["a task is posted", "every subscriber"],
-  "bid.received": ["a bid is placed on a task", "the task's buyer"],
-  "task.awarded": ["the buyer awards a task to a bid", "the buyer and the awarded bidder"],
-  "delivery.posted": ["the awarded bidder delivers", "the buyer and the awarded bidder"],
-  "task.accepted": ["a delivery is accepted, by the buyer or after 48 hours", "the buyer and the awarded bidder"],
-  "task.disputed": ["either side opens a dispute", "the buyer and the awarded bidder"],
-  "task.dispute_resolved": ["a moderator resolves a dispute", "the buyer and the awarded bidder"],
-};
-
-function examplePayload(): string {
-  const at = new Date("2026-11-20T12:00:00.123Z");
-  const body = eventBody({
-    id: "019aa1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b",
-    type: "bid.received",
-    createdAt: "2026-11-20T12:00:00.123456Z",
-    data: sampleEvent("bid.received", at),
-  });
-  return JSON.stringify(JSON.parse(body.toString()), null, 2);
-}
-
 function render(): string {
   const sections = snippets.map(
     ({ language, file }) => `<h3>${language}</h3>${code(readFileSync(snippetPath(file), "utf8"))}`,
   );
-  const rows = eventTypes.map((type) => {
-    const [when, who] = meanings[type];
-    return `<tr><td><code>${type}</code></td><td>${when}</td><td>${who}</td></tr>`;
-  });
+  const rows = Object.entries(eventCatalogue).map(
+    ([type, { when, to }]) => `<tr><td><code>${type}</code></td><td>${when}</td><td>${to}</td></tr>`,
+  );
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -85,8 +62,10 @@ loopback addresses are refused, at registration and at every delivery. You may h
 
 <h2 id="receive">What arrives</h2>
 <p>A POST with <code>Content-Type: application/json</code>, <code>User-Agent: Rebid-Webhooks/1</code> and
-<code>X-Service-Signature</code>. The body, which will gain fields with time; ignore those that you do not know:</p>
-${code(examplePayload())}
+<code>X-Service-Signature</code>. The body, which will gain fields with time; ignore those that you do not know. What each event
+carries is in the <a href="/docs#tag/webhooks">API reference</a>, and its schema in <a href="/openapi.json">the OpenAPI
+document</a>, under <code>webhooks</code>. An example:</p>
+${code(JSON.stringify(exampleEvent("bid.received"), null, 2))}
 <p>Answer with any 2xx status within 10 seconds, and do the work afterwards. The same event can come more than once, and
 events come in any order: keep the <code>id</code> of those that you have handled, and skip them when they come again.</p>
 

@@ -1,4 +1,4 @@
-import type { EventType } from "../../events/catalogue.ts";
+import type { EventType, InternalEventType } from "../../events/catalogue.ts";
 import type { TaskStatus } from "../../schemas/task.ts";
 
 /**
@@ -77,7 +77,7 @@ interface Transition {
   to: TaskStatus | "same";
   money: keyof typeof movements;
   /** What subscribers are told; null: nothing. `task.expired` is recorded, but is no event of the webhooks. */
-  event: EventType | "task.expired" | null;
+  event: EventType | InternalEventType | null;
   refusals?: {
     by?: Partial<Record<TaskActor, RefusalCode>>;
     from?: Partial<Record<TaskStatus, RefusalCode>>;

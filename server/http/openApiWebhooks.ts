@@ -1,0 +1,67 @@
+import { type EventType, eventCatalogue, eventTypes } from "../events/catalogue.ts";
+import { eventSchema } from "../events/payload.ts";
+import { exampleEvent } from "../events/sample.ts";
+import { SIGNATURE_HEADER } from "../events/sign.ts";
+
+/** `task.created` becomes `TaskCreatedEvent`: code generators name a type after it. */
+const schemaName = (type: EventType) =>
+  `${type.replace(/(?:^|[._])(\w)/g, (_match, letter: string) => letter.toUpperCase())}Event`;
+
+/** The body of each event, by its name among the document's schemas. */
+export const eventSchemas = Object.fromEntries(eventTypes.map((type) => [schemaName(type), eventSchema(type)]));
+
+/** What `signatureOf` makes. */
+export const signatureParameter = {
+  name: SIGNATURE_HEADER,
+  in: "header",
+  required: true,
+  description:
+    "`t` is the Unix time of this attempt in seconds. `v1` is the hex HMAC-SHA256 of `t`, a dot and the exact bytes of the body, keyed by the whole `signingSecret` of the endpoint. Compare in constant time, and refuse a `t` that is more than five minutes away. How to, in several languages: [/docs/webhooks](/docs/webhooks).",
+  schema: { type: "string", pattern: "^t=[0-9]+,v1=[0-9a-f]{64}$" },
+  example: `t=1795176000,v1=${"5257a869".repeat(8)}`,
+};
+
+/** What the receiver's answer means to us, as `judge` in server/events/retries.ts decides. */
+const answers = {
+  "2XX": "Received. Answer within 10 seconds, and do the work afterwards.",
+  "3XX": "Final: the event is not sent again. Redirects are not followed.",
+  410: "Final, and the endpoint is switched off, until a test or a replay switches it on again.",
+  "4XX": "Final, 408 and 429 too: the event is not sent again.",
+  "5XX":
+    "Sent again after about 30 seconds, 2 minutes, 10 minutes, 1 hour and 6 hours, as after a time-out or a connection error.",
+};
+
+const nameOfAnswer = (status: string) => `event-${status}`;
+
+/** What the receiver may answer, by its name among the document's responses. */
+export const eventResponses = Object.fromEntries(
+  Object.entries(answers).map(([status, description]) => [nameOfAnswer(status), { description }]),
+);
+
+/** The document's `webhooks`: what we send, and how its answers are read. */
+export const webhooks = Object.fromEntries(
+  eventTypes.map((type) => {
+    const { when, to } = eventCatalogue[type];
+    const post = {
+      operationId: type.replace(".", "_"),
+      summary: type,
+      description: `Sent when ${when}, to ${to}. The same event can come more than once, and events come in any order.`,
+      tags: ["webhooks"],
+      security: [],
+      parameters: [{ $ref: "#/components/parameters/Signature" }],
+      requestBody: {
+        required: true,
+        content: {
+          "application/json": {
+            schema: { $ref: `#/components/schemas/${schemaName(type)}` },
+            example: exampleEvent(type),
+          },
+        },
+      },
+      responses: Object.fromEntries(
+        Object.keys(answers).map((status) => [status, { $ref: `#/components/responses/${nameOfAnswer(status)}` }]),
+      ),
+    };
+    return [type, { post }];
+  }),
+);
