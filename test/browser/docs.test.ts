@@ -1,11 +1,10 @@
-import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
+import { hasBrowser, launchBrowser } from "./launch.ts";
 
 const service = useService();
-const executablePath = "/usr/bin/chromium";
 
 test("the pages allow only what we serve ourselves, and name no other address", async () => {
   for (const path of ["/", "/docs", "/topup/done", "/topup/cancelled"]) {
@@ -19,12 +18,11 @@ test("the pages allow only what we serve ourselves, and name no other address", 
   expect(script.text.length).toBeGreaterThan(1_000_000);
 });
 
-// Debian's Chromium; where there is none, the pages are held to their policy above.
-describe.skipIf(!existsSync(executablePath))("in a real browser", () => {
+// Where there is no browser, the pages are held to their policy above.
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   let browser: Browser;
   beforeAll(async () => {
-    const args = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"];
-    browser = await chromium.launch({ executablePath, args });
+    browser = await launchBrowser();
   });
   afterAll(() => browser?.close());
 

@@ -26,7 +26,7 @@ export interface Harness {
 }
 
 /** A listening processor with a listener for its events and a gateway through the real `stripe` package. */
-export async function startHarness(options: { timeoutMs?: number } = {}): Promise<Harness> {
+export async function startHarness(options: { timeoutMs?: number; stepMs?: number } = {}): Promise<Harness> {
   const directory = mkdtempSync(join(tmpdir(), "processor-"));
   const events: ProcessorEvent[] = [];
   let status = 200;
@@ -59,7 +59,7 @@ export async function startHarness(options: { timeoutMs?: number } = {}): Promis
       secretKey,
       webhookSecret,
       eventsUrl,
-      stepMs: 20,
+      stepMs: options.stepMs ?? 20,
       nowMs: () => now().getTime(),
     });
   const now = (): Date => new Date(Date.now() + advancedMs);

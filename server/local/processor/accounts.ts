@@ -132,7 +132,8 @@ export function bankAccountOf(world: World, id: string): BankAccount {
   return bankAccounts.find(({ name }) => Object.values(methods).includes(`ba_${name}`))?.name ?? "pays";
 }
 
-function capability(account: Account, name: Capability): CapabilityStatus | undefined {
+/** The status of one capability; undefined when it was never requested. */
+export function capability(account: Account, name: Capability): CapabilityStatus | undefined {
   return account.configuration?.recipient?.capabilities?.stripe_balance?.[name]?.status;
 }
 

@@ -6,9 +6,7 @@ import { nowSeconds, type World } from "./world.ts";
 
 export const balanceCalls = [
   route("GET /v1/balance", [], ({ world, owner }) => {
-    const rows = world.store.rows("select currency, cents from balances where owner = ?", owner);
-    const available = rows.map((row) => ({ amount: row.cents, currency: row.currency }));
-    if (available.length === 0) available.push({ amount: 0, currency: "usd" });
+    const available = balancesOf(world, owner).map(({ cents, currency }) => ({ amount: cents, currency }));
     return { object: "balance", available, livemode: false, pending: [] };
   }),
   route("GET /v1/balance_transactions", [...pageParameters, "currency", "source", "type"], (call) => {
@@ -20,6 +18,13 @@ export const balanceCalls = [
     expanded(world, world.store.get("balance_transaction", id, owner), parameters.expand),
   ),
 ];
+
+/** What an owner has in every currency; 0 US dollars when nothing was ever booked. */
+export function balancesOf(world: World, owner: string): { cents: number; currency: string }[] {
+  const rows = world.store.rows("select currency, cents from balances where owner = ? order by currency", owner);
+  const balances = rows.map(({ cents, currency }) => ({ cents: Number(cents), currency: String(currency) }));
+  return balances.length === 0 ? [{ cents: 0, currency: "usd" }] : balances;
+}
 
 /** What an owner's balance holds, in cents; the platform's can go below zero by refunds and disputes. */
 export function balanceOf(world: World, owner: string, currency: string): number {

@@ -1,8 +1,10 @@
 import { paySession } from "./checkout.ts";
 import { checkoutPage, chosenOutcome } from "./checkoutPage.ts";
-import { homePage } from "./homePage.ts";
+import { homePage, pressed } from "./homePage.ts";
 import { isUsable, useLink } from "./onboarding.ts";
 import { chosenOnboarding, onboardingPage } from "./onboardingPage.ts";
+import { Refusal } from "./refusal.ts";
+import { runTestCall } from "./testApi.ts";
 import type { World } from "./world.ts";
 
 export interface PageAnswer {
@@ -12,15 +14,32 @@ export interface PageAnswer {
 }
 
 /** The pages a person sees. Gives null for a path that is none of them. */
-export function answerPage(world: World, method: string, path: string, body: Buffer): PageAnswer | null {
-  const [, place, id = "", action] = path.split("/");
-  if (place === "" && method === "GET") return document(200, homePage());
+export function answerPage(world: World, method: string, url: URL, body: Buffer): PageAnswer | null {
+  const [, place, id = "", action] = url.pathname.split("/");
+  if (place === "" && method === "GET") return home(world, url.searchParams.get("done"));
+  if (place === "" && method === "POST") return press(world, body);
   if (place === "checkout" && method === "GET" && action === undefined) {
     return document(200, checkoutPage(world.store.get("checkout.session", id)));
   }
   if (place === "checkout" && method === "POST" && action === "pay") return pay(world, id, body);
   if (place === "onboarding" && action === undefined) return onboarding(world, method, id, body);
   return null;
+}
+
+function home(world: World, done: string | null): PageAnswer {
+  return document(200, homePage(world, done === null ? null : { done }));
+}
+
+/** A button of the start page makes its call of the test API; a refusal appears on the page. */
+function press(world: World, body: Buffer): PageAnswer {
+  const { request, body: fields } = pressed(new URLSearchParams(body.toString("utf8")));
+  try {
+    runTestCall(world, request, fields);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return document(error.status, homePage(world, { refused: error.message }));
+  }
+  return redirect(`/?${new URLSearchParams({ done: request })}`);
 }
 
 /**

@@ -126,11 +126,16 @@ const possibleFrom: Record<PayoutStatus, string[]> = {
   canceled: ["pending"],
 };
 
+/** Whether a payout can still come to this status. */
+export function canBecome(payout: Stripe.Payout, status: PayoutStatus): boolean {
+  return possibleFrom[status].includes(payout.status);
+}
+
 /** Moves a payout on; money that did not arrive returns to the account's balance. */
 export function changePayout(world: World, id: string, status: PayoutStatus): Stripe.Payout {
   const owner = world.store.ownerOf(id) ?? "";
   const payout = world.store.get("payout", id, owner);
-  if (!possibleFrom[status].includes(payout.status)) {
+  if (!canBecome(payout, status)) {
     throw invalidRequest("resource_invalid_state", `A payout that is ${payout.status} cannot become ${status}.`);
   }
   const { amount: amountCents, currency } = payout;

@@ -99,7 +99,7 @@ async function serve(world: World, api: Api, request: IncomingMessage, response:
       send(response, 200, { "Content-Type": "application/json" }, JSON.stringify(result));
       return;
     }
-    const answer = answerPage(world, method, url.pathname, body);
+    const answer = answerPage(world, method, url, body);
     if (answer === null) send(response, 404, { "Content-Type": "text/plain" }, "There is nothing here.\n");
     else send(response, answer.status, answer.headers, answer.body);
   } catch (error) {

@@ -147,6 +147,12 @@ export class Store {
     return row === undefined ? undefined : String(row.owner);
   }
 
+  /** The newest objects of a kind, whoever owns them. */
+  newest<K extends Kind>(kind: K, limit: number): { object: Objects[K]; owner: string }[] {
+    const sql = "select body, owner from objects where kind = ? order by sequence desc limit ?";
+    return this.rows(sql, kind, limit).map((row) => ({ object: parse<K>(row.body), owner: String(row.owner) }));
+  }
+
   /**
    * The newest first. `after` and `before` are ids that the page starts behind or ends in front of, as in Stripe's
    * `starting_after` and `ending_before`. One object more than `limit` is read, to know whether there are others.
@@ -207,6 +213,7 @@ const schema = `
     body text not null check (json_valid(body))
   ) strict;
   create index if not exists objects_by_kind on objects (kind, owner, sequence);
+  create index if not exists objects_by_age on objects (kind, sequence);
   create index if not exists objects_by_group on objects (kind, owner, json_extract(body, '$.transfer_group'));
   create index if not exists objects_by_payment on objects (kind, owner, json_extract(body, '$.payment_intent'));
 
@@ -234,6 +241,7 @@ const schema = `
     next_attempt_ms integer not null,
     delivered_ms integer
   ) strict;
+  create index if not exists deliveries_by_event on deliveries (event_id);
   create index if not exists deliveries_pending on deliveries (next_attempt_ms) where delivered_ms is null;
 
   create table if not exists schedule (

@@ -106,7 +106,13 @@ export const testCalls: TestCall[] = [
   testCall(
     "POST /test/balance",
     "Adds amountCents (negative to take) to the platform's balance.",
-    z.strictObject({ amountCents: z.int(), currency: z.string().length(3).default("usd") }),
+    z.strictObject({
+      amountCents: z.int(),
+      currency: z
+        .string()
+        .regex(/^[a-z]{3}$/)
+        .default("usd"),
+    }),
     (world, _id, { amountCents, currency }) => ({
       balanceTransaction: book(world, { type: "topup", amountCents, currency, source: null }),
     }),
@@ -166,13 +172,23 @@ function nameOf<const Name extends string>(table: readonly (Choice & { name: Nam
   return z.enum(table.map(({ name }) => name));
 }
 
-/** Answers a call of this API; null for a path that is none of it. */
+/** Answers a call of this API, with a JSON body. */
 export function answerTestCall(world: World, method: string, path: string, body: Buffer): unknown {
-  const [, , , id = ""] = path.split("/");
-  const call = testCalls.find((candidate) => candidate.method === method && candidate.path.replace(":id", id) === path);
-  if (call === undefined)
-    throw new Refusal(404, { message: `There is no ${method} ${path}; GET /test lists the calls.` });
-  return call.run(world, id, parseBody(body));
+  return runTestCall(world, `${method} ${path}`, parseBody(body));
+}
+
+/** Runs a call by its method and path, such as `POST /test/payouts/po_1/fail`. */
+export function runTestCall(world: World, request: string, body: unknown): unknown {
+  const found = findTestCall(request);
+  if (found === null) throw new Refusal(404, { message: `There is no ${request}; GET /test lists the calls.` });
+  return found.call.run(world, found.id, body);
+}
+
+/** The call that a method and a path name, with the id in the path. */
+export function findTestCall(request: string): { call: TestCall; id: string } | null {
+  const [, , , id = ""] = request.split("/");
+  const call = testCalls.find(({ method, path }) => `${method} ${path.replace(":id", () => id)}` === request);
+  return call === undefined ? null : { call, id };
 }
 
 function parseBody(body: Buffer): unknown {

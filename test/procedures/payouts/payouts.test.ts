@@ -53,6 +53,17 @@ test.each(["fails", "fails_after_paid"])("a payout to a bank that %s comes back 
   expect(kinds).toEqual(["payout_reversal", "payout", "topup"]);
 });
 
+test("a payout that a button of the processor's start page fails comes back to the wallet", async () => {
+  const payee = await createPayee(service, { cents: 5_000, bank: "never_arrives" });
+  await requestPayout(payee, 3_000);
+  const { id } = await firstPayout(payee, "in_transit");
+  const [bankPayout] = await service.services.processor.findPayouts(payee.accountId, id);
+  const form = new URLSearchParams({ request: `POST /test/payouts/${bankPayout?.id}/fail` });
+  await fetch(service.processorUrl, { method: "POST", body: form });
+  await firstPayout(payee, "failed");
+  expect(await availableOf(payee)).toBe(5_000);
+});
+
 test("a payout that is canceled comes back", async () => {
   const payee = await createPayee(service, { cents: 5_000 });
   await requestPayout(payee, 1_316);

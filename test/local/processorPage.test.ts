@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { testCalls } from "../../server/local/processor/testApi.ts";
+import { type Harness, payableAccount, payout, startHarness, topup, transfer } from "./processorHarness.ts";
+
+let harness: Harness;
+beforeAll(async () => {
+  // Nothing moves on by itself, so that every change is one of a button.
+  harness = await startHarness({ stepMs: 600_000 });
+});
+afterAll(() => harness.stop());
+beforeEach(async () => void (await harness.test("DELETE", "faults")));
+
+/** Sends a form of the start page. */
+function press(fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(harness.url, { method: "POST", body: new URLSearchParams(fields), headers, redirect: "manual" });
+}
+
+async function startPage(): Promise<string> {
+  return await (await fetch(harness.url)).text();
+}
+
+/** What the page says about one object or fault: the HTML of its row. */
+async function rowOf(id: string): Promise<string> {
+  return new RegExp(`<tr id="${id}"[^]*?</tr>`).exec(await startPage())?.[0] ?? "";
+}
+
+interface Form {
+  fields: Record<string, string>;
+  /** What stands in its row, without ids and numbers: the object's state. */
+  state: string;
+}
+
+/** What a browser would send for each form, if only what must be filled in is. */
+function formsOf(page: string): Form[] {
+  return page.split("<tr ").flatMap((row) => {
+    const state = /<p>([^<]*)</.exec(row)?.[1]?.replace(/\w+_\w{20,}|[$\d,.]+/g, "") ?? "";
+    const forms = row.match(/<form[\s\S]*?<\/form>/g) ?? [];
+    return forms.map((form) => {
+      const fixed = form.matchAll(/<(?:input type="hidden"|button type="submit") name="(\w+)" value="([^"]*)"/g);
+      const chosen = form.matchAll(/<select name="(\w+)"[\s\S]*?<option[^>]*>(\w+)/g);
+      const filled = form.matchAll(/<input type="number" name="(\w+)"[^>]* required/g);
+      const fields = [...fixed, ...chosen, ...filled].map(([, name, value = "100"]) => [name, value]);
+      return { fields: Object.fromEntries(fields), state };
+    });
+  });
+}
+
+async function paidSession(): Promise<string> {
+  const { id } = await harness.gateway.createCheckoutSession(topup());
+  await harness.test("POST", `checkout/${id}/pay`);
+  return id;
+}
+
+async function pendingPayout(): Promise<{ accountId: string; payoutId: string }> {
+  const accountId = await payableAccount(harness);
+  await harness.gateway.createTransfer(transfer(accountId));
+  const { id } = await harness.gateway.createPayout(payout(accountId));
+  return { accountId, payoutId: id };
+}
+
+async function balanceCents(accountId: string | null): Promise<number> {
+  let cents = 0;
+  for await (const { amountCents } of harness.gateway.listBalanceTransactions(accountId, 0)) cents += amountCents;
+  return cents;
+}
+
+test("every button that is shown works, and every call of the test API that changes something has one", async () => {
+  for (let count = 0; count < 4; count += 1) await pendingPayout();
+  for (let count = 0; count < 4; count += 1) await paidSession();
+  await harness.test("POST", `charges/${await paidSession()}/dispute`);
+  for (let count = 0; count < 2; count += 1) await harness.gateway.createCheckoutSession(topup());
+
+  const pressed = new Set<string>();
+  const templates = new Set<string>();
+  for (;;) {
+    const forms = formsOf(await startPage()).map(({ fields, state }) => {
+      const template = (fields.request ?? "").replace(/\w+_\w{20,}/, ":id");
+      return { fields, template, key: JSON.stringify({ ...fields, request: template, state }) };
+    });
+    // The same button counts once for each state of an object.
+    const next = forms.find(({ key }) => !pressed.has(key));
+    if (next === undefined) break;
+    const answer = await press(next.fields);
+    expect([next.key, answer.status]).toEqual([next.key, 303]);
+    expect(await (await fetch(new URL(answer.headers.get("location") ?? "", harness.url))).text()).toContain(
+      `Done: <code>${next.fields.request}</code>`,
+    );
+    pressed.add(next.key);
+    templates.add(next.template);
+  }
+  const changing = testCalls.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+  expect([...templates].sort()).toEqual(changing.sort());
+});
+
+test("a fault that the form sets hits, is counted on the page, and ends with the button for all", async () => {
+  const hits = async () => Number(/(\d+) hits?</.exec(await rowOf("rate_limit"))?.[1]);
+  const before = await hits();
+  const limited = { request: "POST /test/faults", name: "rate_limit", next: "1", share: "", call: "GET /v1/balance_" };
+  expect((await press(limited)).status).toBe(303);
+  expect(await rowOf("rate_limit")).toContain('value="GET /v1/balance_"');
+  await harness.gateway.createCheckoutSession(topup());
+  await expect(balanceCents(null)).rejects.toMatchObject({ cause: { statusCode: 429 } });
+  expect(await hits()).toBe(before + 1);
+  await press({ ...limited, next: "", share: "1" });
+  await expect(balanceCents(null)).rejects.toMatchObject({ cause: { statusCode: 429 } });
+  await press({ request: "DELETE /test/faults" });
+  await balanceCents(null);
+  expect(await hits()).toBe(before + 2);
+});
+
+test("a payout that the button fails comes back to the account, and the platform is told", async () => {
+  const { accountId, payoutId } = await pendingPayout();
+  expect(await balanceCents(accountId)).toBe(0);
+  await press({ request: `POST /test/payouts/${payoutId}/fail` });
+  expect(await balanceCents(accountId)).toBe(2_000);
+  expect(await rowOf(payoutId)).toContain(", failed");
+  expect(await rowOf(payoutId)).not.toContain("<button");
+  const told = () => harness.events.filter(({ account }) => account === accountId).map(({ type }) => type);
+  await expect.poll(told).toContain("payout.failed");
+});
+
+test("a refusal is shown and changes nothing", async () => {
+  const before = await balanceCents(null);
+  const sessionId = await paidSession();
+  const refused = async (status: number, text: string, fields: Record<string, string>) => {
+    const answer = await press(fields);
+    expect(answer.status).toBe(status);
+    expect(/role="alert">([^<]*)</.exec(await answer.text())?.[1]).toContain(text);
+  };
+  const refund = { request: `POST /test/charges/${sessionId}/refund` };
+  await refused(400, "Refund amount (5001) is greater than what is left (5000).", { ...refund, amountCents: "5001" });
+  await refused(400, "expected number", { ...refund, amountCents: "much" });
+  await refused(400, "Unrecognized key", { ...refund, reason: "none" });
+  await refused(400, "expected int", { request: "POST /test/balance", amountCents: "0.5" });
+  await refused(404, "No such payout", { request: "POST /test/payouts/po_none/fail" });
+  await refused(404, "There is no POST /test/nothing", { request: "POST /test/nothing" });
+  await refused(404, "There is no ", {});
+  expect(await balanceCents(null)).toBe(before + 5_000);
+});
+
+test("another site cannot press the buttons", async () => {
+  const before = await balanceCents(null);
+  for (const origin of ["https://evil.example", "null", "http://127.0.0.1:1"]) {
+    const answer = await press({ request: "POST /test/balance", amountCents: "100" }, { Origin: origin });
+    expect([origin, answer.status]).toEqual([origin, 403]);
+  }
+  expect(await balanceCents(null)).toBe(before);
+  const own = await press({ request: "POST /test/balance", amountCents: "100" }, { Origin: harness.url });
+  expect([own.status, await balanceCents(null)]).toEqual([303, before + 100]);
+});
+
+test("what others wrote appears as text, and an address cannot claim that something was done", async () => {
+  const hostile = '"><script>alert(1)</script>';
+  await harness.gateway.createAccount({
+    userId: "user-1",
+    email: "bidder@example.com",
+    displayName: hostile,
+    idempotencyKey: crypto.randomUUID(),
+  });
+  await harness.test("POST", "faults", { name: "conflict", next: 1, call: hostile });
+  const refused = await (await press({ request: hostile })).text();
+  const claimed = await (await fetch(`${harness.url}/?${new URLSearchParams({ done: hostile })}`)).text();
+  for (const page of [refused, claimed]) {
+    expect(page).not.toContain("<script>");
+    expect(page).toContain("alert(1)");
+  }
+  expect(claimed).not.toContain('role="status"');
+});
