@@ -148,6 +148,13 @@ describe("an event that is not from the processor is 400 and leaves no trace", (
     ["with an empty signature", () => ""],
     ["with something else for a signature", () => "nonsense"],
     ["with a signature of the wrong length", () => `t=${Math.floor(Date.now() / 1000)},v1=00`],
+    ["with nothing for a time and a signature", () => "t=,v1="],
+    ["with nothing for a signature", () => `t=${Math.floor(Date.now() / 1000)},v1=`],
+    ["with names alone", () => "t,v1"],
+    ["of a time that is none", (body) => sign(body).replace(/t=\d+/, "t=soon")],
+    ["with its true signature under another scheme", (body) => sign(body).replace("v1=", "v0=")],
+    ["with bytes for a signature", () => `t=${Math.floor(Date.now() / 1000)},v1=\u00ff\u0080\u00fe`],
+    ["with thousands of signatures", () => `t=${Math.floor(Date.now() / 1000)}${",v1=".repeat(3_000)}`],
   ])("%s", async (_, signatureOf) => {
     const user = await createPerson(service);
     const event = checkoutEvent(await openTopup(user), "completed");
