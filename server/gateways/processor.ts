@@ -159,11 +159,10 @@ export interface ProcessorBalanceTransaction {
   createdAt: number;
 }
 
+/** Every text in it can be stored: see `storable` in stripeRecords.ts. */
 export interface ProcessorEvent {
   id: string;
   type: string;
-  /** Epoch seconds. */
-  createdAt: number;
   /** The connected account it happened on; null for the platform's own. */
   account: string | null;
   /** Snapshot events: the object as it was then. Thin events: null, fetch the related object. */

@@ -17,7 +17,6 @@ import { settlePaidTopup } from "./processorEvents/topups.ts";
 const StoredEvent = z.object({
   id: z.string(),
   type: z.string(),
-  createdAt: z.number(),
   account: z.string().nullable(),
   data: z.unknown(),
   relatedObjectId: z.string().nullable(),
