@@ -78,7 +78,11 @@ export interface CheckoutSession {
   paymentIntentId: string | null;
   amountCents: number | null;
   currency: string | null;
-  clientReferenceId: string | null;
+  /**
+   * Our top-up's id as `createCheckoutSession` noted it. From the metadata, which only our key can write: the client
+   * reference of a payment link is whatever its address says.
+   */
+  topupId: string | null;
   /** A slow payment failed for good. Known only when the session was asked for, not from a list or an event. */
   paymentFailed: boolean;
   /** Epoch seconds. */
@@ -163,7 +167,7 @@ export interface ProcessorBalanceTransaction {
 export interface ProcessorEvent {
   id: string;
   type: string;
-  /** The connected account it happened on; null for the platform's own. */
+  /** The connected account it happened on, and whose money it is about; null for the platform's own. */
   account: string | null;
   /** Snapshot events: the object as it was then. Thin events: null, fetch the related object. */
   data: unknown;

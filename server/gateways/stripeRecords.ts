@@ -20,7 +20,7 @@ export function checkoutSession(session: Stripe.Checkout.Session): CheckoutSessi
     paymentIntentId: idOf(session.payment_intent),
     amountCents: session.amount_total,
     currency: session.currency,
-    clientReferenceId: session.client_reference_id,
+    topupId: session.metadata?.topupId ?? null,
     paymentFailed: session.status === "complete" && hasFailed(session.payment_intent),
     expiresAt: session.expires_at,
   };

@@ -40,7 +40,7 @@ describe("top-ups", () => {
       paymentStatus: "unpaid",
       amountCents: 1_234,
       currency: "usd",
-      clientReferenceId: "topup-9",
+      topupId: "topup-9",
       paymentIntentId: null,
     });
     expect(session.url).toBe(`${harness.url}/checkout/${session.id}`);

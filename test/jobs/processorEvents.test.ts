@@ -240,7 +240,7 @@ test("a refund that comes before its payment is known to anybody waits for it, a
     expect(await applyWhile(unpaid, eventId)).toEqual({ outcome: null, waits: true });
     const foreign = async (intent: string) => {
       const session = await services.processor.findCheckoutSession(intent);
-      return session && { ...session, id: "cs_other", clientReferenceId: null };
+      return session && { ...session, id: "cs_other", topupId: null };
     };
     const restore = await backup();
     expect(await applyWhile(foreign, eventId)).toEqual({ outcome: "not ours", waits: false });
