@@ -3,6 +3,7 @@
  * and their money, through the procedures themselves. A second run changes nothing.
  */
 import { hashPassword } from "../server/auth/passwords.ts";
+import { expectNoArguments } from "../server/commands/noArguments.ts";
 import { openServices } from "../server/commands/openServices.ts";
 import { readConfig } from "../server/config.ts";
 import { buildContext } from "../server/context.ts";
@@ -71,6 +72,7 @@ async function seed(services: Services): Promise<string> {
   return `Seeded ${people.length} people and ${tasks.length} tasks. Sign in as ${who} with the password "${PASSWORD}".`;
 }
 
+expectNoArguments("seed");
 if (readConfig(process.env).production) {
   console.error("The seed makes accounts with money and a password that everyone knows: not with NODE_ENV=production.");
   process.exit(1);

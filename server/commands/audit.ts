@@ -1,11 +1,12 @@
 import { ConfigError } from "../config.ts";
 import { isDatabaseAway } from "../db/databaseErrors.ts";
 import { audit, printReport } from "../ledger/audit.ts";
+import { expectNoArguments } from "./noArguments.ts";
 import { openServices } from "./openServices.ts";
 
 /**
  * `npm run audit`: checks a live service's ledger. Exits with 0 when it is right, 1 when it is off, 2 when it could not be
- * checked, or not in full.
+ * checked, or not in full, or was given arguments.
  */
 async function main(): Promise<number> {
   const { services, close } = await openServices();
@@ -25,6 +26,7 @@ function explain(error: unknown): string {
   return expected ? error.message : (error.stack ?? error.message);
 }
 
+expectNoArguments("audit");
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {

@@ -8,6 +8,7 @@ import { createInterface } from "node:readline";
 import { styleText } from "node:util";
 import { type Config, readConfig } from "../config.ts";
 import { readLocalState } from "../local/dataDirectory.ts";
+import { expectNoArguments } from "./noArguments.ts";
 
 /** Ends the demo with a reason that a person can act on. */
 class DemoFailure extends Error {
@@ -243,6 +244,7 @@ async function main(): Promise<void> {
   }
 }
 
+expectNoArguments("demo");
 main().catch((error: unknown) => {
   const reason = error instanceof Error ? error.message : String(error);
   console.error(`\n${styleText("red", "The demo stopped.", { stream: process.stderr })} ${reason}`);

@@ -20,7 +20,7 @@ export function checkoutSession(session: Stripe.Checkout.Session): CheckoutSessi
     paymentIntentId: idOf(session.payment_intent),
     amountCents: session.amount_total,
     currency: session.currency,
-    clientReferenceId: session.client_reference_id,
+    topupId: session.metadata?.topupId ?? null,
     paymentFailed: session.status === "complete" && hasFailed(session.payment_intent),
     expiresAt: session.expires_at,
   };
@@ -106,7 +106,6 @@ const SnapshotEvent = z.object({
   object: z.literal("event"),
   id: z.string(),
   type: z.string(),
-  created: z.number(),
   account: z.string().nullish(),
   data: z.object({ object: z.unknown() }),
 });
@@ -115,33 +114,41 @@ const ThinEvent = z.object({
   object: z.literal("v2.core.event"),
   id: z.string(),
   type: z.string(),
-  created: z.string(),
   context: z.string().nullish(),
   related_object: z.object({ id: z.string() }).nullish(),
 });
 
 const SignedEvent = z.discriminatedUnion("object", [SnapshotEvent, ThinEvent]);
 
-export function eventRecord({ id, type, created, account, data }: Stripe.Event): ProcessorEvent {
-  return { id, type, createdAt: created, account: account ?? null, data: data.object, relatedObjectId: null };
+/** An event of the processor's list. */
+export function eventRecord(event: Stripe.Event): ProcessorEvent {
+  return snapshotRecord(storable(event));
 }
 
 /** Null when the bytes are no event. The signature must have been checked before. */
 export function readEvent(rawBody: Buffer): ProcessorEvent | null {
-  const event = SignedEvent.safeParse(parseJson(rawBody)).data;
+  const event = SignedEvent.safeParse(storable(parseJson(rawBody))).data;
   if (event === undefined) return null;
-  if (event.object === "event") {
-    const { id, type, created, account, data } = event;
-    return { id, type, createdAt: created, account: account ?? null, data: data.object, relatedObjectId: null };
-  }
-  return {
-    id: event.id,
-    type: event.type,
-    createdAt: Math.floor(Date.parse(event.created) / 1000),
-    account: event.context ?? null,
-    data: null,
-    relatedObjectId: event.related_object?.id ?? null,
-  };
+  if (event.object === "event") return snapshotRecord(event);
+  const { id, type, context = null, related_object } = event;
+  return { id, type, account: context, data: null, relatedObjectId: related_object?.id ?? null };
+}
+
+function snapshotRecord({ id, type, account = null, data }: z.infer<typeof SnapshotEvent>): ProcessorEvent {
+  return { id, type, account, data: data.object, relatedObjectId: null };
+}
+
+/**
+ * The same value with U+FFFD for each NUL and each half of a surrogate pair that stands alone, in names and texts. Postgres
+ * stores neither, and no event may be lost for what somebody wrote into a field; nothing that moves money has any.
+ */
+function storable<Json>(value: Json): Json {
+  // In what JSON.stringify writes, a surrogate is escaped only when it stands alone. The dot takes any other escape whole, so
+  // that what follows an escaped backslash is not taken for one.
+  const text = JSON.stringify(value).replace(/\\(?:(u0000|ud[0-9a-f]{3})|.)/g, (escaped, unstorable?: string) =>
+    unstorable === undefined ? escaped : "\ufffd",
+  );
+  return JSON.parse(text);
 }
 
 function parseJson(body: Buffer): unknown {

@@ -14,7 +14,7 @@ export function bodyReader(limitBytes: number) {
   const read = express.raw({ type: () => true, limit: limitBytes });
   return async (request: Request, response: Response): Promise<Buffer> => {
     const failure = await new Promise<unknown>((done) => read(request, response, done));
-    if (failure !== undefined) throw bodyError(failure);
+    if (failure !== undefined) throw bodyError(failure, limitBytes);
     return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   };
 }
@@ -53,9 +53,11 @@ function isJson(contentType: string | undefined): boolean {
 }
 
 /** Translates the errors of Express' body parser, which carry a `type` of their own. */
-function bodyError(failure: unknown): ApiError {
+function bodyError(failure: unknown, limitBytes: number): ApiError {
   const type = failure instanceof Error && "type" in failure ? failure.type : undefined;
-  if (type === "entity.too.large") return new ApiError("payload_too_large");
+  if (type === "entity.too.large") {
+    return new ApiError("payload_too_large", { message: `The body may have at most ${limitBytes / 1024} KiB.` });
+  }
   if (type === "encoding.unsupported") {
     return new ApiError("unsupported_media_type", { message: "Send the body as it is, or compressed with gzip." });
   }

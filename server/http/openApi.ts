@@ -37,7 +37,9 @@ awards one of them, the awarded bidder delivers, and the buyer accepts: then the
 const tagDescriptions: Record<string, string> = {
   auth: "Accounts and browser sessions.",
   keys: "API keys for agents, minted by a person in a browser session.",
-  wallet: "Two buckets, available and held, and every movement in them.",
+  wallet:
+    "Two buckets, available and held, and every movement in them. What a refund or chargeback of a top-up finds no longer " +
+    "available is owed, and paid by what comes in next: see `kind` of a ledger entry.",
   tasks: "Post, change, award and accept.",
   bids: "Bid on a task; then upload samples and the delivery.",
   disputes: "When a delivery is not what was agreed.",

@@ -6,7 +6,7 @@ import { syncPayoutAccount } from "../procedures/payouts/accounts.ts";
 import type { Services } from "../services.ts";
 import type { JobPayload } from "./payloads.ts";
 import { accountOfEvent } from "./processorEvents/accounts.ts";
-import { applyCheckout, readCheckoutEvent } from "./processorEvents/checkout.ts";
+import { applyCheckout, understandCheckout } from "./processorEvents/checkout.ts";
 import { applyDispute, readDispute } from "./processorEvents/disputes.ts";
 import { applyPayout, applyTransfer } from "./processorEvents/payouts.ts";
 import { applyRefund, readRefund } from "./processorEvents/refunds.ts";
@@ -17,7 +17,6 @@ import { settlePaidTopup } from "./processorEvents/topups.ts";
 const StoredEvent = z.object({
   id: z.string(),
   type: z.string(),
-  createdAt: z.number(),
   account: z.string().nullable(),
   data: z.unknown(),
   relatedObjectId: z.string().nullable(),
@@ -70,8 +69,10 @@ async function applyOnce(services: Services, eventId: string): Promise<void> {
 /** Finds out what an event means, and fetches what it leaves open. Null when that is not clear yet. */
 async function understand(services: Services, event: ProcessorEvent): Promise<Effect | null> {
   const { type, data, account } = event;
+  // Charged, refunded, disputed or transferred on a connected account, it is not our money, whichever ids it names.
+  if (account !== null && /^(checkout\.session|charge|refund|transfer)\./.test(type)) return () => "not ours";
   if (type.startsWith("checkout.session.")) {
-    const news = readCheckoutEvent(event);
+    const news = await understandCheckout(services, event);
     return news === null ? notA("checkout session") : (tx) => applyCheckout(tx, news);
   }
   if (type.startsWith("refund.") || type === "charge.refund.updated") {

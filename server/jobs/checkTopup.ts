@@ -52,7 +52,7 @@ async function findSession(
   if (ageMs < KEY_LIFETIME_MS) return openCheckout(services, topup);
   // Too late to repeat the call: only a payment would tell that it had succeeded.
   for await (const session of processor.listCheckoutPayments(Math.floor(new Date(createdAt).getTime() / 1000) - 60)) {
-    if (session.clientReferenceId === topup.id) return session;
+    if (session.topupId === topup.id) return session;
   }
   if (ageMs > PAGE_LIFETIME_MS) await closeTopup(database, topup.id, "expired");
   return null;

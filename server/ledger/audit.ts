@@ -42,6 +42,40 @@ const checks: Record<string, Sql> = {
     SELECT 'transfer ' || transfer_id AS subject, 0 AS expected, sum(amount_cents) AS actual
     FROM ledger_entries GROUP BY transfer_id HAVING sum(amount_cents) <> 0`,
 
+  // The world outside balances anything: only the kinds that reach it may, and each in its direction.
+  "every movement has the shape of its kind": sql`
+    WITH shapes (users, sides) AS (VALUES
+      (1, 'hold available -, hold held +'),
+      (1, 'hold_release available +, hold_release held -'),
+      (1, 'dispute_refund available +, dispute_refund held -'),
+      (2, 'task_earning available +, task_payment held -'),
+      (1, 'topup available +, topup outside -'),
+      (1, 'payout available -, payout outside +'),
+      (1, 'payout_reversal available +, payout_reversal outside -'),
+      (1, 'topup_refund available -, topup_refund outside +'),
+      (1, 'topup_refund available -, topup_refund debt -, topup_refund outside +'),
+      (1, 'topup_refund debt -, topup_refund outside +'),
+      -- A refund that failed, a dispute that was won.
+      (1, 'topup_refund available +, topup_refund outside -'),
+      (1, 'chargeback available -, chargeback outside +'),
+      (1, 'chargeback available -, chargeback debt -, chargeback outside +'),
+      (1, 'chargeback debt -, chargeback outside +'),
+      (1, 'chargeback available +, chargeback outside -'),
+      -- The payment of a debt, and the money that the seed gives its people.
+      (1, 'adjustment available -, adjustment debt +'),
+      (1, 'adjustment available +, adjustment outside -')
+    )
+    SELECT 'transfer ' || transfer_id AS subject, 'a shape of its kind' AS expected,
+           format('%s, of %s users', sides, users) AS actual
+    FROM (
+      SELECT transfer_id, count(DISTINCT user_id) AS users,
+             string_agg(format('%s %s %s', kind, bucket, CASE WHEN amount_cents > 0 THEN '+' ELSE '-' END), ', '
+                        ORDER BY kind, bucket, amount_cents) AS sides
+      FROM ledger_entries GROUP BY transfer_id
+    ) movement WHERE NOT EXISTS (
+      SELECT FROM shapes WHERE shapes.users = movement.users AND shapes.sides = movement.sides
+    )`,
+
   "all accounts together sum to zero": sql`
     SELECT 'all entries' AS subject, 0 AS expected, sum(amount_cents) AS actual
     FROM ledger_entries HAVING sum(amount_cents) <> 0`,
@@ -138,7 +172,8 @@ const checks: Record<string, Sql> = {
     UNION ALL
     SELECT 'entry ' || e.id, 'an external reference', 'none'
     FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
-    WHERE t.external_ref IS NULL AND e.kind IN ('topup', 'payout', 'payout_reversal', 'topup_refund', 'chargeback')`,
+    WHERE t.external_ref IS NULL
+      AND e.kind IN ('topup', 'payout', 'payout_reversal', 'topup_refund', 'chargeback', 'adjustment')`,
 
   "each paid top-up was credited, once, and no other money came in": sql`
     SELECT coalesce('top-up ' || p.id, 'entry ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,

@@ -57,11 +57,11 @@ const isOurId = (id: string | null): id is string => z.uuid().safeParse(id).succ
 
 async function compareTopups({ database, processor }: Books, from: string, since: number): Promise<Discrepancy[]> {
   const payments = new Map<string, { amountCents: number | null; sessions: number }>();
-  for await (const { clientReferenceId, amountCents } of processor.listCheckoutPayments(since)) {
+  for await (const { topupId, amountCents } of processor.listCheckoutPayments(since)) {
     // A payment without a reference of ours is other business of the same processor account.
-    if (!isOurId(clientReferenceId)) continue;
-    const sessions = (payments.get(clientReferenceId)?.sessions ?? 0) + 1;
-    payments.set(clientReferenceId, { amountCents, sessions });
+    if (!isOurId(topupId)) continue;
+    const sessions = (payments.get(topupId)?.sessions ?? 0) + 1;
+    payments.set(topupId, { amountCents, sessions });
   }
   const rows = await database.query<{ id: string; amountCents: number; status: string }>(sql`
     SELECT id, amount_cents AS "amountCents", status FROM topups

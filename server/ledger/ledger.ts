@@ -8,7 +8,10 @@ export interface Reason {
 
 /** Within one wallet: the two kinds of return from `held` to `available`. */
 type ReturnKind = "hold_release" | "dispute_refund";
-/** `topup_refund` and `chargeback` come in when a refund failed or a dispute was won: what was taken before. */
+/**
+ * `topup_refund` and `chargeback` come in when a refund failed or a dispute was won: what was taken before. `adjustment` is
+ * the money that the seed gives.
+ */
 type IncomingKind = "topup" | "payout_reversal" | "topup_refund" | "chargeback" | "adjustment";
 type ClawBackKind = "topup_refund" | "chargeback";
 
@@ -78,9 +81,9 @@ export function ledgerOver(connection: Connection) {
     deposit: (userId: string, kind: IncomingKind, amountCents: number, externalRef: string) =>
       moveOnce(sql`SELECT ledger_exchange(${userId}::uuid, ${kind}, ${amountCents}::bigint, ${externalRef}) AS id`),
 
-    /** available → the world outside; the entry's id, or null when the reference was booked before */
-    withdraw: (userId: string, kind: "payout" | "adjustment", amountCents: number, externalRef: string) =>
-      moveOnce(sql`SELECT ledger_exchange(${userId}::uuid, ${kind}, ${-amountCents}::bigint, ${externalRef}) AS id`),
+    /** available → the world outside, as a payout; the entry's id, or null when the reference was booked before */
+    withdraw: (userId: string, amountCents: number, externalRef: string) =>
+      moveOnce(sql`SELECT ledger_exchange(${userId}::uuid, 'payout', ${-amountCents}::bigint, ${externalRef}) AS id`),
 
     /** what is available → the world outside, the rest as a debt that later credits pay first */
     clawBack: (userId: string, kind: ClawBackKind, amountCents: number, externalRef: string) =>

@@ -40,7 +40,7 @@ describe("top-ups", () => {
       paymentStatus: "unpaid",
       amountCents: 1_234,
       currency: "usd",
-      clientReferenceId: "topup-9",
+      topupId: "topup-9",
       paymentIntentId: null,
     });
     expect(session.url).toBe(`${harness.url}/checkout/${session.id}`);
@@ -265,7 +265,6 @@ describe("events", () => {
     const expected = {
       id: "evt_1",
       type: "payout.paid",
-      createdAt: 7,
       account: "acct_1",
       data: { id: "po_1" },
       relatedObjectId: null,
@@ -283,10 +282,28 @@ describe("events", () => {
     };
     const raw = Buffer.from(JSON.stringify({ ...thin, related_object: { id: "acct_2" } }));
     expect(verify(raw, "whsec_a", seconds)).toMatchObject({
-      createdAt: seconds,
       data: null,
       relatedObjectId: "acct_2",
     });
+  });
+
+  test("a thin event is read whatever its time says", () => {
+    const raw = Buffer.from(JSON.stringify({ object: "v2.core.event", id: "evt_3", type: "v2.x", created: "soon" }));
+    expect(verify(raw, "whsec_a", seconds)).toMatchObject({ id: "evt_3", data: null, relatedObjectId: null });
+  });
+
+  test("what Postgres cannot store is replaced in texts and names, and nothing else is touched", () => {
+    const sent = {
+      "name\u0000": "a\u0000b",
+      "\ud800": ["\udc00\ud800", "\ud83d\ude00", '\u0001\n"', "\\u0000 \\\\ud800", -1.5e-7, null, true],
+    };
+    const kept = {
+      "name\ufffd": "a\ufffdb",
+      "\ufffd": ["\ufffd\ufffd", "\ud83d\ude00", '\u0001\n"', "\\u0000 \\\\ud800", -1.5e-7, null, true],
+    };
+    const raw = Buffer.from(JSON.stringify({ object: "event", id: "evt_4\u0000", type: "x", data: { object: sent } }));
+    const event = verify(raw, "whsec_a", seconds);
+    expect(event).toEqual({ id: "evt_4\ufffd", type: "x", account: null, data: kept, relatedObjectId: null });
   });
 
   test("a forged, stale, unsigned or meaningless body is refused", () => {

@@ -4,6 +4,7 @@ import { type Processor, ProcessorUnavailable } from "../../server/gateways/proc
 import { advancePayout } from "../../server/jobs/advancePayout.ts";
 import { applyProcessorEvent } from "../../server/jobs/applyProcessorEvent.ts";
 import { readMissedEvents } from "../../server/jobs/processorEvents/inbox.ts";
+import { signature } from "../../server/local/processor/deliveries.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { paidTopup, type TestTopup } from "../factories/topups.ts";
@@ -239,7 +240,7 @@ test("a refund that comes before its payment is known to anybody waits for it, a
     expect(await applyWhile(unpaid, eventId)).toEqual({ outcome: null, waits: true });
     const foreign = async (intent: string) => {
       const session = await services.processor.findCheckoutSession(intent);
-      return session && { ...session, id: "cs_other", clientReferenceId: null };
+      return session && { ...session, id: "cs_other", topupId: null };
     };
     const restore = await backup();
     expect(await applyWhile(foreign, eventId)).toEqual({ outcome: "not ours", waits: false });
@@ -263,7 +264,7 @@ test("missed events are kept page by page, and a list that breaks off is read ag
         if (number === breaksAt) throw new ProcessorUnavailable("gone");
         if (number % 100 === 50) keptAtEach.push(await kept());
         const none = { account: null, data: {}, relatedObjectId: null };
-        yield { id: `evt_missed_${number}`, type: "unheard.of", createdAt: 1, ...none };
+        yield { id: `evt_missed_${number}`, type: "unheard.of", ...none };
       }
     }
     await database.query(sql`UPDATE processor_event_reads SET next_read_at = '-infinity'`);
@@ -280,6 +281,28 @@ test("missed events are kept page by page, and a list that breaks off is read ag
   expect(await kept()).toBe(250);
 });
 
+test("a missed event is kept whatever was written into its fields, and those behind it are read", async () => {
+  const { services } = service;
+  const { database, processor } = services;
+  await control(service, "POST", "faults", { name: "event_drop", share: 1 });
+  const ids: string[] = [];
+  for (const userId of ["before", "a\u0000b", "after"]) {
+    const topupId = `other business ${crypto.randomUUID()}`;
+    const addresses = { successUrl: service.url, cancelUrl: service.url };
+    const order = { topupId, userId, amountCents: 500, currency: "usd", ...addresses, idempotencyKey: topupId };
+    const { id } = await processor.createCheckoutSession(order);
+    await control(service, "POST", `checkout/${id}/expire`);
+    ids.push(id);
+  }
+  await control(service, "DELETE", "faults");
+  await database.query(sql`UPDATE processor_event_reads SET next_read_at = '-infinity'`);
+  await readMissedEvents(services);
+  const kept = await database.query<{ userId: string }>(sql`
+    SELECT payload #>> '{data,metadata,userId}' AS "userId" FROM processor_events
+    WHERE payload #>> '{data,id}' = ANY (${ids}::text[]) ORDER BY "userId"`);
+  expect(kept.map(({ userId }) => userId)).toEqual(["after", "a\ufffdb", "before"]);
+});
+
 test("what is not understood is kept, answered and left alone", async () => {
   const { database } = service.services;
   for (const type of [
@@ -293,7 +316,6 @@ test("what is not understood is kept, answered and left alone", async () => {
       VALUES (${type}, ${type}, ${JSON.stringify({
         id: type,
         type,
-        createdAt: 1,
         account: "acct_none",
         data: { id: "x", status: "odd", payment_status: "odd", amount_reversed: 0 },
         relatedObjectId: type.startsWith("v2") ? "acct_none" : null,
@@ -306,8 +328,28 @@ test("what is not understood is kept, answered and left alone", async () => {
   service.errors.length = 0; // a session without a top-up of ours is logged as unexpected
 });
 
+test("a true event is kept, answered and done with, whatever its fields hold", async () => {
+  const snapshot = { object: "event", type: "unheard.of", created: 1 };
+  const thin = { object: "v2.core.event", type: "v2.core.unheard_of" };
+  const events = [
+    { ...snapshot, id: "evt_nul", data: { object: { metadata: { "a\u0000": "b\u0000" } } } },
+    { ...snapshot, id: "evt_lone", data: { object: { metadata: { "\ud800": "\udfff" } } } },
+    { ...thin, id: "evt_timeless" },
+    { ...thin, id: "evt_when", created: "the day before yesterday" },
+  ];
+  for (const event of events) {
+    const body = JSON.stringify(event);
+    const headers = { "stripe-signature": signature(body, "whsec_tests", Math.floor(Date.now() / 1000)) };
+    const { status } = await fetch(`${service.url}/processor/events`, { method: "POST", body, headers });
+    expect(`${event.id} ${status}`).toBe(`${event.id} 200`);
+    await apply(event.id);
+    const [row] = await service.services.database.query(sql`
+      SELECT outcome FROM processor_events WHERE id = ${event.id} AND processed_at IS NOT NULL`);
+    expect(row).toEqual({ outcome: "not understood" });
+  }
+});
+
 test("a forged, a stale and an unsigned event are 400 and leave no trace; a true one that comes twice is kept once", async () => {
-  const { signature } = await import("../../server/local/processor/deliveries.ts");
   const body = JSON.stringify({
     object: "event",
     id: "evt_signed",

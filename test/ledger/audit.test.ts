@@ -183,6 +183,27 @@ describe("one cent that is off is found", () => {
       "every movement sums to zero",
       "UPDATE ledger_entries SET amount_cents = amount_cents + 1 WHERE id = (SELECT id FROM ledger_entries WHERE bucket = 'outside' LIMIT 1)",
     ],
+    ["every movement has the shape of its kind", byHand("hold", ["available", 50_000, 0], ["outside", -50_000])],
+    ["every movement has the shape of its kind", byHand("hold_release", ["available", -100, 0], ["available", 100, 1])],
+    ["every movement has the shape of its kind", byHand("hold", ["held", -1, 0], ["available", 1, 0])],
+    ["every movement has the shape of its kind", byHand("hold", ["available", -1, 0], ["held", 1, 1])],
+    ["every movement has the shape of its kind", byHand("payout", ["available", 1, 0], ["outside", -1])],
+    ["every movement has the shape of its kind", byHand("payout_reversal", ["available", -1, 0], ["outside", 1])],
+    ["every movement has the shape of its kind", byHand("topup", ["held", 1, 0], ["outside", -1])],
+    ["every movement has the shape of its kind", byHand("topup", ["outside", 1], ["outside", -1])],
+    ["every movement has the shape of its kind", byHand("adjustment", ["available", -1, 0], ["outside", 1])],
+    ["every movement has the shape of its kind", byHand("adjustment", ["available", 1, 0], ["debt", -1, 0])],
+    ["every movement has the shape of its kind", byHand("adjustment", ["available", -1, 0], ["debt", 1, 1])],
+    [
+      "every movement has the shape of its kind",
+      "UPDATE ledger_entries SET user_id = (SELECT e.user_id FROM ledger_entries e JOIN tasks t ON t.buyer_id = e.user_id LIMIT 1), version = version + 1000 WHERE kind = 'task_earning'",
+    ],
+    [
+      "every movement has the shape of its kind",
+      "UPDATE ledger_entries SET kind = 'hold_release' WHERE id = (SELECT id FROM ledger_entries WHERE kind = 'dispute_refund' LIMIT 1)",
+    ],
+    ["nothing stands alone", byHand("adjustment", ["available", 777, 0], ["outside", -777])],
+    ["nothing stands alone", byHand("hold", ["available", -1, 0], ["held", 1, 0])],
     [
       "all accounts together sum to zero",
       "DELETE FROM ledger_entries WHERE id = (SELECT id FROM ledger_entries WHERE bucket = 'outside' LIMIT 1)",
@@ -283,6 +304,22 @@ describe("one cent that is off is found", () => {
     expect(new Set(damage.map(([check]) => check))).toEqual(new Set(auditChecks));
   });
 });
+
+/** A statement that writes a movement with these sides, without a reference; the sides name one of two users, or none. */
+function byHand(kind: string, ...sides: [bucket: string, cents: number, user?: 0 | 1][]): string {
+  const users = "(SELECT array_agg(user_id ORDER BY available_cents DESC) FROM wallets)";
+  const rows = sides.map(
+    ([bucket, cents, user]) =>
+      `(${user === undefined ? "NULL::uuid" : `(${users})[${user + 1}]`}, '${bucket}', ${cents})`,
+  );
+  return `
+    WITH transfer AS (INSERT INTO ledger_transfers DEFAULT VALUES RETURNING id)
+    INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version)
+    SELECT transfer.id, side.user_id, '${kind}', side.bucket, side.cents,
+           CASE WHEN side.user_id IS NOT NULL THEN 0 END,
+           CASE WHEN side.user_id IS NOT NULL THEN 1000 + row_number() OVER () END
+    FROM transfer, (VALUES ${rows.join(", ")}) AS side (user_id, bucket, cents)`;
+}
 
 /** The checks that find something after a statement that passes every trigger and key, and is then rolled back. */
 async function damaged(statement: string): Promise<string[]> {

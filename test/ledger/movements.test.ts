@@ -53,7 +53,7 @@ describe("an overdraft", () => {
     const buyer = await createPerson(service);
     const answer = await buyer.post("/tasks", { title: "No money", description: "x", maxBudgetCents: 100, tags: [] });
     expect(answer.body.error).toBe("insufficient_funds");
-    expect(isOverdraft(await failureOf(move((ledger) => ledger.withdraw(buyer.id, "payout", 1, ref()))))).toBe(true);
+    expect(isOverdraft(await failureOf(move((ledger) => ledger.withdraw(buyer.id, 1, ref()))))).toBe(true);
     expect(await walletOf(buyer.id)).toBeUndefined();
   });
 
@@ -65,7 +65,7 @@ describe("an overdraft", () => {
     expect(isOverdraft(await failureOf(move((ledger) => ledger.release(buyer.id, 601, reason))))).toBe(true);
     expect(isOverdraft(await failureOf(move((ledger) => ledger.pay(buyer.id, bidder.id, 601, reason))))).toBe(true);
     const reference = ref();
-    const payout = () => move((ledger) => ledger.withdraw(buyer.id, "payout", 401, reference));
+    const payout = () => move((ledger) => ledger.withdraw(buyer.id, 401, reference));
     expect(isOverdraft(await failureOf(payout()))).toBe(true);
     await move((ledger) => ledger.deposit(buyer.id, "topup", 1, ref()));
     expect(await payout()).toEqual(expect.any(String));
@@ -76,7 +76,7 @@ describe("an overdraft", () => {
   test("parallel withdrawals take what is there and not a cent more", async () => {
     const user = await createPerson(service, { cents: 100 });
     const results = await Promise.all(
-      Array.from({ length: 300 }, () => failureOf(move((ledger) => ledger.withdraw(user.id, "payout", 1, ref())))),
+      Array.from({ length: 300 }, () => failureOf(move((ledger) => ledger.withdraw(user.id, 1, ref())))),
     );
     expect(results.filter((failure) => failure === undefined)).toHaveLength(100);
     expect(results.filter(isOverdraft)).toHaveLength(200);
@@ -169,7 +169,7 @@ describe("a debt", () => {
           move((ledger) => {
             if (index % 3 === 0) return ledger.clawBack(user.id, "chargeback", 170, ref());
             if (index % 3 === 1) return ledger.deposit(user.id, "topup", 90, ref());
-            return ledger.withdraw(user.id, "payout", 40, ref());
+            return ledger.withdraw(user.id, 40, ref());
           }),
         ).then((failure) => expect(failure === undefined || isOverdraft(failure)).toBe(true)),
       ),
@@ -205,7 +205,7 @@ describe("an external reference", () => {
       (ledger) => ledger.deposit(user.id, "topup", 501, reference),
       (ledger) => ledger.deposit(other.id, "topup", 500, reference),
       (ledger) => ledger.deposit(user.id, "adjustment", 500, reference),
-      (ledger) => ledger.withdraw(user.id, "adjustment", 500, reference),
+      (ledger) => ledger.withdraw(user.id, 500, reference),
       (ledger) => ledger.clawBack(user.id, "chargeback", 500, reference),
     ];
     for (const work of others) {

@@ -159,7 +159,8 @@ export class Stage {
               amount_reversed: news === "transfer.reversed" ? payout.amount : 0,
               transfer_group: payout.id,
             };
-        await this.#tell(news, snapshot, accountOf(payout.user));
+        // Payouts happen on the connected account, transfers on the platform's own.
+        await this.#tell(news, snapshot, news.startsWith("payout.") ? accountOf(payout.user) : null);
         return "";
       }
       case "post": {
@@ -248,7 +249,7 @@ export class Stage {
   /** An event of the processor, put into the inbox as the HTTP intake would, and applied at once. */
   async #tell(type: string, data: Record<string, unknown>, account: string | null = null): Promise<void> {
     const eventId = `evt_${randomUUID()}`;
-    const event = { id: eventId, type, createdAt: 0, account, data, relatedObjectId: null };
+    const event = { id: eventId, type, account, data, relatedObjectId: null };
     await this.#services.database.query(sql`
       INSERT INTO processor_events (id, type, payload) VALUES (${eventId}, ${type}, ${JSON.stringify(event)}::jsonb)`);
     await applyProcessorEvent(this.#services, { eventId });

@@ -76,7 +76,7 @@ test("every movement of the ledger is told by its entries", async () => {
   await awardedTask(buyer, bidder, { maxBudgetCents: 30_000, priceCents: 100 });
   await clawBack(buyer.id, 60_000, "dispute:buyer");
   await fund(service, buyer.id, 1_000);
-  await database.transaction((tx) => tx.ledger.withdraw(bidder.id, "payout", 5_000, "payout:1"));
+  await database.transaction((tx) => tx.ledger.withdraw(bidder.id, 5_000, "payout:1"));
 
   expect((await bidder.get("/wallet")).body).toEqual({ availableCents: 0, heldCents: 0 });
   expect((await buyer.get("/wallet")).body).toEqual({ availableCents: 0, heldCents: 100 });

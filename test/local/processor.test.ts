@@ -282,6 +282,15 @@ describe("onboarding", () => {
     });
   });
 
+  test("what stayed incomplete becomes active when the onboarding is done again", async () => {
+    const { accountId, url } = await newLink();
+    await visit(url, { outcome: "stays_incomplete" });
+    const addresses = { returnUrl: "http://127.0.0.1:3000/back", refreshUrl: "http://127.0.0.1:3000/again" };
+    const again = await harness.gateway.createOnboardingLink({ accountId, ...addresses });
+    await visit(again.url, { outcome: "finishes" });
+    expect(await harness.gateway.getAccount(accountId)).toMatchObject({ transfersActive: true, payoutsActive: true });
+  });
+
   test("a link works once and for five minutes, then the browser goes to the refresh address", async () => {
     const used = await newLink();
     await visit(used.url, { outcome: "leaves" });

@@ -106,12 +106,16 @@ test("a body of 256 KiB is read, and one byte more is 413, with a length, chunke
   expect(issuePaths(answer.body)).toEqual(["description"]);
 
   const over = fill(MAX_BODY_BYTES + 1);
-  expectError(await send("/tasks", over), "payload_too_large");
+  const tooLarge = await send("/tasks", over);
+  expectError(tooLarge, "payload_too_large");
+  expect(tooLarge.body.message).toContain("at most 256 KiB");
   expectError(await send("/tasks", chunked(over.slice(0, 1000), over.slice(1000))), "payload_too_large");
   const headers = { "content-type": "application/json", "content-encoding": "gzip" };
   expectError(await send("/tasks", gzipSync(over), headers), "payload_too_large");
   expectError(await send("/tasks", gzipSync(Buffer.alloc(50_000_000, " ")), headers), "payload_too_large");
-  expectError(await send("/processor/events", "x".repeat(1_100_000)), "payload_too_large");
+  const largeEvent = await send("/processor/events", "x".repeat(1024 * 1024 + 1));
+  expectError(largeEvent, "payload_too_large");
+  expect(largeEvent.body.message).toContain("at most 1024 KiB");
 });
 
 test("an action without input takes no body, an empty one or {}, and names any field of another", async () => {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { sql } from "../../db/connection.ts";
 import type { Transaction } from "../../db/database.ts";
 import type { CheckoutSession, ProcessorEvent } from "../../gateways/processor.ts";
+import type { Services } from "../../services.ts";
 import { OurId, Related } from "./related.ts";
 
 /** What decides about a top-up, told by an event or by the answer to a question. */
@@ -24,8 +25,23 @@ const SessionSnapshot = z.object({
   currency: z.string().nullish(),
 });
 
-/** Reads a `checkout.session.*` event; null when it holds no checkout session. */
-export function readCheckoutEvent({ type, data }: Pick<ProcessorEvent, "type" | "data">): CheckoutNews | null {
+/**
+ * What a `checkout.session.*` event tells; null when it holds no checkout session. While a top-up's session is not stored,
+ * since the answer to the call that made it was lost, only the event's client reference ties the two, and a payer may have
+ * chosen that: then the processor is asked whose session it is. Throws ProcessorUnavailable or ProcessorRefused.
+ */
+export async function understandCheckout(
+  { database, processor }: Services,
+  event: Pick<ProcessorEvent, "type" | "data">,
+): Promise<CheckoutNews | null> {
+  const news = readCheckoutEvent(event);
+  if (news === null || news.topupId === null) return news;
+  const [unanswered] = await database.query(sql`
+    SELECT id FROM topups WHERE id = ${news.topupId}::uuid AND session_id IS NULL`);
+  return unanswered ? newsOfSession(await processor.getCheckoutSession(news.sessionId)) : news;
+}
+
+function readCheckoutEvent({ type, data }: Pick<ProcessorEvent, "type" | "data">): CheckoutNews | null {
   const session = SessionSnapshot.safeParse(data).data;
   if (session === undefined) return null;
   return {
@@ -46,11 +62,11 @@ const resultOfType: Record<string, CheckoutNews["result"]> = {
 
 /** What the processor answers when it is asked for a session. */
 export function newsOfSession(session: CheckoutSession): CheckoutNews {
-  const { id, clientReferenceId, status, paymentStatus, paymentFailed, ...rest } = session;
+  const { id, topupId, status, paymentStatus, paymentFailed, ...rest } = session;
   const unpaid = paymentFailed ? "failed" : status === "complete" ? "processing" : "open";
   const result = paymentStatus === "paid" ? "paid" : status === "expired" ? "expired" : unpaid;
   const { paymentIntentId, amountCents, currency } = rest;
-  return { sessionId: id, topupId: OurId.parse(clientReferenceId), result, paymentIntentId, amountCents, currency };
+  return { sessionId: id, topupId: OurId.parse(topupId), result, paymentIntentId, amountCents, currency };
 }
 
 /**
@@ -64,13 +80,17 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
     amountCents: number;
     currency: string;
     status: string;
+    sessionId: string | null;
     paymentIntentId: string | null;
   }>(sql`
-    SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status,
+    SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status, session_id AS "sessionId",
            payment_intent_id AS "paymentIntentId" FROM topups
     WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid FOR UPDATE`);
   // Without a reference of ours it is other business of the same processor account.
   if (!topup) return news.topupId === null ? "not ours" : "unexpected: no such top-up";
+  if (topup.sessionId !== null && topup.sessionId !== news.sessionId) {
+    return `unexpected: ${news.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`;
+  }
 
   const setStatus = (status: string, paymentIntentId: string | null = null) =>
     tx.query(sql`

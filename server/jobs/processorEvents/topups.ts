@@ -30,7 +30,8 @@ export async function settlePaidTopup(
   if (session === null) return "notOurs";
   const news = newsOfSession(session);
   const [ours] = await database.query(sql`
-    SELECT id FROM topups WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid`);
+    SELECT id FROM topups
+    WHERE session_id = ${news.sessionId} OR (id = ${news.topupId}::uuid AND session_id IS NULL)`);
   if (!ours) return "notOurs";
   await database.transaction((tx) => applyCheckout(tx, news));
   return (await findPaidTopup(database, paymentIntentId)) ?? "unsettled";

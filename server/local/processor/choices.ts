@@ -26,7 +26,10 @@ export type CheckoutOutcome = (typeof checkoutOutcomes)[number]["name"];
 export const onboardingOutcomes = [
   { name: "finishes", description: "Everything is given and checked: transfers and payouts become active." },
   { name: "leaves", description: "Leaves half way: something was entered, much is missing." },
-  { name: "stays_incomplete", description: "Finishes, but the details cannot be verified: restricted, for good." },
+  {
+    name: "stays_incomplete",
+    description: "Finishes, but the details cannot be verified: restricted until it is done again.",
+  },
 ] as const;
 export type OnboardingOutcome = (typeof onboardingOutcomes)[number]["name"];
 

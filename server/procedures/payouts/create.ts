@@ -33,7 +33,7 @@ export const create = scoped("payouts:write")
       .transaction(async (tx) => {
         const [payout] = await tx.query<{ id: string }>(sql`SELECT uuid_v7() AS id`);
         if (!payout) throw new Error("SELECT gave no row");
-        const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, "payout", amountCents, `payout:${payout.id}`);
+        const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, amountCents, `payout:${payout.id}`);
         if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was booked before`);
         await tx.query(sql`
           INSERT INTO payouts (id, user_id, account_id, amount_cents, currency, ledger_entry_id, next_step_at)

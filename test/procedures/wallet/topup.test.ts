@@ -138,6 +138,102 @@ test("an event that does not fit its top-up, or that nobody here knows, is kept 
   expect(service.errors.splice(0)).toHaveLength(4);
 });
 
+describe("a payment that is not this top-up's", () => {
+  const outcomeOf = async ({ id }: { id: string }) => {
+    const [row] = await service.services.database.query<{ outcome: string }>(sql`
+      SELECT outcome FROM processor_events WHERE id = ${id}`);
+    return row?.outcome;
+  };
+  const storedSession = async ({ id }: { id: string }) => {
+    const [row] = await service.services.database.query(sql`
+      SELECT session_id AS "sessionId", status FROM topups WHERE id = ${id}::uuid`);
+    return row;
+  };
+
+  test("since it was made to a connected account, neither credits nor takes anything", async () => {
+    const user = await createPerson(service);
+    const [paid, open] = [await openTopup(user), await openTopup(user)];
+    await postEvent(checkoutEvent(paid, "completed"));
+    await allApplied();
+    const refund = { id: "re_x", object: "refund", amount: 5_000, status: "succeeded", balance_transaction: "txn_1" };
+    const withdrawn = { id: "txn_2", amount: -5_000 };
+    const dispute = { id: "du_x", object: "dispute", balance_transactions: [withdrawn] };
+    const told = (type: string, object: object) => ({
+      ...checkoutEvent(paid, "completed"),
+      type,
+      data: { object: { ...object, payment_intent: `pi_${paid.id}` } },
+    });
+    const events = [
+      checkoutEvent(open, "completed"),
+      checkoutEvent(open, "expired"),
+      told("refund.created", refund),
+      told("charge.refunded", { id: "ch_x", object: "charge" }),
+      told("charge.dispute.funds_withdrawn", dispute),
+    ].map((event) => ({ ...event, account: "acct_attacker" }));
+    for (const event of events) expect(await postEvent(event)).toBe(200);
+    await allApplied();
+    for (const event of events) expect(await outcomeOf(event)).toBe("not ours");
+    expect(await walletOf(user)).toEqual({ availableCents: 5_000, heldCents: 0 });
+    expect(await storedSession(open)).toEqual({ sessionId: open.sessionId, status: "created" });
+  });
+
+  test("since it has another session, neither credits nor closes it", async () => {
+    const user = await createPerson(service);
+    const topup = await openTopup(user);
+    for (const type of ["completed", "expired"] as const) {
+      const event = checkoutEvent({ id: topup.id, sessionId: "cs_other" }, type);
+      expect(await postEvent(event)).toBe(200);
+      await allApplied();
+      expect(await outcomeOf(event)).toContain("unexpected: cs_other is a second session");
+    }
+    expect(service.errors.splice(0)).toHaveLength(2);
+    expect(await walletOf(user)).toEqual({ availableCents: 0, heldCents: 0 });
+    expect(await storedSession(topup)).toEqual({ sessionId: topup.sessionId, status: "created" });
+    await postEvent(checkoutEvent(topup, "completed"));
+    await allApplied();
+    expect(await walletOf(user)).toEqual({ availableCents: 5_000, heldCents: 0 });
+  });
+
+  test("is told from its own while its session is not stored", async () => {
+    const user = await createPerson(service);
+    const topup = await openTopup(user);
+    await service.services.database.query(sql`
+      UPDATE topups SET session_id = NULL, next_check_at = 'infinity' WHERE id = ${topup.id}::uuid`);
+    // As a payment link makes it: on our account, with the reference that its payer chose.
+    const link = await fetch(`${service.processorUrl}/v1/checkout/sessions`, {
+      method: "POST",
+      headers: { authorization: "Bearer sk_test_tests", "idempotency-key": crypto.randomUUID() },
+      body: new URLSearchParams({
+        mode: "payment",
+        client_reference_id: topup.id,
+        success_url: service.url,
+        "line_items[0][quantity]": "1",
+        "line_items[0][price_data][currency]": "usd",
+        "line_items[0][price_data][unit_amount]": "5000",
+        "line_items[0][price_data][product_data][name]": "A shirt",
+      }),
+    });
+    const otherId = /cs_\w+/.exec(await link.text())?.[0] ?? "none";
+    expect(`${link.status} ${otherId}`).toMatch(/^200 cs_/);
+    const events = [
+      checkoutEvent({ id: topup.id, sessionId: otherId }, "completed"),
+      checkoutEvent({ id: topup.id, sessionId: "cs_made_up" }, "completed"),
+    ];
+    for (const event of events) expect(await postEvent(event)).toBe(200);
+    await allApplied();
+    expect(await outcomeOf(events[0] ?? { id: "" })).toBe("not ours");
+    expect(await outcomeOf(events[1] ?? { id: "" })).toContain("unexpected: the processor refused");
+    expect(service.errors.splice(0)).toHaveLength(1);
+    expect(await storedSession(topup)).toEqual({ sessionId: null, status: "created" });
+
+    await fetch(`${topup.checkoutUrl}/pay`, { method: "POST", redirect: "manual" });
+    await eventually(async () => {
+      expect(await storedSession(topup)).toEqual({ sessionId: topup.sessionId, status: "paid" });
+    }).toBe("as expected");
+    expect(await walletOf(user)).toEqual({ availableCents: 5_000, heldCents: 0 });
+  });
+});
+
 describe("an event that is not from the processor is 400 and leaves no trace", () => {
   const traces = () => service.services.database.query(sql`SELECT id FROM processor_events ORDER BY id`);
 
@@ -148,6 +244,13 @@ describe("an event that is not from the processor is 400 and leaves no trace", (
     ["with an empty signature", () => ""],
     ["with something else for a signature", () => "nonsense"],
     ["with a signature of the wrong length", () => `t=${Math.floor(Date.now() / 1000)},v1=00`],
+    ["with nothing for a time and a signature", () => "t=,v1="],
+    ["with nothing for a signature", () => `t=${Math.floor(Date.now() / 1000)},v1=`],
+    ["with names alone", () => "t,v1"],
+    ["of a time that is none", (body) => sign(body).replace(/t=\d+/, "t=soon")],
+    ["with its true signature under another scheme", (body) => sign(body).replace("v1=", "v0=")],
+    ["with bytes for a signature", () => `t=${Math.floor(Date.now() / 1000)},v1=\u00ff\u0080\u00fe`],
+    ["with thousands of signatures", () => `t=${Math.floor(Date.now() / 1000)}${",v1=".repeat(3_000)}`],
   ])("%s", async (_, signatureOf) => {
     const user = await createPerson(service);
     const event = checkoutEvent(await openTopup(user), "completed");
