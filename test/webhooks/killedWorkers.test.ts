@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createPerson } from "../factories/people.ts";
-import { postTask } from "../factories/tasks.ts";
+import { placeBid, postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
 import { eventually, startReceiver } from "./receiver.ts";
 
@@ -48,11 +48,12 @@ test("with workers killed at random under load, every event arrives at every end
     await owner.post("/webhooks", { url: `${receiver.url}/${index}`, events: ["task.awarded"] });
   }
   const task = await postTask(owner);
+  const bid = await placeBid(await createPerson(service), task.id);
   const { database } = service.services;
   const record = (rollBack: boolean) =>
     database
       .transaction(async (tx) => {
-        await tx.events.record("task.awarded", { task });
+        await tx.events.record("task.awarded", { task, bid });
         if (rollBack) throw new Error("rolled back");
       })
       .catch((error: Error) => expect(error.message).toBe("rolled back"));
