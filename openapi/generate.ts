@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { openApiDocument } from "../server/http/openApi.ts";
-import { appRouter } from "../server/router.ts";
+import { appRouter } from "../server/procedures/router.ts";
 
 // Writes openapi.json; with --check it writes nothing and fails when the file says something else than the code.
 const file = new URL("openapi.json", import.meta.url);

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stateDiagram } from "../server/procedures/tasks/stateMachine.ts";
+import { stateDiagram } from "../server/market/tasks/stateMachine.ts";
 
 const readmePath = join(import.meta.dirname, "..", "README.md");
 const markers = /(<!-- state-diagram[^\n]*-->\n)[\s\S]*?(<!-- \/state-diagram -->)/;

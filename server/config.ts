@@ -1,6 +1,8 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
+import type { ProcessorSettings } from "./gateways/processor.ts";
+import type { StorageSettings } from "./gateways/storage.ts";
 
 const YEAR_SECONDS = 31_536_000;
 /** The longest time between two rounds of a process, and below what a timer can count (24 days). */
@@ -44,22 +46,6 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
-/** Addresses and keys of an S3-compatible object store. `endpoint` null means Amazon's own. */
-export interface StorageConfig {
-  readonly endpoint: string | null;
-  readonly bucket: string;
-  readonly region: string;
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-}
-
-/** Address and keys of the payment processor. `apiBase` null means Stripe's own. */
-export interface ProcessorConfig {
-  readonly secretKey: string;
-  readonly webhookSecrets: readonly string[];
-  readonly apiBase: string | null;
-}
-
 /** Every setting, parsed and frozen. What is null was not set: the embedded part takes its place outside production. */
 export interface Config {
   readonly production: boolean;
@@ -75,8 +61,8 @@ export interface Config {
   readonly sessionSecret: string | null;
   /** What Express calls `trust proxy`: a number of hops, a list of subnets, or false. */
   readonly trustProxy: boolean | number | string;
-  readonly processor: ProcessorConfig | null;
-  readonly storage: StorageConfig | null;
+  readonly processor: ProcessorSettings | null;
+  readonly storage: StorageSettings | null;
   readonly acceptanceWindowSeconds: number;
   readonly deliveryGraceSeconds: number;
   readonly webhookRetrySeconds: readonly number[];
@@ -110,7 +96,7 @@ function parseTrustProxy(text: string): boolean | number | string {
   throw new ConfigError(`TRUST_PROXY: "${wrong}" is neither a number of proxies nor an address or subnet.`);
 }
 
-function readStorage(env: z.infer<typeof Environment>): StorageConfig | null {
+function readStorage(env: z.infer<typeof Environment>): StorageSettings | null {
   const { S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = env;
   if (!env.S3_ENDPOINT && !S3_BUCKET && !S3_ACCESS_KEY_ID && !S3_SECRET_ACCESS_KEY) return null;
   if (!S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY) {
@@ -127,7 +113,7 @@ function readStorage(env: z.infer<typeof Environment>): StorageConfig | null {
   };
 }
 
-function readProcessor(env: z.infer<typeof Environment>): ProcessorConfig | null {
+function readProcessor(env: z.infer<typeof Environment>): ProcessorSettings | null {
   if (!env.STRIPE_SECRET_KEY) return null;
   const webhookSecrets = (env.STRIPE_WEBHOOK_SECRET ?? "")
     .split(",")

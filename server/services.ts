@@ -1,10 +1,12 @@
 import type { Logger } from "pino";
+import type { BackingServiceSettings } from "./backingServices.ts";
 import type { Config } from "./config.ts";
-import type { Database } from "./db/database.ts";
-import type { Clock } from "./gateways/clock.ts";
-import type { Egress } from "./gateways/egress.ts";
+import { type Clock, systemClock } from "./gateways/clock.ts";
+import { type Egress, guardedEgress, type ResolveName } from "./gateways/egress.ts";
 import type { Processor } from "./gateways/processor.ts";
-import type { Storage } from "./gateways/storage.ts";
+import { type Storage, s3Storage } from "./gateways/storage.ts";
+import { stripeProcessor } from "./gateways/stripeProcessor.ts";
+import { type Database, openDatabase } from "./store/database.ts";
 
 /** The settings that the business rules read. */
 export type Settings = Pick<
@@ -21,7 +23,7 @@ export type Settings = Pick<
   readonly sessionSecret: string;
 };
 
-/** What procedures and jobs work with: built once at start, and by hand in tests. */
+/** What procedures and jobs work with: created once at startup. */
 export interface Services {
   readonly settings: Settings;
   readonly database: Database;
@@ -31,4 +33,38 @@ export interface Services {
   /** Requests to addresses that users chose. */
   readonly egress: Egress;
   readonly log: Logger;
+}
+
+interface CreateServicesOptions {
+  settings: Omit<Settings, "sessionSecret">;
+  /** Maximum number of database connections. */
+  poolSize: number;
+  log: Logger;
+  clock?: Clock;
+  /** How webhook hosts are looked up; DNS unless told. */
+  resolve?: ResolveName;
+}
+
+/** Connects to the backing services. `close` ends what is open, the database last. */
+export function createServices(
+  { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
+  { settings, poolSize, log, clock = systemClock, resolve }: CreateServicesOptions,
+): { services: Services; close(): Promise<void> } {
+  const services: Services = {
+    settings: { ...settings, sessionSecret },
+    database: openDatabase(databaseUrl, { poolSize }),
+    clock,
+    processor: stripeProcessor(processor),
+    storage: s3Storage(storage),
+    egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
+    log,
+  };
+  return {
+    services,
+    async close() {
+      await services.egress.close();
+      services.storage.close();
+      await services.database.close();
+    },
+  };
 }

@@ -1,10 +1,28 @@
 import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
-import type { Scope } from "./auth/scopes.ts";
-import type { Context } from "./context.ts";
-import { ApiError, type ErrorBody, type ErrorCode, errorCatalogue, type InputIssue, toApiError } from "./errors.ts";
-import { currentRequestId } from "./http/requestId.ts";
+import { ApiError, type ErrorBody, type ErrorCode, type InputIssue } from "./errors.ts";
+import { currentRequestId } from "./requestId.ts";
+import type { Scope } from "./schemas/scope.ts";
+import type { Services } from "./services.ts";
+import { rpcCodeOf, toApiError } from "./translateErrors.ts";
+
+/** What every procedure gets. */
+export interface Context extends Services {
+  readonly requestId: string;
+  readonly principal: Principal | null;
+  /** The browser's side of a session; does nothing for a caller without a browser. */
+  readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
+}
+
+/** A context without HTTP, for tests and commands. */
+export function buildContext(
+  services: Services,
+  principal: Principal | null,
+  requestId: string = crypto.randomUUID(),
+): Context {
+  return { ...services, requestId, principal, sessionCookie: { set: async () => {}, clear: () => {} } };
+}
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
@@ -36,7 +54,7 @@ const t = initTRPC
       const apiError = toApiError(error);
       return {
         message: apiError.message,
-        code: TRPC_ERROR_CODES_BY_KEY[errorCatalogue[apiError.code].rpc],
+        code: TRPC_ERROR_CODES_BY_KEY[rpcCodeOf(apiError.code)],
         data: apiError.toBody(currentRequestId()),
       };
     },
@@ -78,7 +96,7 @@ const answerErrors = t.middleware(async ({ ctx, meta, path, next }) => {
       "an error code that is not documented",
     );
   }
-  throw new TRPCError({ code: errorCatalogue[error.code].rpc, message: error.message, cause: error });
+  throw new TRPCError({ code: rpcCodeOf(error.code), message: error.message, cause: error });
 });
 
 /**

@@ -1,34 +1,127 @@
 import { readdir, readFile } from "node:fs/promises";
-import { dirname, join, normalize } from "node:path";
+import { dirname, join, normalize, relative } from "node:path";
 import { beforeAll, expect, test } from "vitest";
+
+/**
+ * The floors of the house, from the entry down to the ground. A file may import from its own floor and from those below,
+ * and imports never run in a circle, neither between files nor between rooms. README shows the same table.
+ */
+const floors: readonly (readonly string[])[] = [
+  ["start/"],
+  ["http/", "jobs/", "commands/"],
+  ["procedures/", "audit/"],
+  ["trpc.ts", "market/", "webhooks/"],
+  ["services.ts", "auth/", "translateErrors.ts", "local/"],
+  ["store/", "backingServices.ts"],
+  ["config.ts", "errors.ts", "schemas/", "gateways/", "requestId.ts", "prisma/"],
+];
 
 interface Import {
   from: string;
   to: string;
   typeOnly: boolean;
+  dynamic: boolean;
 }
 
 let files: { path: string; source: string }[];
 let imports: Import[];
 
+const importPatterns = [
+  { pattern: /^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)";/gm, dynamic: false },
+  { pattern: /^import\s+()"([^"]+)";/gm, dynamic: false },
+  { pattern: /\bimport\(()"([^"]+)"\)/g, dynamic: true },
+];
+
 beforeAll(async () => {
   const names = await readdir("server", { recursive: true });
-  const paths = names.filter((name) => name.endsWith(".ts")).map((name) => join("server", name));
-  files = await Promise.all(paths.map(async (path) => ({ path, source: await readFile(path, "utf8") })));
+  const paths = names.filter((name) => name.endsWith(".ts") && !name.includes("node_modules"));
+  files = await Promise.all(
+    paths.map(async (name) => ({ path: join("server", name), source: await readFile(join("server", name), "utf8") })),
+  );
   imports = files.flatMap(({ path, source }) =>
-    [...source.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+"([^"]+)";/gm)].map(([, type, target = ""]) => ({
-      from: path,
-      to: target.startsWith(".") ? normalize(join(dirname(path), target)) : target,
-      typeOnly: type !== undefined,
-    })),
+    importPatterns.flatMap(({ pattern, dynamic }) =>
+      [...source.matchAll(pattern)].map(([, type, target = ""]) => ({
+        from: path,
+        to: target.startsWith(".") ? normalize(join(dirname(path), target)) : target,
+        typeOnly: type !== undefined && type !== "",
+        dynamic,
+      })),
+    ),
   );
   expect(imports.length).toBeGreaterThan(300);
 });
+
+/** The room that a file stands in, as `floors` names it: `server/http/app.ts` stands in `http/`. */
+function roomOf(path: string): string {
+  const [first = "", second] = path.startsWith("prisma/") ? path.split("/") : relative("server", path).split("/");
+  return second === undefined ? first : `${first}/`;
+}
+
+/** Counted from the ground, which is 1; null for a file that stands on no floor. */
+function floorOf(path: string): number | null {
+  const index = floors.findIndex((rooms) => rooms.includes(roomOf(path)));
+  return index < 0 ? null : floors.length - index;
+}
+
+const isOurs = (target: string) => target.startsWith("server/") || target.startsWith("prisma/");
 
 /** The imports that a rule forbids, to be read in a failure. */
 function breaking(rule: (each: Import) => boolean): string[] {
   return imports.filter(rule).map(({ from, to }) => `${from} imports ${to}`);
 }
+
+test("there are at most seven floors, and every file stands on one of them", () => {
+  expect(floors.length).toBeLessThanOrEqual(7);
+  const homeless = files
+    .filter(({ path }) => floorOf(path) === null)
+    .map(
+      ({ path }) => `${path}: the room ${roomOf(path)} stands on no floor; add it to \`floors\` and to README's map`,
+    );
+  expect(homeless).toEqual([]);
+});
+
+test("no import runs upward, not even for a type", () => {
+  const upward = imports.flatMap(({ from, to }) => {
+    const [fromFloor, toFloor] = [floorOf(from), isOurs(to) ? floorOf(to) : 0];
+    if (fromFloor === null || toFloor === null || toFloor <= fromFloor) return [];
+    return [`${from} (floor ${fromFloor}) imports ${to} (floor ${toFloor})`];
+  });
+  expect(upward).toEqual([]);
+});
+
+test("no imports run in a circle, neither between files nor between rooms, not even for types", () => {
+  const ours = imports.filter(({ to }) => isOurs(to));
+  const market = (path: string) => (path.startsWith("server/market/") ? dirname(path) : roomOf(path));
+  expect.soft(circlesOf(ours.map(({ from, to }) => [from, to]))).toEqual([]);
+  expect.soft(circlesOf(ours.map(({ from, to }) => [roomOf(from), roomOf(to)]))).toEqual([]);
+  expect.soft(circlesOf(ours.map(({ from, to }) => [market(from), market(to)]))).toEqual([]);
+});
+
+/** Each circle in a graph, as a path to be read; what leads to itself directly is none. */
+function circlesOf(pairs: readonly (readonly [string, string])[]): string[] {
+  const edges = new Map<string, Set<string>>();
+  for (const [from, to] of pairs) if (from !== to) edges.set(from, (edges.get(from) ?? new Set()).add(to));
+  const done = new Set<string>();
+  const circles: string[] = [];
+  const visit = (name: string, trail: string[]) => {
+    const start = trail.indexOf(name);
+    if (start >= 0) circles.push([...trail.slice(start), name].join(" → "));
+    if (start >= 0 || done.has(name)) return;
+    for (const next of edges.get(name) ?? []) visit(next, [...trail, name]);
+    done.add(name);
+  };
+  for (const name of edges.keys()) visit(name, []);
+  return circles;
+}
+
+test("README's map shows these floors", async () => {
+  const readme = await readFile("README.md", "utf8");
+  const rows = [...readme.matchAll(/^\| (\d) \| ([^|]+) \|/gm)].map(([, floor, rooms = ""]) => ({
+    floor: Number(floor),
+    rooms: [...rooms.matchAll(/`([^`]+)`/g)].map(([, room]) => room),
+  }));
+  expect(rows).toEqual(floors.map((rooms, index) => ({ floor: floors.length - index, rooms })));
+});
 
 const procedurePattern = /^export const \w+ = (open|signedIn|sessionOnly|moderator|scoped)\b/gm;
 
@@ -37,84 +130,71 @@ function proceduresIn(path: string): number {
   return path.startsWith("server/procedures/") ? [...source.matchAll(procedurePattern)].length : 0;
 }
 
-const isProcedureFile = (path: string) => proceduresIn(path) > 0;
+const isRouterFile = (path: string) => /^server\/procedures\/(\w+\/)?router\.ts$/.test(path);
 
-test("a procedure is known to its router only", () => {
-  const procedures = files.filter(({ path }) => isProcedureFile(path));
+test("procedures/ holds procedures only: one a file, and a router file, which is a table, for each noun", () => {
+  const rooms = files.filter(({ path }) => path.startsWith("server/procedures/"));
+  const procedures = rooms.filter(({ path }) => !isRouterFile(path));
   expect(procedures.length).toBeGreaterThan(20);
-  expect(breaking(({ from, to }) => isProcedureFile(to) && !from.endsWith("/router.ts"))).toEqual([]);
-  // A router file is a table: procedures and what makes a router of them.
+  expect(procedures.map(({ path }) => path).filter((path) => proceduresIn(path) !== 1)).toEqual([]);
   expect(
-    breaking(
-      ({ from, to }) =>
-        /^server\/procedures\/\w+\/router\.ts$/.test(from) && !isProcedureFile(to) && to !== "server/trpc.ts",
-    ),
+    breaking(({ from, to }) => isRouterFile(from) && !to.startsWith("server/procedures/") && to !== "server/trpc.ts"),
   ).toEqual([]);
 });
 
-test("one procedure stands in one file", () => {
-  expect(files.map(({ path }) => path).filter((path) => proceduresIn(path) > 1)).toEqual([]);
+test("a procedure is known to its router only", () => {
+  const isProcedure = (path: string) => proceduresIn(path) > 0;
+  expect(breaking(({ from, to }) => isProcedure(to) && !isRouterFile(from))).toEqual([]);
 });
 
-test("procedures reach for what is below them, not for HTTP, jobs, embedded parts, configuration or each other's tables", () => {
+test("a procedure stays small: under 100 lines each, a median under 35; other files under 300", () => {
+  const lines = (source: string) => source.split("\n").length - 1;
+  const sizes = files.filter(({ path }) => proceduresIn(path) > 0).map(({ source }) => lines(source));
+  const median = sizes.sort((a, b) => a - b)[Math.floor(sizes.length / 2)];
+  expect(Math.max(...sizes)).toBeLessThan(100);
+  expect(median).toBeLessThan(35);
+  expect(files.filter(({ source }) => lines(source) > 300).map(({ path }) => path)).toEqual([]);
+});
+
+test("procedures reach for nothing but the marketplace, the store, and what both stand on", () => {
   const below =
-    /^server\/(procedures|ledger|reputation|events|db|schemas|gateways|auth)\/|^server\/(errors|trpc|context|services)\.ts$/;
+    /^server\/(procedures|market|webhooks|store|schemas|gateways|auth)\/|^server\/(errors|trpc|services)\.ts$/;
   const libraries = new Set(["zod"]);
   const allowed = ({ from, to }: Import) =>
     !from.startsWith("server/procedures/") || below.test(to) || libraries.has(to) || to.startsWith("node:");
   expect(breaking((each) => !allowed(each))).toEqual([]);
 });
 
-test("what lies below does not reach up to procedures and HTTP", () => {
-  const low = /^server\/(ledger|reputation|events|db|schemas|gateways|auth)\//;
-  expect(breaking(({ from, to }) => low.test(from) && /^server\/(procedures|http|local)\//.test(to))).toEqual([]);
-});
-
 test("schemas and rules are pure: they import nothing that does I/O", () => {
   const isPure = (path: string) => path.startsWith("server/schemas/") || /\/(rules|stateMachine)\.ts$/.test(path);
-  const pureTarget = ({ to, typeOnly }: Import) =>
-    typeOnly ||
-    isPure(to) ||
-    ["zod", "server/errors.ts", "server/auth/scopes.ts", "server/events/catalogue.ts"].includes(to);
+  const pureTarget = ({ to, typeOnly }: Import) => typeOnly || isPure(to) || ["zod", "server/errors.ts"].includes(to);
   expect(breaking((each) => isPure(each.from) && !pureTarget(each))).toEqual([]);
   for (const { path, source } of files.filter((file) => isPure(file.path))) {
     expect([path, /\bfetch\(|Date\.now\(|new Date\(\)|Math\.random|crypto\./.test(source)]).toEqual([path, false]);
   }
 });
 
+test("the embedded services have one door, which is opened only when it is needed", () => {
+  const visitors = imports.filter(
+    ({ from, to }) => to.startsWith("server/local/") && !from.startsWith("server/local/"),
+  );
+  expect(visitors.length).toBeGreaterThan(0);
+  expect(visitors.filter(({ to, dynamic }) => to !== "server/local/start.ts" || !dynamic)).toEqual([]);
+});
+
 test("the environment is read by the configuration and at the entry points", () => {
   const readers = files.filter(({ source }) => source.includes("process.env")).map(({ path }) => path);
-  // What `npm start` brings along hands PATH on to Postgres' own programs.
-  const entryPoints = /^server\/(config|main|commands\/\w+|local\/postgres)\.ts$/;
+  // The embedded Postgres hands PATH on to its own programs.
+  const entryPoints = /^server\/(config\.ts|start\/main\.ts|commands\/\w+\.ts|local\/.*postgres.*\.ts)$/i;
   expect(readers.filter((path) => !entryPoints.test(path))).toEqual([]);
 });
 
 test("the configuration is handed down: only its types, its loader and its error travel", () => {
   const users = imports.filter(({ to, typeOnly }) => to === "server/config.ts" && !typeOnly).map(({ from }) => from);
-  expect(users.filter((path) => path.startsWith("server/procedures/") || path.startsWith("server/ledger/"))).toEqual(
-    [],
-  );
+  expect(users.filter((path) => /^server\/(procedures|market|webhooks|store)\//.test(path))).toEqual([]);
 });
 
 test("there is no folder for odds and ends, and no barrel", () => {
   const odd = files.filter(({ path }) => /\/(utils?|lib|helpers?|services|common)\/|\/index\.ts$/.test(path));
   expect(odd.map(({ path }) => path)).toEqual([]);
-});
-
-test("modules do not import each other in a circle", () => {
-  const edges = new Map<string, string[]>();
-  for (const { from, to, typeOnly } of imports) {
-    if (!typeOnly && to.startsWith("server/")) edges.set(from, [...(edges.get(from) ?? []), to]);
-  }
-  const done = new Set<string>();
-  const circles: string[] = [];
-  const visit = (path: string, trail: string[]) => {
-    const start = trail.indexOf(path);
-    if (start >= 0) circles.push([...trail.slice(start), path].join(" → "));
-    if (start >= 0 || done.has(path)) return;
-    for (const next of edges.get(path) ?? []) visit(next, [...trail, path]);
-    done.add(path);
-  };
-  for (const path of edges.keys()) visit(path, []);
-  expect(circles).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import type { Request, Response } from "express";
-import { type Connection, sql } from "../db/connection.ts";
+import type { Scope } from "../schemas/scope.ts";
+import { type Connection, sql } from "../store/connection.ts";
 import { apiKeyPattern, hashApiKey } from "./apiKeys.ts";
-import type { Scope } from "./scopes.ts";
 import { findSession, SESSION_COOKIE, SESSION_LIFETIME_SECONDS, sealSession, unsealSession } from "./sessions.ts";
 
 /** Who is asking. A session may do everything that its user may; a key at most what its scopes say. */

@@ -1,5 +1,5 @@
 import { sealData, unsealData } from "iron-session";
-import { type Connection, sql } from "../db/connection.ts";
+import { type Connection, sql } from "../store/connection.ts";
 
 export const SESSION_COOKIE = "rebid_session";
 export const SESSION_LIFETIME_SECONDS = 14 * 24 * 3600;

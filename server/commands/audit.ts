@@ -1,6 +1,7 @@
+import { audit } from "../audit/audit.ts";
+import { printReport } from "../audit/report.ts";
 import { ConfigError } from "../config.ts";
-import { isDatabaseAway } from "../db/databaseErrors.ts";
-import { audit, printReport } from "../ledger/audit.ts";
+import { isDatabaseAway } from "../store/databaseErrors.ts";
 import { expectNoArguments } from "./noArguments.ts";
 import { openServices } from "./openServices.ts";
 

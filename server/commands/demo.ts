@@ -7,7 +7,6 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
 import { type Config, readConfig } from "../config.ts";
-import { readLocalState } from "../local/dataDirectory.ts";
 import { expectNoArguments } from "./noArguments.ts";
 
 /** Ends the demo with a reason that a person can act on. */
@@ -199,9 +198,10 @@ async function showLedger(visitor: Visitor): Promise<void> {
 
 /** The address of the service that the settings describe, if it answers. */
 async function findService(config: Config): Promise<string | null> {
-  const candidates = [readLocalState(config.dataDirectory)?.serviceUrl, `http://localhost:${config.port}`];
+  const { findServiceUrl } = await import("../local/start.ts");
+  const candidates = [findServiceUrl(config.dataDirectory), `http://localhost:${config.port}`];
   for (const url of candidates) {
-    if (url === undefined) continue;
+    if (url === null) continue;
     const answer = await fetch(`${url}/readyz`).catch(() => null);
     if (answer?.ok) return url;
   }
@@ -210,7 +210,7 @@ async function findService(config: Config): Promise<string | null> {
 
 /** Starts the service as a process of its own; `stop` ends it as an operator would. */
 async function startService(): Promise<{ url: string; stop(): Promise<void> }> {
-  const service = spawn(process.execPath, ["server/main.ts"], { stdio: ["ignore", "pipe", "inherit"] });
+  const service = spawn(process.execPath, ["server/start/main.ts"], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(service, "exit");
   for await (const line of createInterface({ input: service.stdout })) {
     const url = /^Rebid is ready: (.+)$/.exec(line)?.[1];

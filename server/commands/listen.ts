@@ -2,12 +2,12 @@ import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs, styleText } from "node:util";
 import { ConfigError } from "../config.ts";
-import { isDatabaseAway } from "../db/databaseErrors.ts";
-import { type EventType, eventTypes } from "../events/catalogue.ts";
-import { eventBody, type StoredEvent } from "../events/payload.ts";
-import { deliveryHeaders, SIGNATURE_HEADER } from "../events/sign.ts";
-import { createTail } from "../events/tail.ts";
 import { EgressFailed, guardedEgress } from "../gateways/egress.ts";
+import { type EventType, eventTypes } from "../schemas/event.ts";
+import { isDatabaseAway } from "../store/databaseErrors.ts";
+import { eventBody, type StoredEvent } from "../webhooks/payload.ts";
+import { deliveryHeaders, SIGNATURE_HEADER } from "../webhooks/sign.ts";
+import { createTail } from "../webhooks/tail.ts";
 import { openServices } from "./openServices.ts";
 
 const usage = `Prints the events of the running service as they happen.

@@ -6,13 +6,13 @@
 import { styleText } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
-import { sql } from "../db/connection.ts";
 import { ApiError } from "../errors.ts";
-import { readDisputeCases } from "../procedures/disputes/records.ts";
-import { resolveDispute } from "../procedures/disputes/resolution.ts";
+import { readDisputeCases } from "../market/disputes/records.ts";
+import { resolveDispute } from "../market/disputes/resolution.ts";
 import { type DisputeCase, resolveInput } from "../schemas/dispute.ts";
 import { canonicalEmail } from "../schemas/user.ts";
 import type { Services } from "../services.ts";
+import { sql } from "../store/connection.ts";
 import { openServices } from "./openServices.ts";
 
 const usage = `Usage, while Rebid runs:

@@ -1,9 +1,9 @@
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
-import { type Connection, sql } from "../db/connection.ts";
-import { replayDelivery, replayFailed } from "../events/replay.ts";
 import { InputTimestamp } from "../schemas/common.ts";
+import { type Connection, sql } from "../store/connection.ts";
+import { replayDelivery, replayFailed } from "../webhooks/replay.ts";
 import { openServices } from "./openServices.ts";
 
 const usage = `Sends webhook deliveries again: the same event id and body, a new signature, one attempt each.

@@ -1,6 +1,6 @@
 import type { RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
-import { currentRequestId } from "./requestId.ts";
+import { currentRequestId } from "../requestId.ts";
 
 /** The headers that belong to an error, beside its body. */
 export function errorHeaders(error: ApiError): Record<string, string> {

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { Router } from "express";
-import type { AppRouter } from "../router.ts";
+import type { AppRouter } from "../procedures/router.ts";
 import type { Services } from "../services.ts";
 import { allowOnly } from "./answer.ts";
 import { openApiDocument } from "./openApi.ts";

@@ -1,10 +1,10 @@
 import { type RequestHandler, Router } from "express";
-import { sql } from "../db/connection.ts";
-import { isDatabaseAway } from "../db/databaseErrors.ts";
-import { readBacklog } from "../events/queue.ts";
-import { countUnfinishedPayouts } from "../jobs/advancePayout.ts";
-import { findLastAudit } from "../jobs/auditLedger.ts";
+import { findLastAudit } from "../audit/nightly.ts";
+import { countUnfinishedPayouts } from "../market/payouts/advance.ts";
 import type { Services } from "../services.ts";
+import { sql } from "../store/connection.ts";
+import { isDatabaseAway } from "../store/databaseErrors.ts";
+import { readBacklog } from "../webhooks/queue.ts";
 import { allowOnly } from "./answer.ts";
 
 interface Metric {

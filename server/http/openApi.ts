@@ -3,7 +3,7 @@ import { generateOpenApiDocument } from "trpc-to-openapi";
 import { z } from "zod";
 import { SESSION_COOKIE } from "../auth/sessions.ts";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../errors.ts";
-import type { AppRouter } from "../router.ts";
+import type { AppRouter } from "../procedures/router.ts";
 import { errorsOf } from "../trpc.ts";
 import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./openApiWebhooks.ts";
 import { asOpenApiRouter, collectRoutes, type Route, tagOf } from "./routes.ts";

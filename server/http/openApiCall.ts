@@ -1,10 +1,10 @@
 import { EventEmitter } from "node:events";
 import type { Request, Response } from "express";
 import { createOpenApiNodeHttpHandler } from "trpc-to-openapi";
-import { createContext } from "../context.ts";
-import type { AppRouter } from "../router.ts";
+import type { AppRouter } from "../procedures/router.ts";
 import type { Services } from "../services.ts";
 import { forbidCoercion } from "./coercion.ts";
+import { createContext } from "./context.ts";
 import { asOpenApiRouter, type Route } from "./routes.ts";
 
 /** What trpc-to-openapi gets to see of a request: what the fence has made of it. */

@@ -1,7 +1,7 @@
-import { type EventType, eventCatalogue, eventTypes } from "../events/catalogue.ts";
-import { eventSchema } from "../events/payload.ts";
-import { exampleEvent } from "../events/sample.ts";
-import { SIGNATURE_HEADER } from "../events/sign.ts";
+import { type EventType, eventCatalogue, eventTypes } from "../schemas/event.ts";
+import { eventSchema } from "../webhooks/payload.ts";
+import { exampleEvent } from "../webhooks/sample.ts";
+import { SIGNATURE_HEADER } from "../webhooks/sign.ts";
 
 /** `task.created` becomes `TaskCreatedEvent`: code generators name a type after it. */
 const schemaName = (type: EventType) =>
@@ -21,7 +21,7 @@ export const signatureParameter = {
   example: `t=1795176000,v1=${"5257a869".repeat(8)}`,
 };
 
-/** What the receiver's answer means to us, as `judge` in server/events/retries.ts decides. */
+/** What the receiver's answer means to us, as `classifyResponse` in server/webhooks/retries.ts decides. */
 const answers = {
   "2XX": "Received. Answer within 10 seconds, and do the work afterwards.",
   "3XX": "Final: the event is not sent again. Redirects are not followed.",

@@ -1,6 +1,6 @@
 import { Router } from "express";
-import { sql } from "../db/connection.ts";
 import type { Services } from "../services.ts";
+import { sql } from "../store/connection.ts";
 import { allowOnly } from "./answer.ts";
 
 /** For operators: `/livez` says that the process runs, `/readyz` that it can serve. */

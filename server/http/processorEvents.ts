@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
 import { InvalidEventSignature } from "../gateways/processor.ts";
-import { keepProcessorEvent } from "../jobs/processorEvents/inbox.ts";
+import { keepProcessorEvent } from "../market/processorEvents/inbox.ts";
 import type { Services } from "../services.ts";
 import { allowOnly, answerError } from "./answer.ts";
 import { bodyReader } from "./body.ts";

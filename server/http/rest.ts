@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
-import type { AppRouter } from "../router.ts";
+import type { AppRouter } from "../procedures/router.ts";
 import type { Services } from "../services.ts";
 import { answerMethodNotAllowed } from "./answer.ts";
 import { invalidBody, readJsonText } from "./body.ts";
@@ -38,7 +38,7 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
 }
 
 /** Fields of these names would change the object that carries them on the way to the procedure, not reach it. */
-const bornNames = ["__proto__", "toJSON"];
+const reservedNames = ["__proto__", "toJSON"];
 
 /** The fields of body or query. No field stands in two places, and none that belongs to the path stands here. */
 async function readFields(request: Request, response: Response, route: Route, target: Target): Promise<object> {
@@ -49,7 +49,7 @@ async function readFields(request: Request, response: Response, route: Route, ta
     ...route.pathParameters
       .filter((name) => Object.hasOwn(fields, name))
       .map((path) => ({ path, message: "This field stands in the path." })),
-    ...bornNames
+    ...reservedNames
       .filter((name) => Object.hasOwn(fields, name))
       .map((path) => ({ path, message: "This field is not known here." })),
   ];

@@ -1,6 +1,6 @@
 import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
-import type { AppRouter } from "../router.ts";
+import type { AppRouter } from "../procedures/router.ts";
 import { type HttpMethod, type Meta, pathParametersOf } from "../trpc.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
@@ -52,7 +52,7 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
       integerParameters: integerFieldsOf(procedure),
       meta,
     };
-    announce(route);
+    attachOpenApiMeta(route);
     return route;
   });
 }
@@ -62,7 +62,7 @@ export function tagOf({ procedurePath }: Route): string {
   return procedurePath.split(".", 1)[0] ?? procedurePath;
 }
 
-function announce(route: Route): void {
+function attachOpenApiMeta(route: Route): void {
   const { meta, method, path, procedurePath } = route;
   Object.assign(meta, {
     openapi: {

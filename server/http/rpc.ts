@@ -1,14 +1,15 @@
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { type RequestHandler, Router } from "express";
-import { createContext } from "../context.ts";
-import { ApiError, errorCatalogue, toApiError } from "../errors.ts";
-import type { AppRouter } from "../router.ts";
+import { ApiError } from "../errors.ts";
+import type { AppRouter } from "../procedures/router.ts";
+import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
+import { rpcCodeOf, toApiError } from "../translateErrors.ts";
 import type { ErrorShape } from "../trpc.ts";
 import { errorHeaders } from "./answer.ts";
 import { readJsonText } from "./body.ts";
-import { currentRequestId } from "./requestId.ts";
+import { createContext } from "./context.ts";
 
 /** Calls in one request at most; each counts by itself against the rate limits. */
 const MAX_BATCH_SIZE = 20;
@@ -73,7 +74,7 @@ const fence: RequestHandler = async (request, response, next) => {
 function errorShape(error: ApiError): ErrorShape {
   return {
     message: error.message,
-    code: TRPC_ERROR_CODES_BY_KEY[errorCatalogue[error.code].rpc],
+    code: TRPC_ERROR_CODES_BY_KEY[rpcCodeOf(error.code)],
     data: error.toBody(currentRequestId()),
   };
 }

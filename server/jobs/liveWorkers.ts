@@ -1,5 +1,5 @@
-import { type Connection, sql } from "../db/connection.ts";
 import type { Services } from "../services.ts";
+import { type Connection, sql } from "../store/connection.ts";
 
 /** A worker process says this often that it lives. */
 const HEARTBEAT_INTERVAL_MS = 5_000;

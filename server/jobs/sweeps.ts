@@ -1,10 +1,10 @@
+import { advancePayout, findDuePayouts } from "../market/payouts/advance.ts";
+import { applyProcessorEvent, findUnprocessedEvents } from "../market/processorEvents/apply.ts";
+import { readMissedEvents } from "../market/processorEvents/inbox.ts";
+import { acceptDelivery, findDueDeliveries } from "../market/tasks/acceptDelivery.ts";
+import { expireTask, findOverdueTasks } from "../market/tasks/expireTask.ts";
+import { checkTopup, findUnsettledTopups } from "../market/topups/check.ts";
 import type { Services } from "../services.ts";
-import { acceptDelivery, findDueDeliveries } from "./acceptDelivery.ts";
-import { advancePayout, findDuePayouts } from "./advancePayout.ts";
-import { applyProcessorEvent, findUnprocessedEvents } from "./applyProcessorEvent.ts";
-import { checkTopup, findUnsettledTopups } from "./checkTopup.ts";
-import { expireTask, findOverdueTasks } from "./expireTask.ts";
-import { readMissedEvents } from "./processorEvents/inbox.ts";
 
 /**
  * Deadlines and inboxes live in the domain's own rows; jobs only make them prompt. These sweeps do what a lost job would

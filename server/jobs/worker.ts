@@ -1,14 +1,14 @@
 import { runMigrations, type TaskList } from "graphile-worker";
 import type { z } from "zod";
-import { startDeliverer } from "../events/deliverer.ts";
+import { auditLedger } from "../audit/nightly.ts";
+import { advancePayout } from "../market/payouts/advance.ts";
+import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
+import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
+import { expireTask } from "../market/tasks/expireTask.ts";
 import type { Services } from "../services.ts";
-import { acceptDelivery } from "./acceptDelivery.ts";
-import { advancePayout } from "./advancePayout.ts";
-import { applyProcessorEvent } from "./applyProcessorEvent.ts";
-import { auditLedger } from "./auditLedger.ts";
-import { expireTask } from "./expireTask.ts";
-import { type JobName, jobPayloads } from "./payloads.ts";
-import { pruneWebhookDeliveries } from "./pruneWebhookDeliveries.ts";
+import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
+import { startDeliverer } from "../webhooks/deliverer.ts";
+import { pruneWebhookDeliveries } from "../webhooks/prune.ts";
 import { startRunner } from "./runner.ts";
 import { startSweeps } from "./sweeps.ts";
 

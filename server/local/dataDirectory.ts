@@ -8,7 +8,6 @@ import {
   renameSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -36,7 +35,6 @@ export const LocalState = z.object({
     .optional(),
   processor: z.object({ apiBase: z.url(), secretKey: z.string(), webhookSecret: z.string() }).optional(),
   sessionSecret: z.string().min(32).optional(),
-  /** Loopback ports by the name of the part that listens there, each to be passed to `freePort` at the next start. */
   ports: z.record(z.string(), z.int().min(1).max(65535)).default({}),
 });
 export type LocalState = z.infer<typeof LocalState>;
@@ -123,27 +121,6 @@ export function readLocalState(directory: string): LocalState | null {
 /** An owner that has just taken the lock may not have written its state yet: the URL there is the previous run's. */
 function withoutFormerUrl(state: LocalState | null): LocalState | null {
   return state === null || isAlive(state.pid) ? state : { ...state, serviceUrl: undefined };
-}
-
-/** A free TCP port on 127.0.0.1: the preferred one if nothing listens there, else one that the system picks. */
-export async function freePort(preferred?: number): Promise<number> {
-  for (const candidate of preferred ? [preferred, 0] : [0]) {
-    const port = await tryPort(candidate);
-    if (port !== null) return port;
-  }
-  throw new Error("No TCP port is free on 127.0.0.1.");
-}
-
-/** The port that could be bound (0 asks the system for one), or null if it is taken or not allowed. */
-function tryPort(port: number): Promise<number | null> {
-  return new Promise((done) => {
-    const server = createServer();
-    server.once("error", () => done(null));
-    server.listen({ port, host: "127.0.0.1", exclusive: true }, () => {
-      const address = server.address();
-      server.close(() => done(typeof address === "object" && address ? address.port : null));
-    });
-  });
 }
 
 function lockFileOf(directory: string): string {

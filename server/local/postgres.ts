@@ -21,7 +21,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { Client, DatabaseError } from "pg";
 import { z } from "zod";
-import { freePort } from "./dataDirectory.ts";
+import { freePort } from "./freePort.ts";
 
 export interface PostgresOptions {
   /** The data directory. The caller owns it (`claimDataDirectory`), so any Postgres that still runs in it is an orphan. */

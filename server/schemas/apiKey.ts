@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { scopes } from "../auth/scopes.ts";
 import { Id, line, Timestamp } from "./common.ts";
+import { scopes } from "./scope.ts";
 
 export const Scope = z.enum(scopes);
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { eventTypes } from "../events/catalogue.ts";
 import { Id, Timestamp } from "./common.ts";
+import { eventTypes } from "./event.ts";
 
 export const EventType = z.enum(eventTypes);
 

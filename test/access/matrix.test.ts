@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { scopes } from "../../server/auth/scopes.ts";
-import { sql } from "../../server/db/connection.ts";
 import type { Route } from "../../server/http/routes.ts";
+import { scopes } from "../../server/schemas/scope.ts";
+import { sql } from "../../server/store/connection.ts";
 import { createKey, createPerson, type TestPerson } from "../factories/people.ts";
 import { type Credentials, rest } from "../setup/client.ts";
 import { expectErrorBody } from "../setup/expectError.ts";

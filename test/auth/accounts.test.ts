@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sql } from "../../server/db/connection.ts";
 import { canonicalEmail } from "../../server/schemas/user.ts";
+import { sql } from "../../server/store/connection.ts";
 import { createPerson } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
 import { expectError, issuePaths } from "../setup/expectError.ts";

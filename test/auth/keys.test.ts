@@ -1,9 +1,9 @@
+import getPort from "get-port";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { createApp } from "../../server/app.ts";
-import { sql } from "../../server/db/connection.ts";
+import { createApp } from "../../server/http/app.ts";
 import { serve } from "../../server/http/server.ts";
-import { freePort } from "../../server/local/dataDirectory.ts";
+import { sql } from "../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
 import { expectError, issuePaths } from "../setup/expectError.ts";
@@ -122,7 +122,7 @@ test("no password, key or cookie gets into the log, whatever fails", async () =>
     { write: (line) => void lines.push(line) },
   );
   const broken = { ...service.services.database, transaction: () => Promise.reject(new Error("the disk is full")) };
-  const port = await freePort();
+  const port = await getPort();
   const app = createApp({ ...service.services, database: broken, log }, { trustProxy: false });
   const server = await serve(app, port, "127.0.0.1");
   const url = `http://127.0.0.1:${port}`;

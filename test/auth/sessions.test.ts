@@ -1,7 +1,7 @@
 import { sealData } from "iron-session";
 import { afterEach, expect, test } from "vitest";
 import { SESSION_LIFETIME_SECONDS } from "../../server/auth/sessions.ts";
-import { sql } from "../../server/db/connection.ts";
+import { sql } from "../../server/store/connection.ts";
 import { cookieOf, createPerson } from "../factories/people.ts";
 import { type Credentials, rest } from "../setup/client.ts";
 import { expectError } from "../setup/expectError.ts";

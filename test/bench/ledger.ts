@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { type Database, openDatabase } from "../../server/db/database.ts";
-import { ledgerOver } from "../../server/ledger/ledger.ts";
+import { type Database, openDatabase } from "../../server/store/database.ts";
+import { ledgerOver } from "../../server/store/ledger.ts";
 import { type Bench, interleave, type Measurement } from "./setup/bench.ts";
 
 const CLIENTS = 20;

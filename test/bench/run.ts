@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { applyMigrations } from "../../prisma/migrate.ts";
-import { openDatabase } from "../../server/db/database.ts";
 import { migrateJobs } from "../../server/jobs/worker.ts";
 import { startPostgres } from "../../server/local/postgres.ts";
+import { openDatabase } from "../../server/store/database.ts";
 import type { Bench, Measurement } from "./setup/bench.ts";
 
 /** `npm run bench [name …]`: prints ratios, and fails when one is beyond its limit. */

@@ -1,8 +1,8 @@
 import { Agent, get } from "node:http";
 import pg from "pg";
-import { type Connection, connectionOver, openPool, sql } from "../../server/db/connection.ts";
-import { searchTasks, type TaskSearch } from "../../server/procedures/tasks/search.ts";
+import { searchTasks, type TaskSearch } from "../../server/market/search/search.ts";
 import { type TaskStatus, taskStatuses } from "../../server/schemas/task.ts";
+import { type Connection, connectionOver, openPool, sql } from "../../server/store/connection.ts";
 import type { Bench, BenchEnvironment, Measurement } from "./setup/bench.ts";
 import { startRebid } from "./setup/rebid.ts";
 

@@ -1,6 +1,6 @@
+import getPort from "get-port";
 import pg from "pg";
 import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
-import { freePort } from "../../server/local/dataDirectory.ts";
 import { type Bench, type BenchEnvironment, interleave, type Measurement } from "./setup/bench.ts";
 import { type Load, startLoadGenerator, startProcess } from "./setup/processes.ts";
 import { startRebid } from "./setup/rebid.ts";
@@ -91,7 +91,7 @@ async function seed({ databaseUrl, log }: BenchEnvironment): Promise<string[]> {
 }
 
 async function startBareServer(environment: BenchEnvironment): Promise<number> {
-  const port = await freePort();
+  const port = await getPort();
   const file = new URL("setup/bareServer.ts", import.meta.url).pathname;
   const variables = { DATABASE_URL: environment.databaseUrl, PORT: String(port) };
   await startProcess(environment, file, { environment: variables, ready: /^ready$/ });

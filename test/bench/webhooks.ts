@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
+import getPort from "get-port";
 import pg from "pg";
-import { freePort } from "../../server/local/dataDirectory.ts";
 import { type Bench, type BenchEnvironment, interleave, type Measurement } from "./setup/bench.ts";
 import { startProcess } from "./setup/processes.ts";
 
@@ -114,7 +114,7 @@ interface Memory {
 
 async function setUp(environment: BenchEnvironment): Promise<Stage> {
   const { databaseUrl, onEnd } = environment;
-  const [port, silentPort] = [await freePort(), await freePort()];
+  const [port, silentPort] = [await getPort(), await getPort()];
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   onEnd(() => client.end());

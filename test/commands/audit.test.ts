@@ -46,7 +46,7 @@ test("beside a service that does not run the audit says so", async () => {
 });
 
 test("beside a live service, embedded parts and all, it exits with 0, with 2 when the processor is away, and with 1 when a cent is off", async () => {
-  service = spawn(process.execPath, ["server/main.ts"], { cwd: root, env: environment(), stdio: "ignore" });
+  service = spawn(process.execPath, ["server/start/main.ts"], { cwd: root, env: environment(), stdio: "ignore" });
   const url = await eventually(
     async () => readLocalState(directory)?.serviceUrl ?? "",
     (found) => found !== "",

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 test.each([
   ["audit", "server/commands/audit.ts"],
   ["demo", "server/commands/demo.ts"],
-  ["seed", "prisma/seed.ts"],
+  ["seed", "server/commands/seed.ts"],
   ["moderator", "server/commands/moderator.ts"],
 ])("npm run %s refuses arguments that it does not know, before it does anything", async (_, file) => {
   const env = { PATH: process.env.PATH, DATA_DIR: "/nonexistent/rebid", PORT: "1" };

@@ -72,7 +72,7 @@ class Service {
   #start(): void {
     this.#ready = false;
     this.#killed = false;
-    const child = spawn(process.execPath, [join(import.meta.dirname, "../../server/main.ts")], {
+    const child = spawn(process.execPath, [join(import.meta.dirname, "../../server/start/main.ts")], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { PATH: process.env.PATH, ...this.#environment },
     });

@@ -15,13 +15,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import getPort from "get-port";
 import pg from "pg";
-import { openDatabase } from "../../server/db/database.ts";
-import { stripeProcessor } from "../../server/gateways/processor.ts";
-import { audit } from "../../server/ledger/audit.ts";
-import { freePort } from "../../server/local/dataDirectory.ts";
+import { audit } from "../../server/audit/audit.ts";
+import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
 import { callFaults, eventFaults } from "../../server/local/processor/choices.ts";
 import { ledgerKinds } from "../../server/schemas/ledgerEntry.ts";
+import { openDatabase } from "../../server/store/database.ts";
 import { rest } from "../setup/client.ts";
 import { EdgeReady, type EdgeSettings } from "./edge.ts";
 import { type Kill, type KillerSettings, type Order, Report, targets } from "./killer.ts";
@@ -76,7 +76,7 @@ if (problems.length === 0) {
 process.exit(problems.length === 0 ? 0 : 1);
 
 async function main(): Promise<void> {
-  const port = await freePort();
+  const port = await getPort();
   const keys = { secretKey: `sk_test_${secret()}`, webhookSecret: `whsec_${secret()}` };
   const store = { bucket: "rebid", region: "us-east-1", accessKeyId: "crash", secretAccessKey: secret() };
   const apiUrl = `http://127.0.0.1:${port}`;

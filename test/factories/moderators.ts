@@ -1,4 +1,4 @@
-import { sql } from "../../server/db/connection.ts";
+import { sql } from "../../server/store/connection.ts";
 import type { TestService } from "../setup/testService.ts";
 import { createPerson, type TestPerson } from "./people.ts";
 

@@ -1,5 +1,5 @@
-import type { Scope } from "../../server/auth/scopes.ts";
-import { scopes as allScopes } from "../../server/auth/scopes.ts";
+import type { Scope } from "../../server/schemas/scope.ts";
+import { scopes as allScopes } from "../../server/schemas/scope.ts";
 import { type Answer, type Credentials, rest } from "../setup/client.ts";
 import type { Reachable } from "../setup/testService.ts";
 

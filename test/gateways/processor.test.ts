@@ -8,8 +8,8 @@ import {
   type ProcessorEvent,
   ProcessorRefused,
   ProcessorUnavailable,
-  stripeProcessor,
 } from "../../server/gateways/processor.ts";
+import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
 import {
   type Harness,
   payableAccount,

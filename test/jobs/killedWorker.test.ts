@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sql } from "../../server/db/connection.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
+import { sql } from "../../server/store/connection.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { control, eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, "../..");
 /** A worker process of its own on the test's parts, as `ROLE=worker npm start` makes one. */
 function startWorkerProcess() {
   const keys = { S3_ENDPOINT: "http://127.0.0.1:9", S3_BUCKET: "b", S3_ACCESS_KEY_ID: "k", S3_SECRET_ACCESS_KEY: "s" };
-  return spawn(process.execPath, ["server/main.ts"], {
+  return spawn(process.execPath, ["server/start/main.ts"], {
     cwd: root,
     stdio: "ignore",
     env: {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sql } from "../../server/db/connection.ts";
+import { sql } from "../../server/store/connection.ts";
 import { createPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";

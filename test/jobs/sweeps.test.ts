@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { findDueDeliveries } from "../../server/jobs/acceptDelivery.ts";
-import { findOverdueTasks } from "../../server/jobs/expireTask.ts";
 import { sweep } from "../../server/jobs/sweeps.ts";
+import { findDueDeliveries } from "../../server/market/tasks/acceptDelivery.ts";
+import { findOverdueTasks } from "../../server/market/tasks/expireTask.ts";
 import { createPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";

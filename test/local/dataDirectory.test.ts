@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { claimDataDirectory, freePort, readLocalState } from "../../server/local/dataDirectory.ts";
+import { claimDataDirectory, readLocalState } from "../../server/local/dataDirectory.ts";
+import { freePort } from "../../server/local/freePort.ts";
 
 const modulePath = new URL("../../server/local/dataDirectory.ts", import.meta.url).href;
 const children: ChildProcess[] = [];
@@ -25,7 +26,8 @@ afterEach(async () => {
 
 /** A real process that runs a script with the module's functions at hand, and the lines that it prints. */
 function startProcess(script: string) {
-  const code = `import { claimDataDirectory, readLocalState } from ${JSON.stringify(modulePath)};
+  const code = `import { freePort } from "../../server/local/freePort.ts";
+import { claimDataDirectory, readLocalState } from ${JSON.stringify(modulePath)};
     const directory = process.argv[1];
     ${script}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code, directory], {

@@ -1,7 +1,7 @@
+import getPort from "get-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApp } from "../../server/app.ts";
+import { createApp } from "../../server/http/app.ts";
 import { type HttpServer, serve } from "../../server/http/server.ts";
-import { freePort } from "../../server/local/dataDirectory.ts";
 import { expectError, expectErrorBody } from "../setup/expectError.ts";
 import { rawRequest } from "../setup/rawRequest.ts";
 import { useService } from "../setup/testService.ts";
@@ -11,7 +11,7 @@ let server: HttpServer;
 let url: string;
 
 beforeAll(async () => {
-  const port = await freePort();
+  const port = await getPort();
   server = await serve(createApp(service.services, { trustProxy: false }), port, "127.0.0.1");
   url = `http://127.0.0.1:${port}`;
 });

@@ -1,9 +1,9 @@
+import getPort from "get-port";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { createApp } from "../../server/app.ts";
 import { ProcessorUnavailable } from "../../server/gateways/processor.ts";
+import { createApp } from "../../server/http/app.ts";
 import { type HttpServer, serve } from "../../server/http/server.ts";
-import { freePort } from "../../server/local/dataDirectory.ts";
 import type { Services } from "../../server/services.ts";
 import { createPerson } from "../factories/people.ts";
 import { expectErrorBody } from "../setup/expectError.ts";
@@ -29,7 +29,7 @@ async function broken(changes: (services: Services) => Partial<Services>): Promi
     { serializers: { error: pino.stdSerializers.err } },
     { write: (line) => lines.push(JSON.parse(line)) },
   );
-  const port = await freePort();
+  const port = await getPort();
   const app = createApp({ ...services, log, ...changes(services) }, { trustProxy: false });
   stops.push(await serve(app, port, "127.0.0.1"));
   return `http://127.0.0.1:${port}`;

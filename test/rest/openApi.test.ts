@@ -1,17 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, test } from "vitest";
-import { sql } from "../../server/db/connection.ts";
 import { errorCatalogue } from "../../server/errors.ts";
-import { type EventType, eventTypes } from "../../server/events/catalogue.ts";
-import { eventBody, type StoredEvent } from "../../server/events/payload.ts";
-import { judge } from "../../server/events/retries.ts";
-import { exampleEvent, sampleEvent } from "../../server/events/sample.ts";
-import { deliveryHeaders, generateSigningSecret } from "../../server/events/sign.ts";
 import { openApiDocument } from "../../server/http/openApi.ts";
 import type { Route } from "../../server/http/routes.ts";
-import { appRouter } from "../../server/router.ts";
+import { appRouter } from "../../server/procedures/router.ts";
+import { type EventType, eventTypes } from "../../server/schemas/event.ts";
+import { sql } from "../../server/store/connection.ts";
 import { errorsOf } from "../../server/trpc.ts";
+import { eventBody, type StoredEvent } from "../../server/webhooks/payload.ts";
+import { classifyResponse } from "../../server/webhooks/retries.ts";
+import { exampleEvent, sampleEvent } from "../../server/webhooks/sample.ts";
+import { deliveryHeaders, generateSigningSecret } from "../../server/webhooks/sign.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson } from "../factories/people.ts";
 import { disputedTask } from "../factories/tasks.ts";
@@ -311,7 +311,7 @@ describe("the events", () => {
     for (let statusCode = 200; statusCode < 600; statusCode++) {
       const range = `${Math.floor(statusCode / 100)}XX`;
       const documented = Object.entries(verdicts).find(([status]) => status === String(statusCode) || status === range);
-      expect([statusCode, judge({ statusCode })]).toEqual([statusCode, documented?.[1]]);
+      expect([statusCode, classifyResponse({ statusCode })]).toEqual([statusCode, documented?.[1]]);
     }
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { sql } from "../../server/db/connection.ts";
+import { sql } from "../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { placeBid, postTask, taskInput } from "../factories/tasks.ts";
 import { expectBooksToBalance } from "../setup/books.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Connection, sql } from "../../server/db/connection.ts";
+import { type Connection, sql } from "../../server/store/connection.ts";
 import type { Reachable } from "./testService.ts";
 
 interface Fault {

@@ -1,5 +1,5 @@
 import { createTRPCClient, httpLink, TRPCClientError } from "@trpc/client";
-import type { AppRouter } from "../../server/router.ts";
+import type { AppRouter } from "../../server/procedures/router.ts";
 
 export interface Answer {
   status: number;

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { applyMigrations } from "../../prisma/migrate.ts";
-import { openDatabase } from "../../server/db/database.ts";
 import { migrateJobs } from "../../server/jobs/worker.ts";
 import { startPostgres } from "../../server/local/postgres.ts";
+import { openDatabase } from "../../server/store/database.ts";
 
 declare module "vitest" {
   interface ProvidedContext {

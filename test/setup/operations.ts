@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { collectRoutes, type Route } from "../../server/http/routes.ts";
-import { appRouter } from "../../server/router.ts";
+import { appRouter } from "../../server/procedures/router.ts";
 import { type Answer, type Credentials, rest } from "./client.ts";
 
 /** Every operation of the service: what is made from this list, a new procedure cannot escape. */

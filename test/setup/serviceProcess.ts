@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import getPort from "get-port";
 import { afterEach } from "vitest";
-import { freePort } from "../../server/local/dataDirectory.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -42,9 +42,9 @@ export function useProcesses() {
       return join(directory, "data");
     },
 
-    /** Starts `node server/main.ts`, or another command, with these variables and a free port unless one is given. */
-    async start(variables: Record<string, string>, command = [process.execPath, "server/main.ts"]) {
-      const port = variables.PORT ?? String(await freePort());
+    /** Starts `node server/start/main.ts`, or another command, with these variables and a free port unless one is given. */
+    async start(variables: Record<string, string>, command = [process.execPath, "server/start/main.ts"]) {
+      const port = variables.PORT ?? String(await getPort());
       const [file = "", ...parameters] = command;
       const startedAt = performance.now();
       const child = spawn(file, parameters, {

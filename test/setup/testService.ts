@@ -5,15 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect } from "vitest";
-import { createApp } from "../../server/app.ts";
-import { openDatabase } from "../../server/db/database.ts";
-import { guardedEgress, type ResolveName } from "../../server/gateways/egress.ts";
-import { stripeProcessor } from "../../server/gateways/processor.ts";
-import { s3Storage } from "../../server/gateways/storage.ts";
+import type { ResolveName } from "../../server/gateways/egress.ts";
+import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
 import { startObjectStore } from "../../server/local/objectStore.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
-import type { Services, Settings } from "../../server/services.ts";
+import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
 
@@ -91,42 +88,41 @@ async function start(
   });
   stops.push(payments.stop);
 
-  const database = openDatabase(databaseUrl, { poolSize: options.poolSize ?? 20 });
-  stops.push(database.close);
   const errors: string[] = [];
   const clock = new TestClock();
-  const egress = guardedEgress({
-    allowInsecure: options.settings?.webhookAllowInsecure ?? false,
-    resolve: options.resolve ?? resolveNothing,
-  });
-  stops.push(egress.close);
-  const services: Services = {
-    settings: {
-      publicUrl: url,
+  const { services, close } = createServices(
+    {
+      databaseUrl,
       sessionSecret: "a secret of the tests, 32 characters or more",
-      acceptanceWindowSeconds: 172_800,
-      deliveryGraceSeconds: 604_800,
-      processorPollSeconds: 300,
-      spamGuard: false,
-      webhookAllowInsecure: false,
-      webhookRetrySeconds: [30, 120, 600, 3_600, 21_600],
-      webhookTimeoutSeconds: 10,
-      ...options.settings,
+      processor: {
+        secretKey: secrets.secretKey,
+        webhookSecrets: [secrets.webhookSecret],
+        apiBase: payments.url,
+      },
+      storage: { endpoint: store.url, ...keys },
     },
-    database,
-    clock,
-    processor: stripeProcessor({
-      secretKey: secrets.secretKey,
-      webhookSecrets: [secrets.webhookSecret],
-      apiBase: payments.url,
-    }),
-    storage: s3Storage({ endpoint: store.url, ...keys }),
-    egress,
-    log: pino(
-      { level: "error", serializers: { error: pino.stdSerializers.err } },
-      { write: (line) => void errors.push(line) },
-    ),
-  };
+    {
+      settings: {
+        publicUrl: url,
+        acceptanceWindowSeconds: 172_800,
+        deliveryGraceSeconds: 604_800,
+        processorPollSeconds: 300,
+        spamGuard: false,
+        webhookAllowInsecure: false,
+        webhookRetrySeconds: [30, 120, 600, 3_600, 21_600],
+        webhookTimeoutSeconds: 10,
+        ...options.settings,
+      },
+      poolSize: options.poolSize ?? 20,
+      clock,
+      resolve: options.resolve ?? resolveNothing,
+      log: pino(
+        { level: "error", serializers: { error: pino.stdSerializers.err } },
+        { write: (line) => void errors.push(line) },
+      ),
+    },
+  );
+  stops.push(close);
   if (options.worker) {
     const worker = await startWorker(services, { concurrency: 4 });
     stops.push(worker.stop);

@@ -1,7 +1,7 @@
 import Stripe from "stripe";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { sql } from "../../server/db/connection.ts";
-import { replayDelivery, replayFailed } from "../../server/events/replay.ts";
+import { sql } from "../../server/store/connection.ts";
+import { replayDelivery, replayFailed } from "../../server/webhooks/replay.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask, placeBid, postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { generateSigningSecret, signatureOf } from "../../server/events/sign.ts";
 import { snippetPath, snippets } from "../../server/http/webhookDocs/page.ts";
+import { generateSigningSecret, signatureOf } from "../../server/webhooks/sign.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createLanes } from "../../server/events/lanes.ts";
-import { judge, retryDelaySeconds } from "../../server/events/retries.ts";
+import { createLanes } from "../../server/webhooks/lanes.ts";
+import { classifyResponse, retryDelaySeconds } from "../../server/webhooks/retries.ts";
 
 const quick = { succeeded: true, durationMs: 5 };
 const slow = { succeeded: true, durationMs: 5_000 };
@@ -113,5 +113,5 @@ test.each([
   [599, "retry"],
   [null, "retry"],
 ])("status %s is %s", (statusCode, verdict) => {
-  expect(judge({ statusCode })).toBe(verdict);
+  expect(classifyResponse({ statusCode })).toBe(verdict);
 });

@@ -1,8 +1,15 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { sql } from "../../server/db/connection.ts";
-import { type Database, openDatabase } from "../../server/db/database.ts";
-import type { FreeLanes } from "../../server/events/lanes.ts";
-import { claimDue, complete, FIRST_LANE, readBacklog, stopDeliveries, wakeRetries } from "../../server/events/queue.ts";
+import { sql } from "../../server/store/connection.ts";
+import { type Database, openDatabase } from "../../server/store/database.ts";
+import type { FreeLanes } from "../../server/webhooks/lanes.ts";
+import {
+  claimDue,
+  complete,
+  NIL_UUID,
+  promoteDueRetries,
+  readBacklog,
+  stopDeliveries,
+} from "../../server/webhooks/queue.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
 let place: TestDatabase;
@@ -41,11 +48,11 @@ async function endpointsWithDelivery(count: number, dueInSeconds: number): Promi
 
 const allFree: FreeLanes = { listed: {}, others: 4, anyFull: false };
 
-const claimAll = { limit: 100, lanes: allFree, afterEndpoint: FIRST_LANE, leaseSeconds: 15 };
+const claimAll = { limit: 100, lanes: allFree, afterEndpoint: NIL_UUID, leaseSeconds: 15 };
 
 async function claim({ lanes = allFree, at = now } = {}): Promise<string[]> {
-  await wakeRetries(database, at);
-  const claimed = await claimDue(database, { limit: 10, lanes, afterEndpoint: FIRST_LANE, now: at, leaseSeconds: 15 });
+  await promoteDueRetries(database, at);
+  const claimed = await claimDue(database, { limit: 10, lanes, afterEndpoint: NIL_UUID, now: at, leaseSeconds: 15 });
   return claimed.map(({ endpointId }) => endpointId).sort();
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Database } from "../../server/db/database.ts";
-import { startDeliverer } from "../../server/events/deliverer.ts";
+import type { Database } from "../../server/store/database.ts";
+import { startDeliverer } from "../../server/webhooks/deliverer.ts";
 import { createPerson } from "../factories/people.ts";
 import { useService } from "../setup/testService.ts";
 import { eventually, startReceiver } from "./receiver.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startDeliverer } from "../../server/events/deliverer.ts";
+import { startDeliverer } from "../../server/webhooks/deliverer.ts";
 import { createPerson } from "../factories/people.ts";
 import { useService } from "../setup/testService.ts";
 import { eventually, startReceiver } from "./receiver.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect, test, vi } from "vitest";
-import { sql } from "../../server/db/connection.ts";
-import { createTail } from "../../server/events/tail.ts";
 import type { Task } from "../../server/schemas/task.ts";
+import { sql } from "../../server/store/connection.ts";
+import { createTail } from "../../server/webhooks/tail.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";

@@ -1,8 +1,8 @@
 import { pino } from "pino";
-import { openDatabase } from "../../server/db/database.ts";
-import { startDeliverer } from "../../server/events/deliverer.ts";
 import { systemClock } from "../../server/gateways/clock.ts";
 import { guardedEgress } from "../../server/gateways/egress.ts";
+import { openDatabase } from "../../server/store/database.ts";
+import { startDeliverer } from "../../server/webhooks/deliverer.ts";
 
 // A delivering worker in a process of its own, to be killed: `node workerProcess.ts DATABASE_URL`.
 const [, , databaseUrl = ""] = process.argv;

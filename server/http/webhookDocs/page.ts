@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Router } from "express";
-import { eventCatalogue } from "../../events/catalogue.ts";
-import { exampleEvent } from "../../events/sample.ts";
+import { eventCatalogue } from "../../schemas/event.ts";
+import { exampleEvent } from "../../webhooks/sample.ts";
 import { allowOnly } from "../answer.ts";
 
 /** The languages that the page shows; test/webhooks/docs.test.ts runs the very files. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { verifyPassword } from "../../auth/passwords.ts";
 import { startSession } from "../../auth/sessions.ts";
-import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
 import { canonicalEmail, PasswordAttempt, User } from "../../schemas/user.ts";
+import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
 /** Signs in with email and password. The answer, and the time it takes, do not tell whether the account exists. */

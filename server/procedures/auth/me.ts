@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { scopes } from "../../auth/scopes.ts";
-import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
 import { NoInput } from "../../schemas/common.ts";
+import { scopes } from "../../schemas/scope.ts";
 import { User } from "../../schemas/user.ts";
+import { sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
 
 /** Who the caller is, and what the credentials allow. A session has the scope `*`. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { hashPassword } from "../../auth/passwords.ts";
 import { startSession } from "../../auth/sessions.ts";
-import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
 import { DisplayName, Email, Password, User } from "../../schemas/user.ts";
+import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
 /** Makes an account and signs it in: sets the session cookie. */

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { empty, sql } from "../../db/connection.ts";
+import { bidColumns } from "../../market/bids/records.ts";
+import { findTask } from "../../market/tasks/records.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id, NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
+import { empty, sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
-import { findTask } from "../tasks/records.ts";
-import { bidColumns } from "./records.ts";
 
 /** A task's bids, newest first: all of them for the buyer, for anyone else only their own. */
 export const listForTask = signedIn

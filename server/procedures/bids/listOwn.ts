@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { empty, sql } from "../../db/connection.ts";
+import { bidColumns } from "../../market/bids/records.ts";
 import { Bid, bidStatuses } from "../../schemas/bid.ts";
 import { listOf, NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
+import { empty, sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
-import { bidColumns } from "./records.ts";
 
 /** The caller's own bids over all tasks, newest first. */
 export const listOwn = signedIn

@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
-import { violatedUniqueConstraint } from "../../db/databaseErrors.ts";
 import { ApiError } from "../../errors.ts";
+import { bidColumns } from "../../market/bids/records.ts";
+import { lockTask, updateTask } from "../../market/tasks/records.ts";
+import { actorOf, decidePrice, decideTaskAction } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
+import { violatedUniqueConstraint } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
-import { lockTask, updateTask } from "../tasks/records.ts";
-import { actorOf, decidePrice, decideTaskAction } from "../tasks/rules.ts";
-import { bidColumns } from "./records.ts";
 
 /** Places a bid on an open task. A bidder has one active bid a task; the database keeps that rule. */
 export const place = scoped("bid:write")

@@ -1,11 +1,11 @@
 import { router } from "../../trpc.ts";
-import { deliveryFinalize } from "../uploads/deliveryFinalize.ts";
-import { deliveryInit } from "../uploads/deliveryInit.ts";
-import { sampleFinalize } from "../uploads/sampleFinalize.ts";
-import { sampleInit } from "../uploads/sampleInit.ts";
+import { deliveryFinalize } from "./deliveryFinalize.ts";
+import { deliveryInit } from "./deliveryInit.ts";
 import { listForTask } from "./listForTask.ts";
 import { listOwn } from "./listOwn.ts";
 import { place } from "./place.ts";
+import { sampleFinalize } from "./sampleFinalize.ts";
+import { sampleInit } from "./sampleInit.ts";
 import { update } from "./update.ts";
 import { withdraw } from "./withdraw.ts";
 

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { join, sql } from "../../db/connection.ts";
+import { getBid, updateBid } from "../../market/bids/records.ts";
+import { decideBidChange } from "../../market/bids/rules.ts";
+import { lockTask } from "../../market/tasks/records.ts";
+import { decidePrice } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
+import { join, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { lockTask } from "../tasks/records.ts";
-import { decidePrice } from "../tasks/rules.ts";
-import { getBid, updateBid } from "./records.ts";
-import { decideBidChange } from "./rules.ts";
 
 /** Changes an active bid. The price is checked against the task's budget as it is now. */
 export const update = scoped("bid:write")

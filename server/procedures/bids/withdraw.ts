@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
+import { getBid, setBidStatus } from "../../market/bids/records.ts";
+import { decideBidChange } from "../../market/bids/rules.ts";
+import { lockTask, updateTask } from "../../market/tasks/records.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { lockTask, updateTask } from "../tasks/records.ts";
-import { getBid, setBidStatus } from "./records.ts";
-import { decideBidChange } from "./rules.ts";
 
 /** Withdraws an active bid; the bidder may place another one. */
 export const withdraw = scoped("bid:write")

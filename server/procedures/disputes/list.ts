@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { readDisputeCases } from "../../market/disputes/records.ts";
+import { disputeReader } from "../../market/disputes/rules.ts";
 import { InputTimestamp, listOf, NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
 import { DisputeCase, disputeStatuses } from "../../schemas/dispute.ts";
 import { signedIn } from "../../trpc.ts";
-import { readDisputeCases } from "./records.ts";
-import { disputeReader } from "./rules.ts";
 
 /**
  * A work list, and so the one list that runs the other way: oldest first, and a page holds the disputes strictly

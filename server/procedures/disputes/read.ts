@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
+import { readDisputeCases } from "../../market/disputes/records.ts";
+import { disputeReader } from "../../market/disputes/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute, disputeCase } from "../../schemas/dispute.ts";
 import { signedIn } from "../../trpc.ts";
-import { readDisputeCases } from "./records.ts";
-import { disputeReader } from "./rules.ts";
 
 /** One dispute with what is needed to decide, for a moderator's session and for the parties; for others it is not there. */
 export const read = signedIn

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { resolveDispute } from "../../market/disputes/resolution.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute, resolveInput } from "../../schemas/dispute.ts";
 import { Task } from "../../schemas/task.ts";
 import { moderator } from "../../trpc.ts";
-import { resolveDispute } from "./resolution.ts";
 
 /** A moderator decides a dispute: the held price returns to the buyer, is paid to the bidder, or is divided. */
 export const resolve = moderator

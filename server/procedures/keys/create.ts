@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { generateApiKey, hashApiKey } from "../../auth/apiKeys.ts";
-import { sql } from "../../db/connection.ts";
 import { ApiKey, Label, Scope } from "../../schemas/apiKey.ts";
+import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 /** Mints an API key. `raw` is shown here and never again: only its hash is kept. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
 import { ApiKey } from "../../schemas/apiKey.ts";
 import { NoInput, Timestamp } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 const ListedKey = ApiKey.extend({ lastUsedAt: Timestamp.nullable() }).meta({ id: "ListedApiKey" });

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
-import { isOverdraft } from "../../db/databaseErrors.ts";
 import { ApiError } from "../../errors.ts";
+import { callingProcessor, findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
 import { Currency, Id, MAX_INT32 } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
+import { isOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
-import { callingProcessor, findPayoutAccount, syncPayoutAccount } from "./accounts.ts";
 
 /** Debits the wallet at once and leaves the rest to jobs: the transfer to the caller's account, then to the bank. */
 export const create = scoped("payouts:write")

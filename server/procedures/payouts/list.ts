@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { empty, sql } from "../../db/connection.ts";
+import { failureMessageOf } from "../../market/payouts/failures.ts";
+import { type PayoutState, payoutStates } from "../../market/payouts/rules.ts";
 import { NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
 import { Payout } from "../../schemas/payout.ts";
+import { empty, sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
-import { failureMessageOf } from "./failures.ts";
-import { type PayoutState, payoutStates } from "./rules.ts";
 
 /** The caller's payouts, newest first. */
 export const list = signedIn

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { callingProcessor, ensurePayoutAccount } from "../../market/payouts/accounts.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { sessionOnly } from "../../trpc.ts";
-import { callingProcessor, ensurePayoutAccount } from "./accounts.ts";
 
 /** Opens the processor's onboarding page for the caller's connected account, which is made at the first call. */
 export const onboarding = sessionOnly

@@ -1,10 +1,10 @@
 import { z } from "zod";
+import { lockTask } from "../../market/tasks/records.ts";
+import { decideInWindow } from "../../market/tasks/rules.ts";
+import { settleDelivery } from "../../market/tasks/settle.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { scoped } from "../../trpc.ts";
-import { lockTask } from "./records.ts";
-import { decideInWindow } from "./rules.ts";
-import { settleDelivery } from "./settle.ts";
 
 /** Accepts the delivery and pays the bidder. */
 export const accept = scoped("task:write")

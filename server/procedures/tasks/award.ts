@@ -1,15 +1,15 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
-import { isOverdraft } from "../../db/databaseErrors.ts";
 import { ApiError } from "../../errors.ts";
+import { findBid, setBidStatus } from "../../market/bids/records.ts";
+import { lockTask } from "../../market/tasks/records.ts";
+import { decideAward, deliveryDueAt, expiresAt } from "../../market/tasks/rules.ts";
+import { moveTask } from "../../market/tasks/transition.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
+import { sql } from "../../store/connection.ts";
+import { isOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
-import { findBid, setBidStatus } from "../bids/records.ts";
-import { lockTask } from "./records.ts";
-import { decideAward, deliveryDueAt, expiresAt } from "./rules.ts";
-import { moveTask } from "./transition.ts";
 
 /** Awards an open task to one of its active bids, lowers the hold to the bid's price and rejects the other bids. */
 export const award = scoped("task:write")

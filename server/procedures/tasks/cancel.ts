@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
+import { lockTask } from "../../market/tasks/records.ts";
+import { actorOf, decideTaskAction } from "../../market/tasks/rules.ts";
+import { moveTask } from "../../market/tasks/transition.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
+import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { lockTask } from "./records.ts";
-import { actorOf, decideTaskAction } from "./rules.ts";
-import { moveTask } from "./transition.ts";
 
 /** Cancels an open task: the hold returns to the buyer, the active bids are rejected. */
 export const cancel = scoped("task:write")

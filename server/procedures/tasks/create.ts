@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
-import { isOverdraft } from "../../db/databaseErrors.ts";
 import { ApiError } from "../../errors.ts";
+import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
+import { guardAgainstSpam } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
+import { sql } from "../../store/connection.ts";
+import { isOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
-import { type TaskRecord, taskColumns } from "./records.ts";
-import { guardAgainstSpam } from "./spamGuard.ts";
 
 /** Posts a task and holds its whole maximum budget. */
 export const create = scoped("task:write")

@@ -1,12 +1,12 @@
 import { z } from "zod";
+import { addDispute } from "../../market/disputes/records.ts";
+import { lockTask } from "../../market/tasks/records.ts";
+import { decideInWindow } from "../../market/tasks/rules.ts";
+import { findAwardedBid, moveTask } from "../../market/tasks/transition.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute, disputeReason } from "../../schemas/dispute.ts";
 import { Task } from "../../schemas/task.ts";
 import { scoped } from "../../trpc.ts";
-import { addDispute } from "../disputes/records.ts";
-import { lockTask } from "./records.ts";
-import { decideInWindow } from "./rules.ts";
-import { findAwardedBid, moveTask } from "./transition.ts";
 
 /** Either side disputes the delivery: the money stays held, and nothing is released until a moderator decides. */
 export const dispute = scoped("task:write")

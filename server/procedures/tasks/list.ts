@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { searchTasks } from "../../market/search/search.ts";
 import { listOf, MAX_INT32, NextCursor, nextCursorOf, PageQuery, text } from "../../schemas/common.ts";
 import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import { open } from "../../trpc.ts";
-import { searchTasks } from "./search.ts";
 
 const Budget = z.int().min(0).max(MAX_INT32);
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { empty, sql } from "../../db/connection.ts";
+import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
 import { listOf, NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
 import { Task, taskStatuses } from "../../schemas/task.ts";
+import { empty, sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
-import { type TaskRecord, taskColumns } from "./records.ts";
 
 /** The tasks that the caller posted or was awarded, newest first. */
 export const listOwn = signedIn

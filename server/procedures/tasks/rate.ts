@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
-import { violatedUniqueConstraint } from "../../db/databaseErrors.ts";
 import { ApiError } from "../../errors.ts";
+import { lockTask, ratingColumns } from "../../market/tasks/records.ts";
+import { actorOf, decideTaskAction } from "../../market/tasks/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Rating, ratingInput } from "../../schemas/rating.ts";
+import { sql } from "../../store/connection.ts";
+import { violatedUniqueConstraint } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
-import { lockTask, ratingColumns } from "./records.ts";
-import { actorOf, decideTaskAction } from "./rules.ts";
 
 /** Rates the other side of a finished task, once; the database keeps that rule. */
 export const rate = scoped("task:write")

@@ -1,16 +1,16 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
+import { bidColumns } from "../../market/bids/records.ts";
+import { findDisputeOfTask } from "../../market/disputes/records.ts";
+import { findTask, ratingColumns } from "../../market/tasks/records.ts";
+import { readArtifacts } from "../../market/uploads/records.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute } from "../../schemas/dispute.ts";
 import { Rating } from "../../schemas/rating.ts";
 import { Task, TaskListItem } from "../../schemas/task.ts";
+import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
-import { bidColumns } from "../bids/records.ts";
-import { findDisputeOfTask } from "../disputes/records.ts";
-import { readArtifacts } from "../uploads/records.ts";
-import { findTask, ratingColumns } from "./records.ts";
 
 const PublicTask = TaskListItem.extend({ description: z.string() }).meta({ id: "PublicTask" });
 

@@ -1,13 +1,13 @@
 import { z } from "zod";
-import { join, sql } from "../../db/connection.ts";
-import type { Transaction } from "../../db/database.ts";
-import { isOverdraft } from "../../db/databaseErrors.ts";
 import { ApiError } from "../../errors.ts";
+import { lockTask, type TaskRecord, updateTask } from "../../market/tasks/records.ts";
+import { actorOf, decideTaskAction } from "../../market/tasks/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
+import { join, sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
+import { isOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
-import { lockTask, type TaskRecord, updateTask } from "./records.ts";
-import { actorOf, decideTaskAction } from "./rules.ts";
 
 /** Changes an open task. A budget change moves the difference between the buyer's buckets, and needs that no bid is active. */
 export const update = scoped("task:write")

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { readReputations } from "../../reputation/reputation.ts";
+import { readReputations } from "../../market/reputation.ts";
 import { Id } from "../../schemas/common.ts";
 import { Reputation } from "../../schemas/reputation.ts";
 import { open } from "../../trpc.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { empty, sql } from "../../db/connection.ts";
 import { NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
 import { LedgerEntry } from "../../schemas/ledgerEntry.ts";
+import { empty, sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
 
 /** Every movement in the caller's two buckets, newest first. */

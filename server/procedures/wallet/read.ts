@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { readWallet } from "../../ledger/ledger.ts";
 import { Cents, NoInput } from "../../schemas/common.ts";
+import { readWallet } from "../../store/ledger.ts";
 import { signedIn } from "../../trpc.ts";
 
 /** The caller's two buckets; both are 0 for who never had money here. */

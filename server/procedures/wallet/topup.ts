@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
+import { callingProcessor } from "../../market/payouts/accounts.ts";
+import { openCheckout, type TopupRecord, topupColumns } from "../../market/topups/checkout.ts";
 import { Currency } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
-import { callingProcessor } from "../payouts/accounts.ts";
-import { openCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
 
 /** After this long a call to the processor has ended one way or the other; a top-up without a session is then looked after. */
 const UNANSWERED_SECONDS = 15;

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
-import { generateSigningSecret } from "../../events/sign.ts";
 import { EgressRefused } from "../../gateways/egress.ts";
 import { Webhook, webhookInput } from "../../schemas/webhook.ts";
+import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { webhookColumns } from "./records.ts";
+import { webhookColumns } from "../../webhooks/records.ts";
+import { generateSigningSecret } from "../../webhooks/sign.ts";
 
 const MAX_ENDPOINTS = 20;
 

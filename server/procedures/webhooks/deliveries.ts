@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { empty, sql } from "../../db/connection.ts";
-import { eventTypes } from "../../events/catalogue.ts";
 import { Id, listOf, NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
+import { eventTypes } from "../../schemas/event.ts";
 import { deliveryStatuses, WebhookDelivery } from "../../schemas/webhook.ts";
+import { empty, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { deliveryColumns, requireOwnEndpoint } from "./records.ts";
+import { deliveryColumns, requireOwnEndpoint } from "../../webhooks/records.ts";
 
 /** What was sent to an endpoint in the last 30 days, newest first, with every attempt. */
 export const deliveries = scoped("webhook:read")

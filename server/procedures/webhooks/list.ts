@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { Webhook } from "../../schemas/webhook.ts";
+import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { webhookColumns } from "./records.ts";
+import { webhookColumns } from "../../webhooks/records.ts";
 
 /** The caller's endpoints, newest first. */
 export const list = scoped("webhook:read")

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
-import { stopDeliveries } from "../../events/queue.ts";
 import { Id } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
+import { stopDeliveries } from "../../webhooks/queue.ts";
 
 /** Deletes an endpoint and its secret. Nothing more is sent to it; its deliveries are pruned with time. */
 export const remove = scoped("webhook:write")

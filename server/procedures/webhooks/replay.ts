@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { replayDelivery } from "../../events/replay.ts";
 import { Id } from "../../schemas/common.ts";
 import { WebhookDelivery } from "../../schemas/webhook.ts";
 import { scoped } from "../../trpc.ts";
-import { findOwnDelivery } from "./records.ts";
+import { findOwnDelivery } from "../../webhooks/records.ts";
+import { replayDelivery } from "../../webhooks/replay.ts";
 
 /** Sends a delivery once more, whatever became of it, with the same event id. Switches its endpoint on if it was off. */
 export const replay = scoped("webhook:write")

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { replayFailed } from "../../events/replay.ts";
 import { Id, InputTimestamp } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
-import { requireOwnEndpoint } from "./records.ts";
+import { requireOwnEndpoint } from "../../webhooks/records.ts";
+import { replayFailed } from "../../webhooks/replay.ts";
 
 /** Sends every delivery of an endpoint that has failed since a moment once more. Switches the endpoint on if it was off. */
 export const replaySince = scoped("webhook:write")

@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { sql } from "../../db/connection.ts";
 import { ApiError } from "../../errors.ts";
-import type { EventType } from "../../events/catalogue.ts";
-import { switchOn } from "../../events/replay.ts";
-import { sampleEvent } from "../../events/sample.ts";
 import { EgressRefused } from "../../gateways/egress.ts";
 import { Id } from "../../schemas/common.ts";
+import type { EventType } from "../../schemas/event.ts";
 import { WebhookDelivery } from "../../schemas/webhook.ts";
+import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { findOwnDelivery } from "./records.ts";
+import { findOwnDelivery } from "../../webhooks/records.ts";
+import { switchOn } from "../../webhooks/replay.ts";
+import { sampleEvent } from "../../webhooks/sample.ts";
 
 /** Sends a sample of the endpoint's first event to it, through the real path but once. Switches it on if it was off. */
 export const test = scoped("webhook:write")

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type pg from "pg";
-import { openPool } from "../../../server/db/connection.ts";
-import { isRetryable } from "../../../server/db/databaseErrors.ts";
+import { openPool } from "../../../server/store/connection.ts";
+import { isRetryable } from "../../../server/store/databaseErrors.ts";
 import * as statements from "./statements.ts";
 
 /**

@@ -1,5 +1,5 @@
 import { run } from "graphile-worker";
-import { openPool } from "../../../server/db/connection.ts";
+import { openPool } from "../../../server/store/connection.ts";
 
 /** graphile-worker as our own worker runs it, with jobs that do nothing; tells its parent when all are done. */
 let left = Number(process.env.JOBS);

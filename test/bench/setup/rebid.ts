@@ -1,11 +1,11 @@
-import { freePort } from "../../../server/local/dataDirectory.ts";
+import getPort from "get-port";
 import type { BenchEnvironment } from "./bench.ts";
 import { startProcess } from "./processes.ts";
 
 /** The service itself, without its guards against too many requests, on the bench's database; gives its port. */
 export async function startRebid(environment: BenchEnvironment): Promise<number> {
-  const port = await freePort();
-  const file = new URL("../../../server/main.ts", import.meta.url).pathname;
+  const port = await getPort();
+  const file = new URL("../../../server/start/main.ts", import.meta.url).pathname;
   await startProcess(environment, file, {
     environment: {
       DATABASE_URL: environment.databaseUrl,

@@ -1,6 +1,6 @@
-import { sql } from "../../../server/db/connection.ts";
-import { ledgerOver } from "../../../server/ledger/ledger.ts";
-import { taskColumns, taskListColumns } from "../../../server/procedures/tasks/records.ts";
+import { taskColumns, taskListColumns } from "../../../server/market/tasks/records.ts";
+import { sql } from "../../../server/store/connection.ts";
+import { ledgerOver } from "../../../server/store/ledger.ts";
 
 /**
  * The SQL that the service sends for `GET /tasks` and `POST /tasks`, for the bare server to send, too: whoever

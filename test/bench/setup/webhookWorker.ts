@@ -1,8 +1,8 @@
 import { pino } from "pino";
-import { openDatabase } from "../../../server/db/database.ts";
-import { startDeliverer } from "../../../server/events/deliverer.ts";
 import { systemClock } from "../../../server/gateways/clock.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
+import { openDatabase } from "../../../server/store/database.ts";
+import { startDeliverer } from "../../../server/webhooks/deliverer.ts";
 
 /** One delivering worker with the settings of production, except that it may call loopback. */
 startDeliverer({

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { sql } from "../../../server/db/connection.ts";
 import { sweepOnce } from "../../../server/jobs/sweeps.ts";
-import { checkReputation } from "../../../server/reputation/reputation.ts";
+import { checkReputation } from "../../../server/market/reputation.ts";
+import { sql } from "../../../server/store/connection.ts";
 import { createModerator, makeModerator } from "../../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { deliveredTask, disputedTask, disputeReason, postTask, upload } from "../../factories/tasks.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sql } from "../../../server/db/connection.ts";
+import { sql } from "../../../server/store/connection.ts";
 import { accountOf, createPayee, requestPayout } from "../../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { rest } from "../../setup/client.ts";

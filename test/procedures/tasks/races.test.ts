@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { sql } from "../../../server/db/connection.ts";
-import { acceptDelivery } from "../../../server/jobs/acceptDelivery.ts";
 import { sweepOnce } from "../../../server/jobs/sweeps.ts";
+import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
+import { sql } from "../../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { awardedTask, deliveredTask, placeBid, postTask, taskInput, upload } from "../../factories/tasks.ts";
 import { expectBooksToBalance } from "../../setup/books.ts";

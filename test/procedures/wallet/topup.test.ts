@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { afterEach, describe, expect, test } from "vitest";
-import { sql } from "../../../server/db/connection.ts";
+import { sql } from "../../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { expectBooksToBalance } from "../../setup/books.ts";
 import { useService } from "../../setup/testService.ts";

@@ -1,0 +1,85 @@
+import { type Processor, ProcessorRefused, ProcessorUnavailable } from "../gateways/processor.ts";
+import { type Connection, connectionOver, type Sql, sql } from "../store/connection.ts";
+import type { Database } from "../store/database.ts";
+import { compareWithProcessor, processorChecks } from "./againstProcessor.ts";
+import { databaseChecks } from "./checks.ts";
+import type { Discrepancy } from "./discrepancy.ts";
+import type { AuditReport } from "./report.ts";
+
+/** Discrepancies that a report has of each check at most. */
+const EXAMPLES = 20;
+
+/** The names of all checks. */
+export const auditChecks: readonly string[] = [...Object.keys(databaseChecks), ...processorChecks];
+
+/**
+ * Checks the ledger against itself, in one snapshot of the database that holds up nobody, and then the top-ups and payouts
+ * made since `since` (null: all) against the processor's records. Safe on a live service: what was under way between two
+ * reads is looked at again before it counts. Without the processor the report has what the database shows, and says so.
+ */
+export async function audit(
+  { database, processor }: { database: Database; processor: Processor },
+  { since }: { since: Date | null },
+): Promise<AuditReport> {
+  const inside = await inSnapshot(database, checkDatabase);
+  const outside = await compareWithProcessor({ database, processor }, since).catch(reasonNotToCompare);
+  const notCompared = typeof outside === "string" ? outside : null;
+  const found = typeof outside === "string" ? inside : [...inside, ...byCheck(outside)];
+  return {
+    checks: found.map(({ name, count }) => ({ name, count })),
+    notCompared,
+    discrepancies: found.flatMap(({ discrepancies }) => discrepancies),
+    count: found.reduce((sum, { count }) => sum + count, 0),
+  };
+}
+
+function reasonNotToCompare(error: unknown): string {
+  if (error instanceof ProcessorUnavailable) return "the processor does not answer";
+  if (error instanceof ProcessorRefused) return `the processor refuses: ${error.message}`;
+  throw error;
+}
+
+function byCheck(outside: Discrepancy[]): CheckResult[] {
+  return processorChecks.map((name) => {
+    const discrepancies = outside.filter(({ check }) => check === name);
+    return { name, count: discrepancies.length, discrepancies: discrepancies.slice(0, EXAMPLES) };
+  });
+}
+
+interface CheckResult {
+  name: string;
+  count: number;
+  discrepancies: Discrepancy[];
+}
+
+/** The checks within the database, on a connection that sees one state of it. */
+export async function checkDatabase(snapshot: Connection): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const [name, statement] of Object.entries(databaseChecks))
+    results.push(await runCheck(snapshot, name, statement));
+  return results;
+}
+
+async function runCheck(connection: Connection, name: string, statement: Sql): Promise<CheckResult> {
+  const rows = await connection.query<{ subject: string; expected: string; actual: string; total: number }>(sql`
+    SELECT subject, expected::text, actual::text, count(*) OVER () AS total FROM (${statement}) off LIMIT ${EXAMPLES}`);
+  const discrepancies = rows.map(({ subject, expected, actual }) => ({ check: name, subject, expected, actual }));
+  return { name, count: rows[0]?.total ?? 0, discrepancies };
+}
+
+async function inSnapshot<Result>(
+  database: Database,
+  work: (snapshot: Connection) => Promise<Result>,
+): Promise<Result> {
+  const client = await database.pool.connect();
+  try {
+    await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    return await work(connectionOver(client));
+  } finally {
+    const failure = await client.query("ROLLBACK").then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    client.release(failure);
+  }
+}

@@ -1,0 +1,179 @@
+import { reputationDifferences } from "../market/reputation.ts";
+import { type Sql, sql } from "../store/connection.ts";
+
+/** What a task must hold: the budget while it is open, the price from the award until the money is moved. */
+const openHolds = sql`
+  SELECT t.id AS task_id, t.buyer_id, CASE
+    WHEN t.status = 'open' THEN t.max_budget_cents
+    WHEN t.status IN ('awarded', 'delivered', 'disputed') THEN b.price_cents
+    ELSE 0 END AS cents
+  FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id`;
+
+/**
+ * The checks within the database. Each statement gives a row for everything that is off: subject, expected, actual.
+ * They read the entries and trust nothing else.
+ */
+export const databaseChecks: Record<string, Sql> = {
+  "every movement sums to zero": sql`
+    SELECT 'transfer ' || transfer_id AS subject, 0 AS expected, sum(amount_cents) AS actual
+    FROM ledger_entries GROUP BY transfer_id HAVING sum(amount_cents) <> 0`,
+
+  // The world outside balances anything: only the kinds that reach it may, and each in its direction.
+  "every movement has the shape of its kind": sql`
+    WITH shapes (users, sides) AS (VALUES
+      (1, 'hold available -, hold held +'),
+      (1, 'hold_release available +, hold_release held -'),
+      (1, 'dispute_refund available +, dispute_refund held -'),
+      (2, 'task_earning available +, task_payment held -'),
+      (1, 'topup available +, topup outside -'),
+      (1, 'payout available -, payout outside +'),
+      (1, 'payout_reversal available +, payout_reversal outside -'),
+      (1, 'topup_refund available -, topup_refund outside +'),
+      (1, 'topup_refund available -, topup_refund debt -, topup_refund outside +'),
+      (1, 'topup_refund debt -, topup_refund outside +'),
+      -- A refund that failed, a dispute that was won.
+      (1, 'topup_refund available +, topup_refund outside -'),
+      (1, 'chargeback available -, chargeback outside +'),
+      (1, 'chargeback available -, chargeback debt -, chargeback outside +'),
+      (1, 'chargeback debt -, chargeback outside +'),
+      (1, 'chargeback available +, chargeback outside -'),
+      -- The payment of a debt, and the money that the seed gives its people.
+      (1, 'adjustment available -, adjustment debt +'),
+      (1, 'adjustment available +, adjustment outside -')
+    )
+    SELECT 'transfer ' || transfer_id AS subject, 'a shape of its kind' AS expected,
+           format('%s, of %s users', sides, users) AS actual
+    FROM (
+      SELECT transfer_id, count(DISTINCT user_id) AS users,
+             string_agg(format('%s %s %s', kind, bucket, CASE WHEN amount_cents > 0 THEN '+' ELSE '-' END), ', '
+                        ORDER BY kind, bucket, amount_cents) AS sides
+      FROM ledger_entries GROUP BY transfer_id
+    ) movement WHERE NOT EXISTS (
+      SELECT FROM shapes WHERE shapes.users = movement.users AND shapes.sides = movement.sides
+    )`,
+
+  "all accounts together sum to zero": sql`
+    SELECT 'all entries' AS subject, 0 AS expected, sum(amount_cents) AS actual
+    FROM ledger_entries HAVING sum(amount_cents) <> 0`,
+
+  "wallets equal the sums of their entries": sql`
+    SELECT 'user ' || user_id || ', ' || bucket AS subject, coalesce(e.cents, 0) AS expected, coalesce(w.cents, 0) AS actual
+    FROM (
+      SELECT user_id, bucket, sum(amount_cents) AS cents FROM ledger_entries WHERE user_id IS NOT NULL GROUP BY user_id, bucket
+    ) e FULL JOIN (
+      SELECT user_id, b.bucket, b.cents FROM wallets,
+        LATERAL (VALUES ('available', available_cents), ('held', held_cents), ('debt', -debt_cents)) AS b (bucket, cents)
+    ) w USING (user_id, bucket)
+    WHERE coalesce(e.cents, 0) <> coalesce(w.cents, 0)`,
+
+  "each entry's balance follows from the one before": sql`
+    SELECT 'entry ' || id AS subject, running AS expected, balance_after_cents AS actual
+    FROM (
+      SELECT id, balance_after_cents, sum(amount_cents) OVER (PARTITION BY user_id, bucket ORDER BY version) AS running
+      FROM ledger_entries WHERE user_id IS NOT NULL
+    ) chain WHERE balance_after_cents IS DISTINCT FROM running`,
+
+  "no entry is missing from a wallet's history": sql`
+    SELECT 'user ' || user_id || ', version' AS subject, place AS expected, version AS actual
+    FROM (
+      SELECT user_id, version, row_number() OVER (PARTITION BY user_id ORDER BY version) AS place
+      FROM ledger_entries WHERE user_id IS NOT NULL
+    ) numbered WHERE version <> place
+    UNION ALL
+    SELECT 'user ' || w.user_id || ', last version', coalesce(e.last, 0), w.version
+    FROM wallets w
+    LEFT JOIN (SELECT user_id, max(version) AS last FROM ledger_entries GROUP BY user_id) e ON e.user_id = w.user_id
+    WHERE w.version <> coalesce(e.last, 0)`,
+
+  "no bucket is negative, and nobody owes who could pay": sql`
+    SELECT 'user ' || user_id AS subject, 'nothing below 0, no debt beside money' AS expected,
+           format('%s available, %s held, %s owed', available_cents, held_cents, debt_cents) AS actual
+    FROM wallets WHERE available_cents < 0 OR held_cents < 0 OR debt_cents < 0 OR (available_cents > 0 AND debt_cents > 0)`,
+
+  "reputations are what tasks, disputes and ratings say": sql`
+    SELECT 'user ' || "userId" AS subject, coalesce("fromSource"::text, 'none') AS expected,
+           coalesce(kept::text, 'none') AS actual
+    FROM (${reputationDifferences}) difference`,
+
+  "each task holds what its state says": sql`
+    SELECT 'task ' || o.task_id AS subject, o.cents AS expected, coalesce(h.cents, 0) AS actual
+    FROM (${openHolds}) o
+    LEFT JOIN (
+      SELECT t.task_id, e.user_id, sum(e.amount_cents) AS cents
+      FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id WHERE e.bucket = 'held'
+      GROUP BY t.task_id, e.user_id
+    ) h ON h.task_id = o.task_id AND h.user_id = o.buyer_id
+    WHERE o.cents IS DISTINCT FROM coalesce(h.cents, 0)`,
+
+  "held money equals the open holds": sql`
+    SELECT 'user ' || user_id AS subject, coalesce(o.cents, 0) AS expected, coalesce(w.held_cents, 0) AS actual
+    FROM (SELECT buyer_id AS user_id, sum(cents) AS cents FROM (${openHolds}) h GROUP BY buyer_id) o
+    FULL JOIN wallets w USING (user_id)
+    WHERE coalesce(o.cents, 0) <> coalesce(w.held_cents, 0)`,
+
+  "each task paid the bidder and returned from a dispute what it should, once": sql`
+    SELECT 'task ' || t.id || ', ' || due.kind AS subject, due.cents AS expected, coalesce(moved.cents, 0) AS actual
+    FROM tasks t
+    LEFT JOIN bids b ON b.id = t.awarded_bid_id
+    LEFT JOIN disputes d ON d.task_id = t.id AND d.status = 'resolved'
+    CROSS JOIN LATERAL (VALUES
+      ('task_earning', t.awarded_bidder_id, CASE t.status
+        WHEN 'accepted' THEN b.price_cents WHEN 'resolved' THEN d.bidder_cents ELSE 0 END),
+      ('dispute_refund', t.buyer_id, CASE t.status WHEN 'resolved' THEN d.buyer_cents ELSE 0 END)
+    ) AS due (kind, user_id, cents)
+    LEFT JOIN (
+      SELECT l.task_id, e.kind, e.user_id, sum(e.amount_cents) AS cents
+      FROM ledger_entries e JOIN ledger_transfers l ON l.id = e.transfer_id
+      WHERE e.kind IN ('task_earning', 'dispute_refund') AND e.bucket = 'available'
+      GROUP BY l.task_id, e.kind, e.user_id
+    ) moved ON moved.task_id = t.id AND moved.kind = due.kind
+    WHERE coalesce(moved.cents, 0) IS DISTINCT FROM due.cents
+       OR (moved.user_id IS NOT NULL AND moved.user_id IS DISTINCT FROM due.user_id)`,
+
+  "each decided dispute divides the price": sql`
+    SELECT 'dispute ' || d.id AS subject, b.price_cents AS expected, d.buyer_cents + d.bidder_cents AS actual
+    FROM disputes d JOIN tasks t ON t.id = d.task_id LEFT JOIN bids b ON b.id = t.awarded_bid_id
+    WHERE d.status = 'resolved' AND d.buyer_cents + d.bidder_cents IS DISTINCT FROM b.price_cents`,
+
+  "nothing stands alone": sql`
+    SELECT 'transfer ' || t.id AS subject, 'entries' AS expected, 'none' AS actual
+    FROM ledger_transfers t WHERE NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.transfer_id = t.id)
+    UNION ALL
+    SELECT 'entry ' || e.id, 'a transfer', 'none'
+    FROM ledger_entries e WHERE NOT EXISTS (SELECT 1 FROM ledger_transfers t WHERE t.id = e.transfer_id)
+    UNION ALL
+    SELECT 'entry ' || e.id, 'a task', 'none'
+    FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+    WHERE t.task_id IS NULL AND e.kind IN ('hold', 'hold_release', 'task_payment', 'task_earning', 'dispute_refund')
+    UNION ALL
+    SELECT 'entry ' || e.id, 'an external reference', 'none'
+    FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+    WHERE t.external_ref IS NULL
+      AND e.kind IN ('topup', 'payout', 'payout_reversal', 'topup_refund', 'chargeback', 'adjustment')`,
+
+  "each paid top-up was credited, once, and no other money came in": sql`
+    SELECT coalesce('top-up ' || p.id, 'entry ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,
+           coalesce(e.amount_cents, 0) AS actual
+    FROM (
+      SELECT id, user_id, payment_intent_id AS reference, amount_cents AS cents FROM topups WHERE status = 'paid'
+    ) p FULL JOIN (
+      SELECT e.id, e.user_id, t.external_ref AS reference, e.amount_cents
+      FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+      WHERE e.kind = 'topup' AND e.bucket = 'available'
+    ) e USING (user_id, reference)
+    WHERE coalesce(p.cents, 0) <> coalesce(e.amount_cents, 0)`,
+
+  "each payout was debited, and credited back if and only if it failed": sql`
+    SELECT coalesce('payout ' || p.id, 'entry ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,
+           coalesce(e.amount_cents, 0) AS actual
+    FROM (
+      SELECT id, user_id, 'payout:' || id AS reference, -amount_cents AS cents FROM payouts
+      UNION ALL
+      SELECT id, user_id, 'payout:' || id || ':reversal', amount_cents FROM payouts WHERE state = 'failed'
+    ) p FULL JOIN (
+      SELECT e.id, e.user_id, t.external_ref AS reference, e.amount_cents
+      FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
+      WHERE e.kind IN ('payout', 'payout_reversal') AND e.bucket = 'available'
+    ) e USING (user_id, reference)
+    WHERE coalesce(p.cents, 0) <> coalesce(e.amount_cents, 0)`,
+};

@@ -1,0 +1,35 @@
+import type { Services } from "../services.ts";
+import { sql } from "../store/connection.ts";
+import { audit } from "./audit.ts";
+import type { AuditReport } from "./report.ts";
+
+/** How far back the nightly audit compares with the processor, whose lists are slow to walk. `npm run audit` compares all. */
+const PROCESSOR_DAYS = 35;
+
+/** An audit that could not be made in full is made again after this time, until it can. */
+const AGAIN_AFTER_MS = 3_600_000;
+
+/** Audits the ledger and keeps the result, which `/metrics` shows. */
+export async function auditLedger(services: Services): Promise<void> {
+  const { database, clock, log } = services;
+  const since = new Date(clock.now().getTime() - PROCESSOR_DAYS * 86_400_000);
+  const report = await audit(services, { since });
+  await database.transaction(async (tx) => {
+    await tx.query(sql`
+      INSERT INTO ledger_audits (discrepancies, report) VALUES (${report.count}, ${JSON.stringify(report)}::jsonb)`);
+    if (report.notCompared === null) return;
+    const runAt = new Date(clock.now().getTime() + AGAIN_AFTER_MS);
+    await tx.jobs.add("auditLedger", {}, { runAt, key: "auditLedger again" });
+  });
+  if (report.notCompared !== null) {
+    log.warn({ reason: report.notCompared }, "the ledger was not compared with the processor; the audit is made again");
+  }
+  if (report.count > 0) log.error({ discrepancies: report.discrepancies }, "the ledger's audit found discrepancies");
+}
+
+/** The last audit's result; null before the first. */
+export async function findLastAudit({ database }: Pick<Services, "database">) {
+  const [last] = await database.query<{ discrepancies: number; report: AuditReport; finishedAt: string }>(sql`
+    SELECT discrepancies, report, finished_at AS "finishedAt" FROM ledger_audits ORDER BY finished_at DESC LIMIT 1`);
+  return last ?? null;
+}

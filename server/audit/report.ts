@@ -1,0 +1,34 @@
+import { processorChecks } from "./againstProcessor.ts";
+import type { Discrepancy } from "./discrepancy.ts";
+
+export interface AuditReport {
+  /** Every check that ran, in order, with how much it found. */
+  checks: { name: string; count: number }[];
+  /** Why nothing was compared with the processor; null when it was. Then its checks are neither right nor off. */
+  notCompared: string | null;
+  /** At most 20 of each check. */
+  discrepancies: Discrepancy[];
+  /** All of them. */
+  count: number;
+}
+
+/** The report for a person, one check a line, and what is off below. */
+export function printReport(report: AuditReport): string {
+  const lines = report.checks.map(
+    ({ name, count }) => `${count === 0 ? "ok " : "OFF"} ${name}${count ? `: ${count}` : ""}`,
+  );
+  for (const name of report.notCompared === null ? [] : processorChecks) {
+    lines.push(`??  ${name}: not compared: ${report.notCompared}`);
+  }
+  for (const { check, subject, expected, actual } of report.discrepancies) {
+    lines.push(`    ${subject}: ${actual}, should be ${expected} (${check})`);
+  }
+  lines.push(conclusionOf(report));
+  return lines.join("\n");
+}
+
+function conclusionOf({ count, notCompared }: AuditReport): string {
+  if (notCompared === null) return count === 0 ? "The ledger is right to the cent." : `${count} discrepancies.`;
+  const inside = count === 0 ? "The database agrees with itself" : `${count} discrepancies in the database`;
+  return `${inside}; whether it agrees with the processor is not known.`;
+}

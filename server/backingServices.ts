@@ -1,0 +1,35 @@
+import { randomUUID } from "node:crypto";
+import type { Config } from "./config.ts";
+import type { ProcessorSettings } from "./gateways/processor.ts";
+import type { StorageSettings } from "./gateways/storage.ts";
+
+/** Addresses and keys of the database, the payment processor and the object store, and the secret that seals sessions. */
+export interface BackingServiceSettings {
+  databaseUrl: string;
+  sessionSecret: string;
+  processor: ProcessorSettings;
+  storage: StorageSettings;
+}
+
+/** The backing services of a running process: those that the settings name, and embedded ones for the rest. */
+export interface BackingServices extends BackingServiceSettings {
+  /** Call this once the service answers: the project's other commands find it through the data directory. */
+  announce(serviceUrl: string): void;
+  /** Stops the embedded services that were started for this process, the database last. */
+  stop(): Promise<void>;
+}
+
+/** Backing services that somebody else runs. */
+export function external(settings: BackingServiceSettings): BackingServices {
+  return { ...settings, announce: () => {}, stop: async () => {} };
+}
+
+/** The backing services when the settings name all of them, else null: then embedded ones are needed. */
+export function configuredBackingServices(config: Config): BackingServices | null {
+  const { databaseUrl, processor, storage } = config;
+  // A worker seals no sessions.
+  const sessionSecret = config.sessionSecret ?? (config.role === "worker" ? randomUUID() : null);
+  return databaseUrl && sessionSecret && processor && storage
+    ? external({ databaseUrl, sessionSecret, processor, storage })
+    : null;
+}

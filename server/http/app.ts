@@ -1,0 +1,59 @@
+import { TRPCError } from "@trpc/server";
+import express, { type ErrorRequestHandler, type Express } from "express";
+import type { Config } from "../config.ts";
+import { ApiError } from "../errors.ts";
+import { appRouter } from "../procedures/router.ts";
+import { requestId } from "../requestId.ts";
+import type { Services } from "../services.ts";
+import { toApiError } from "../translateErrors.ts";
+import { answerError } from "./answer.ts";
+import { documentation } from "./documentation.ts";
+import { metrics } from "./metrics.ts";
+import { oneHost } from "./oneHost.ts";
+import { pages } from "./pages.ts";
+import { probes } from "./probes.ts";
+import { processorEvents } from "./processorEvents.ts";
+import { restApi } from "./rest.ts";
+import { rpcApi } from "./rpc.ts";
+import { webhookDocs } from "./webhookDocs/page.ts";
+
+/** The whole HTTP side, wired in the order in which a request meets it. */
+export function createApp(services: Services, config: Pick<Config, "trustProxy">): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.set("trust proxy", config.trustProxy);
+  app.set("query parser", "simple");
+
+  app.use(requestId);
+  app.use(oneHost);
+  app.use((_request, response, next) => {
+    response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
+    next();
+  });
+  app.use(metrics(services));
+  app.use(probes(services));
+  app.use(processorEvents(services));
+  app.use("/trpc", rpcApi(appRouter, services));
+  app.use(restApi(appRouter, services));
+  app.use(documentation(appRouter, services));
+  app.use(webhookDocs());
+  app.use(pages());
+  app.use((_request, response) => answerError(response, new ApiError("not_found")));
+  app.use(answerUnexpected(services));
+  return app;
+}
+
+/** Whatever was thrown becomes a documented answer, and never a page or a stack. */
+function answerUnexpected({ log }: Services): ErrorRequestHandler {
+  return (thrown: unknown, _request, response, _next) => {
+    const error = toApiError(thrown);
+    // What a procedure threw has been logged there, with the procedure's name.
+    const isLogged = thrown instanceof TRPCError && thrown.cause instanceof ApiError;
+    if (error.status >= 500 && !isLogged) {
+      log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);
+    }
+    if (response.headersSent) response.destroy();
+    else answerError(response, error);
+  };
+}

@@ -1,0 +1,28 @@
+import type { Request, Response } from "express";
+import { authenticate, clearSessionCookie, isCrossSite, setSessionCookie } from "../auth/principal.ts";
+import { ApiError } from "../errors.ts";
+import { currentRequestId } from "../requestId.ts";
+import type { Services } from "../services.ts";
+import type { Context } from "../trpc.ts";
+
+/** The context of one HTTP request, the same for both transports. */
+export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
+  const { publicUrl, sessionSecret } = services.settings;
+  if (isCrossSite(request, publicUrl)) {
+    throw new ApiError("forbidden", { message: "A request with the session cookie must come from our own pages." });
+  }
+  const principal = await authenticate(request, response, {
+    connection: services.database,
+    sessionSecret,
+    now: services.clock.now(),
+  });
+  return {
+    ...services,
+    requestId: currentRequestId(),
+    principal,
+    sessionCookie: {
+      set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
+      clear: () => clearSessionCookie(response),
+    },
+  };
+}

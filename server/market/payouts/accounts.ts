@@ -1,0 +1,133 @@
+import { ApiError } from "../../errors.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
+import type { Services } from "../../services.ts";
+import { type Connection, sql } from "../../store/connection.ts";
+import { ageOfKey } from "./rules.ts";
+
+/** The connected account that a user's payouts go to. `accountId` is null until the processor has made it. */
+export interface PayoutAccount {
+  userId: string;
+  accountId: string | null;
+  active: boolean;
+}
+
+const columns = sql`user_id AS "userId", account_id AS "accountId", active`;
+
+export async function findPayoutAccount(connection: Connection, userId: string): Promise<PayoutAccount | null> {
+  const [account] = await connection.query<PayoutAccount>(sql`
+    SELECT ${columns} FROM payout_accounts WHERE user_id = ${userId}::uuid`);
+  return account ?? null;
+}
+
+/**
+ * The user's connected account, made at the processor when there is none. Its row, with the key and the parameters of the
+ * call, comes first: parallel calls, and those after a crash, repeat the very same call, which makes one account. Once the
+ * processor may have forgotten the key, an account that was made is looked up instead. Throws ProcessorUnavailable or
+ * ProcessorRefused.
+ */
+export async function ensurePayoutAccount(services: Services, userId: string): Promise<string> {
+  const { database, processor, clock } = services;
+  const now = clock.now();
+  await database.query(sql`
+    INSERT INTO payout_accounts (user_id, idempotency_key, key_created_at, email, display_name)
+    SELECT id, ${newKey()}, ${now.toISOString()}::timestamptz, email, display_name FROM users WHERE id = ${userId}::uuid
+    ON CONFLICT (user_id) DO NOTHING`);
+  const [row] = await database.query<{
+    accountId: string | null;
+    idempotencyKey: string;
+    keyCreatedAt: string;
+    email: string;
+    displayName: string;
+  }>(sql`
+    SELECT account_id AS "accountId", idempotency_key AS "idempotencyKey", key_created_at AS "keyCreatedAt", email,
+           display_name AS "displayName"
+    FROM payout_accounts WHERE user_id = ${userId}::uuid`);
+  if (!row) throw new Error(`user ${userId} does not exist`);
+  if (row.accountId !== null) return row.accountId;
+  const { email, displayName, idempotencyKey } = row;
+  const keyAge = ageOfKey(new Date(row.keyCreatedAt), now);
+  if (keyAge !== "fresh") {
+    const found = await processor.findAccount(userId);
+    if (found !== null) return storeAccountId(database, userId, found.accountId);
+    if (keyAge === "stale") throw new ProcessorUnavailable("The account may still be on its way.");
+    await renewParameters(services, userId, idempotencyKey);
+    return ensurePayoutAccount(services, userId);
+  }
+  try {
+    const { accountId } = await processor.createAccount({ userId, email, displayName, idempotencyKey });
+    return await storeAccountId(database, userId, accountId);
+  } catch (error) {
+    if (error instanceof ProcessorRefused) await renewParameters(services, userId, idempotencyKey);
+    // A parallel call of the same key makes the processor say "in progress": that one's account is ours, too.
+    const made = error instanceof ProcessorUnavailable ? await waitForAccount(services, userId) : null;
+    if (made === null) throw error;
+    return made;
+  }
+}
+
+async function storeAccountId(connection: Connection, userId: string, accountId: string): Promise<string> {
+  const [row] = await connection.query<{ accountId: string }>(sql`
+    UPDATE payout_accounts SET account_id = coalesce(account_id, ${accountId}), updated_at = clock_timestamp()
+    WHERE user_id = ${userId}::uuid RETURNING account_id AS "accountId"`);
+  if (!row) throw new Error(`the payout account of user ${userId} has no row`);
+  return row.accountId;
+}
+
+const newKey = () => `account-${crypto.randomUUID()}`;
+
+/** Nothing was made with a key that is used up: the next call takes a new one, and what the user's profile says then. */
+async function renewParameters({ database, clock }: Services, userId: string, usedKey: string): Promise<void> {
+  await database.query(sql`
+    UPDATE payout_accounts a SET idempotency_key = ${newKey()}, key_created_at = ${clock.now().toISOString()}::timestamptz,
+      email = u.email, display_name = u.display_name, updated_at = clock_timestamp()
+    FROM users u WHERE u.id = a.user_id AND a.user_id = ${userId}::uuid AND a.idempotency_key = ${usedKey}
+      AND a.account_id IS NULL`);
+}
+
+const WAIT_FOR_PARALLEL_CALL_MS = 2_000;
+
+async function waitForAccount({ database }: Services, userId: string): Promise<string | null> {
+  const deadline = Date.now() + WAIT_FOR_PARALLEL_CALL_MS;
+  while (Date.now() < deadline) {
+    const account = await findPayoutAccount(database, userId);
+    if (account?.accountId) return account.accountId;
+    await new Promise((resume) => setTimeout(resume, 50));
+  }
+  return null;
+}
+
+/**
+ * Fetches an account's state and keeps it. Events tell only that something changed, in any order: a state that was
+ * fetched before another one was written may be the older one, so it is fetched again; once at most, since the second
+ * write by others was fetched after this call began. Gives what is true then, or null when the account is not ours.
+ * Throws ProcessorUnavailable or ProcessorRefused.
+ */
+export async function syncPayoutAccount(
+  { database, processor }: Services,
+  accountId: string,
+): Promise<{ active: boolean } | null> {
+  let firstRevision: number | undefined;
+  for (;;) {
+    const [row] = await database.query<{ revision: number; active: boolean }>(sql`
+      SELECT revision, active FROM payout_accounts WHERE account_id = ${accountId}`);
+    if (!row) return null;
+    firstRevision ??= row.revision;
+    if (row.revision >= firstRevision + 2) return { active: row.active };
+    const { transfersActive, payoutsActive } = await processor.getAccount(accountId);
+    const active = transfersActive && payoutsActive;
+    const written = await database.query(sql`
+      UPDATE payout_accounts SET active = ${active}, revision = revision + 1, updated_at = clock_timestamp()
+      WHERE account_id = ${accountId} AND revision = ${row.revision} RETURNING revision`);
+    if (written.length > 0) return { active };
+  }
+}
+
+/** Runs calls of the processor for an API request: its failures become the documented 502. */
+export async function callingProcessor<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const known = error instanceof ProcessorUnavailable || error instanceof ProcessorRefused;
+    throw known ? new ApiError("processor_unavailable", {}, error) : error;
+  }
+}

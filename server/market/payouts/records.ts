@@ -1,0 +1,82 @@
+import type { Services } from "../../services.ts";
+import { type Connection, type Sql, sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
+import type { PayoutFailure } from "./failures.ts";
+import { firstStepDelaySeconds, nextPayoutState, type PayoutFact, type PayoutState, payoutStates } from "./rules.ts";
+
+/** A payout's row, as jobs and events work with it. */
+export interface PayoutRecord {
+  id: string;
+  userId: string;
+  accountId: string;
+  amountCents: number;
+  currency: string;
+  state: PayoutState;
+  transferId: string | null;
+  processorPayoutId: string | null;
+  idempotencyKey: string | null;
+  keyCreatedAt: string | null;
+  attempts: number;
+  nextStepAt: string | null;
+  paidAt: string | null;
+}
+
+const payoutColumns = sql`
+  id, user_id AS "userId", account_id AS "accountId", amount_cents AS "amountCents", currency, state,
+  transfer_id AS "transferId", processor_payout_id AS "processorPayoutId", idempotency_key AS "idempotencyKey",
+  key_created_at AS "keyCreatedAt", attempts, next_step_at AS "nextStepAt", paid_at AS "paidAt"`;
+
+/** Locks the payout that `condition` finds until the transaction ends; null when there is none. Wallets come after it. */
+export async function lockPayout(connection: Connection, condition: Sql): Promise<PayoutRecord | null> {
+  const [payout] = await connection.query<PayoutRecord>(sql`
+    SELECT ${payoutColumns} FROM payouts WHERE ${condition} FOR NO KEY UPDATE`);
+  return payout ?? null;
+}
+
+/** What comes with a fact: ids that the processor gave, and why it failed. */
+export interface PayoutFindings {
+  transferId?: string;
+  processorPayoutId?: string;
+  failure?: PayoutFailure | null;
+}
+
+/**
+ * Writes down what became known of a locked payout, and moves it on if the state machine says so. A new state forgets the
+ * idempotency key, starts the count of attempts anew and brings the next step; entering `failed` credits the wallet,
+ * once, by the ledger's reference. Gives the state that the payout is in then.
+ */
+export async function recordPayoutFact(
+  tx: Transaction,
+  payout: PayoutRecord,
+  fact: PayoutFact,
+  findings: PayoutFindings,
+  { clock, settings, log }: Pick<Services, "clock" | "settings" | "log">,
+): Promise<PayoutState> {
+  const now = clock.now();
+  const state = nextPayoutState(payout.state, fact);
+  const moved = state !== payout.state;
+  await tx.query(sql`
+    UPDATE payouts SET
+      transfer_id = coalesce(transfer_id, ${findings.transferId ?? null}),
+      processor_payout_id = coalesce(processor_payout_id, ${findings.processorPayoutId ?? null}),
+      failure_code = coalesce(${findings.failure?.code ?? null}, failure_code)
+    WHERE id = ${payout.id}::uuid`);
+  if (!moved) return state;
+  // The processor's words are not for users: this is where an operator finds them.
+  if (findings.failure) log.warn({ payoutId: payout.id, fact, ...findings.failure }, "a payout failed");
+
+  const delaySeconds = firstStepDelaySeconds(state, settings.processorPollSeconds);
+  const nextStepAt = delaySeconds === null ? null : new Date(now.getTime() + delaySeconds * 1000);
+  await tx.query(sql`
+    UPDATE payouts SET state = ${state}, idempotency_key = NULL, key_created_at = NULL, attempts = 0,
+      next_step_at = ${nextStepAt?.toISOString() ?? null}::timestamptz, updated_at = clock_timestamp(),
+      paid_at = CASE WHEN ${state} = 'paid' THEN ${now.toISOString()}::timestamptz ELSE paid_at END
+    WHERE id = ${payout.id}::uuid`);
+  if (nextStepAt !== null && payoutStates[state].step !== "poll") {
+    await tx.jobs.add("advancePayout", { payoutId: payout.id }, { runAt: nextStepAt });
+  }
+  if (state === "failed") {
+    await tx.ledger.deposit(payout.userId, "payout_reversal", payout.amountCents, `payout:${payout.id}:reversal`);
+  }
+  return state;
+}

@@ -1,0 +1,75 @@
+import { type ProcessorEvent, ProcessorUnavailable } from "../../gateways/processor.ts";
+import type { Services } from "../../services.ts";
+import { sql } from "../../store/connection.ts";
+import type { Database, Transaction } from "../../store/database.ts";
+
+/** Keeps an event and adds the job that applies it. The same event again changes nothing. */
+export async function keepProcessorEvent(tx: Transaction, event: ProcessorEvent): Promise<void> {
+  const [added] = await tx.query(sql`
+    INSERT INTO processor_events (id, type, payload)
+    VALUES (${event.id}, ${event.type}, ${JSON.stringify(event)}::jsonb)
+    ON CONFLICT (id) DO NOTHING RETURNING id`);
+  if (added) await tx.jobs.add("applyProcessorEvent", { eventId: event.id });
+}
+
+/** The events that move money on the platform's balance; what belongs to a connected account is asked for one by one. */
+const readTypes = [
+  "checkout.session.completed",
+  "checkout.session.async_payment_succeeded",
+  "checkout.session.async_payment_failed",
+  "checkout.session.expired",
+  "refund.created",
+  "refund.updated",
+  "refund.failed",
+  "charge.dispute.created",
+  "charge.dispute.funds_withdrawn",
+  "charge.dispute.funds_reinstated",
+  "charge.dispute.closed",
+  "transfer.reversed",
+];
+
+/** The processor's clock is not ours, and its list may be a little behind. */
+const OVERLAP_SECONDS = 300;
+
+/** As many as the processor lists at a time: after a long outage there may be more events than memory should hold. */
+const PAGE = 100;
+
+/** Keeps those of some events that are not known. Dying on the way loses nothing: the next reading begins as this one did. */
+async function keepMissed(database: Database, events: ProcessorEvent[]): Promise<void> {
+  const known = await database.query<{ id: string }>(sql`
+    SELECT id FROM processor_events WHERE id = ANY (${events.map(({ id }) => id)}::text[])`);
+  const knownIds = new Set(known.map(({ id }) => id));
+  for (const event of events.filter(({ id }) => !knownIds.has(id))) {
+    await database.transaction((tx) => keepProcessorEvent(tx, event));
+  }
+}
+
+/**
+ * Reads the events that were never delivered from the processor's list, where they stay for 30 days, and keeps them as if
+ * they had come. One process does it at a time, twice in the polling interval.
+ */
+export async function readMissedEvents({ database, processor, clock, settings, log }: Services): Promise<void> {
+  const now = clock.now();
+  const nextReadAt = new Date(now.getTime() + settings.processorPollSeconds * 500).toISOString();
+  const [claim] = await database.query<{ readUntil: string }>(sql`
+    UPDATE processor_event_reads SET next_read_at = ${nextReadAt}::timestamptz
+    WHERE next_read_at <= ${now.toISOString()}::timestamptz RETURNING read_until AS "readUntil"`);
+  if (!claim) return;
+  try {
+    const since = Math.floor(Date.parse(claim.readUntil) / 1000) - OVERLAP_SECONDS;
+    let page: ProcessorEvent[] = [];
+    for await (const event of processor.listEvents(readTypes, since)) {
+      page.push(event);
+      if (page.length < PAGE) continue;
+      await keepMissed(database, page);
+      page = [];
+    }
+    await keepMissed(database, page);
+  } catch (error) {
+    if (!(error instanceof ProcessorUnavailable)) throw error;
+    log.warn({ error }, "the processor's list of events could not be read");
+    return;
+  }
+  await database.query(sql`
+    UPDATE processor_event_reads SET read_until = greatest(read_until, ${now.toISOString()}::timestamptz)`);
+}

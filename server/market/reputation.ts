@@ -1,0 +1,65 @@
+import type { Reputation } from "../schemas/reputation.ts";
+import { type Connection, sql } from "../store/connection.ts";
+
+/**
+ * The reputations of these users, those without any activity included; unknown users are left out. One indexed read
+ * for each user, however many tasks there were: the counters are kept by the triggers of the disputes migration.
+ */
+export function readReputations(connection: Connection, userIds: readonly string[]): Promise<Reputation[]> {
+  return connection.query<Reputation>(sql`
+    SELECT u.id AS "userId",
+      CASE WHEN s.buyer_tasks_posted > 0 THEN json_build_object(
+        'tasksPosted', s.buyer_tasks_posted,
+        'tasksAwarded', s.buyer_tasks_awarded,
+        'tasksAccepted', s.buyer_tasks_accepted,
+        'tasksCancelled', s.buyer_tasks_cancelled,
+        'disputes', s.buyer_disputes,
+        'disputesLost', s.buyer_disputes_lost,
+        'medianDecisionHours', CASE WHEN s.buyer_tasks_awarded > 0 THEN round(greatest(
+          extract(epoch FROM s.decision_median_low + s.decision_median_high) / 2 / 3600, 0), 4)::float8 END,
+        'ratingCount', s.buyer_rating_count,
+        'ratingAverage', round(s.buyer_rating_stars::numeric / nullif(s.buyer_rating_count, 0), 2)::float8
+      ) END AS buyer,
+      CASE WHEN s.bidder_tasks_awarded > 0 THEN json_build_object(
+        'tasksAwarded', s.bidder_tasks_awarded,
+        'tasksDelivered', s.bidder_tasks_delivered,
+        'tasksAccepted', s.bidder_tasks_accepted,
+        'tasksExpired', s.bidder_tasks_expired,
+        'onTimeRate', round(s.bidder_tasks_on_time::numeric
+          / nullif(s.bidder_tasks_delivered + s.bidder_tasks_expired, 0), 4)::float8,
+        'disputes', s.bidder_disputes,
+        'disputesLost', s.bidder_disputes_lost,
+        'ratingCount', s.bidder_rating_count,
+        'ratingAverage', round(s.bidder_rating_stars::numeric / nullif(s.bidder_rating_count, 0), 2)::float8
+      ) END AS bidder
+    FROM users u LEFT JOIN reputations s ON s.user_id = u.id
+    WHERE u.id = ANY (${userIds}::uuid[])`);
+}
+
+/** A counter that is not what tasks, disputes and ratings say. A missing row is null on its side. */
+export interface ReputationDifference {
+  userId: string;
+  kept: Record<string, unknown> | null;
+  fromSource: Record<string, unknown> | null;
+}
+
+/** The rows of `checkReputation`, for the audit to take up. */
+export const reputationDifferences = sql`
+  SELECT coalesce(kept.user_id, source.user_id) AS "userId",
+         CASE WHEN kept.user_id IS NOT NULL THEN to_jsonb(kept) END AS kept,
+         CASE WHEN source.user_id IS NOT NULL THEN to_jsonb(source) END AS "fromSource"
+  FROM reputations kept FULL JOIN reputations_from_source source ON source.user_id = kept.user_id
+  WHERE to_jsonb(kept) IS DISTINCT FROM to_jsonb(source)`;
+
+/**
+ * Recomputes every reputation from its source and gives those that differ from the kept ones; none when all is well.
+ * One statement, so one snapshot: it may run beside a busy service. It reads all tasks.
+ */
+export function checkReputation(connection: Connection): Promise<ReputationDifference[]> {
+  return connection.query<ReputationDifference>(reputationDifferences);
+}
+
+/** Writes every reputation anew from its source: the repair after `checkReputation` found something. */
+export async function rebuildReputation(connection: Connection): Promise<void> {
+  await connection.query(sql`SELECT reputation_rebuild()`);
+}

@@ -1,0 +1,61 @@
+import { ApiError } from "../../errors.ts";
+import type { Task } from "../../schemas/task.ts";
+import { type Connection, sql } from "../../store/connection.ts";
+
+/** A task's row: the public record, and the ids that rules decide by. */
+export interface TaskRecord extends Task {
+  buyerId: string;
+  awardedBidderId: string | null;
+}
+
+/** Of `tasks t JOIN users buyer`. */
+export const taskColumns = sql`
+  t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
+  t.bid_count AS "bidCount", t.description, t.acceptance_criteria AS "acceptanceCriteria",
+  json_build_object('id', buyer.id, 'displayName', buyer.display_name) AS buyer,
+  t.awarded_bid_id AS "awardedBidId", t.awarded_at AS "awardedAt", t.delivery_due_at AS "deliveryDueAt",
+  t.delivered_at AS "deliveredAt", t.acceptance_deadline_at AS "acceptanceDeadlineAt", t.accepted_at AS "acceptedAt",
+  t.closed_at AS "closedAt", t.updated_at AS "updatedAt",
+  t.buyer_id AS "buyerId", t.awarded_bidder_id AS "awardedBidderId"`;
+
+/** The columns of the public feed, of `tasks t`. */
+export const taskListColumns = sql`
+  t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
+  t.bid_count AS "bidCount"`;
+
+/** Of `ratings r`. */
+export const ratingColumns = sql`
+  r.id, r.task_id AS "taskId", r.rater_id AS "raterId", r.ratee_id AS "rateeId", r.role, r.stars, r.comment,
+  r.created_at AS "createdAt"`;
+
+export async function findTask(connection: Connection, taskId: string): Promise<TaskRecord> {
+  const [task] = await connection.query<TaskRecord>(sql`
+    SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid`);
+  if (!task) throw new ApiError("not_found");
+  return task;
+}
+
+/**
+ * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this
+ * lock first, so two changes of one task happen one after the other, each seeing what the one before left.
+ */
+export async function lockTask(connection: Connection, taskId: string): Promise<TaskRecord> {
+  const [task] = await connection.query<TaskRecord>(sql`
+    SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid
+    FOR NO KEY UPDATE OF t`);
+  if (!task) throw new ApiError("not_found");
+  return task;
+}
+
+/** Writes `changes` (SQL assignments) to a locked task and gives the row as it is then. */
+export async function updateTask(
+  connection: Connection,
+  taskId: string,
+  changes: ReturnType<typeof sql>,
+): Promise<TaskRecord> {
+  const [task] = await connection.query<TaskRecord>(sql`
+    UPDATE tasks t SET ${changes}, updated_at = clock_timestamp()
+    FROM users buyer WHERE t.id = ${taskId}::uuid AND buyer.id = t.buyer_id RETURNING ${taskColumns}`);
+  if (!task) throw new ApiError("not_found");
+  return task;
+}

@@ -1,0 +1,38 @@
+import { ApiError } from "../../errors.ts";
+import { sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
+
+const MAX_NEW_TASKS = 20;
+const WINDOW_SECONDS = 60;
+
+/**
+ * Refuses the 21st task of a buyer within a minute, and a task with the title and description of one that the same
+ * buyer still has open. Source: decisions.md "Limits not shown".
+ */
+export async function guardAgainstSpam(
+  tx: Transaction,
+  buyerId: string,
+  task: { title: string; description: string },
+): Promise<void> {
+  // One buyer's posts are judged one after the other: parallel ones would all see the count before them.
+  await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('spam guard ' || ${buyerId}, 0))`);
+  const [recent] = await tx.query<{ waitSeconds: number | null }>(sql`
+    SELECT ceil(extract(epoch FROM created_at + make_interval(secs => ${WINDOW_SECONDS}) - clock_timestamp()))::int AS "waitSeconds"
+    FROM tasks WHERE buyer_id = ${buyerId}::uuid AND created_at > clock_timestamp() - make_interval(secs => ${WINDOW_SECONDS})
+    ORDER BY created_at DESC OFFSET ${MAX_NEW_TASKS - 1} LIMIT 1`);
+  if (recent) {
+    throw new ApiError("spam_guard", {
+      message: `At most ${MAX_NEW_TASKS} tasks a minute; wait as \`Retry-After\` says.`,
+      retryAfterSeconds: Math.max(1, recent.waitSeconds ?? 1),
+    });
+  }
+  const [twin] = await tx.query<{ id: string }>(sql`
+    SELECT id FROM tasks WHERE buyer_id = ${buyerId}::uuid AND status = 'open'
+      AND title = ${task.title} AND description = ${task.description} LIMIT 1`);
+  if (twin) {
+    throw new ApiError("spam_guard", {
+      message: "You have an open task with this title and description already.",
+      retryAfterSeconds: WINDOW_SECONDS,
+    });
+  }
+}

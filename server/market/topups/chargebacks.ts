@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { Related } from "../../gateways/snapshots.ts";
+import type { Transaction } from "../../store/database.ts";
+import type { PaidTopup } from "./paid.ts";
+
+const DisputeSnapshot = z.object({
+  id: z.string(),
+  payment_intent: Related,
+  balance_transactions: z.array(z.object({ id: z.string(), amount: z.int() })).default([]),
+});
+
+export interface DisputeNews {
+  id: string;
+  paymentIntentId: string | null;
+  /** What the dispute has done to the platform's balance so far; signed, before fees. */
+  movements: { id: string; amountCents: number }[];
+}
+
+/** Reads a `charge.dispute.*` event; null when it holds no dispute. */
+export function readDispute(data: unknown): DisputeNews | null {
+  const dispute = DisputeSnapshot.safeParse(data).data;
+  if (dispute === undefined) return null;
+  const movements = dispute.balance_transactions.map(({ id, amount }) => ({ id, amountCents: amount }));
+  return { id: dispute.id, paymentIntentId: dispute.payment_intent, movements };
+}
+
+/**
+ * The wallet follows the platform's balance: what a dispute withdrew is taken as `chargeback`, what it reinstated comes
+ * back under the same kind. Each snapshot lists all movements so far and each is booked once, so order does not matter.
+ * Withdrawals go first: a reinstatement pays the debt that they left.
+ */
+export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeNews): Promise<string> {
+  let booked = 0;
+  for (const { id, amountCents } of dispute.movements.toSorted((a, b) => a.amountCents - b.amountCents)) {
+    const reference = `dispute:${dispute.id}:${id}`;
+    if (amountCents === 0) continue;
+    const entry =
+      amountCents < 0
+        ? await tx.ledger.clawBack(topup.userId, "chargeback", -amountCents, reference)
+        : await tx.ledger.deposit(topup.userId, "chargeback", amountCents, reference);
+    if (entry !== null) booked += 1;
+  }
+  return booked === 0 ? "nothing new" : `${booked} booked`;
+}

@@ -1,0 +1,67 @@
+import { type CheckoutSession, ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
+import type { Services } from "../../services.ts";
+import { sql } from "../../store/connection.ts";
+import { closeTopup, openCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
+import { applyCheckout, newsOfSession } from "./settle.ts";
+
+/** A question to the processor takes less; another process leaves the top-up alone for so long. */
+const CHECK_LEASE_SECONDS = 30;
+/** Stripe forgets idempotency keys after 24 hours: an older call must not be repeated. */
+const KEY_LIFETIME_MS = 22 * 3_600_000;
+/** A checkout page can be paid for 24 hours; after this long one that we know nothing of is closed. */
+const PAGE_LIFETIME_MS = 26 * 3_600_000;
+
+interface UnsettledTopup extends TopupRecord {
+  sessionId: string | null;
+  createdAt: string;
+}
+
+/**
+ * Asks the processor what became of a top-up that no event has settled, and applies the answer as an event would be. When
+ * we died before its session was stored, the stored call is repeated with its key, which finds the session.
+ */
+export async function checkTopup(services: Services, { topupId }: { topupId: string }): Promise<void> {
+  const { database, clock, settings, log } = services;
+  const now = clock.now();
+  const after = (seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString();
+  const [topup] = await database.query<UnsettledTopup>(sql`
+    UPDATE topups SET next_check_at = ${after(CHECK_LEASE_SECONDS)}::timestamptz
+    WHERE id = ${topupId}::uuid AND status IN ('created', 'processing')
+      AND next_check_at <= ${now.toISOString()}::timestamptz
+    RETURNING ${topupColumns}, session_id AS "sessionId", created_at AS "createdAt"`);
+  if (topup === undefined) return;
+  try {
+    const session = await findSession(services, topup, now.getTime() - new Date(topup.createdAt).getTime());
+    if (session !== null) await database.transaction((tx) => applyCheckout(tx, newsOfSession(session)));
+  } catch (error) {
+    if (error instanceof ProcessorRefused) log.error({ topupId, error }, "a top-up cannot be looked up");
+    else if (!(error instanceof ProcessorUnavailable)) throw error;
+  }
+  await database.query(sql`
+    UPDATE topups SET next_check_at = ${after(settings.processorPollSeconds / 2)}::timestamptz
+    WHERE id = ${topupId}::uuid`);
+}
+
+async function findSession(
+  services: Services,
+  { sessionId, createdAt, ...topup }: UnsettledTopup,
+  ageMs: number,
+): Promise<CheckoutSession | null> {
+  const { processor, database } = services;
+  if (sessionId !== null) return processor.getCheckoutSession(sessionId);
+  if (ageMs < KEY_LIFETIME_MS) return openCheckout(services, topup);
+  // Too late to repeat the call: only a payment would tell that it had succeeded.
+  for await (const session of processor.listCheckoutPayments(Math.floor(new Date(createdAt).getTime() / 1000) - 60)) {
+    if (session.topupId === topup.id) return session;
+  }
+  if (ageMs > PAGE_LIFETIME_MS) await closeTopup(database, topup.id, "expired");
+  return null;
+}
+
+/** The top-ups that hang: not paid, not closed, and not asked about for half the polling interval. */
+export function findUnsettledTopups({ database, clock }: Services, limit: number): Promise<{ topupId: string }[]> {
+  return database.query<{ topupId: string }>(sql`
+    SELECT id AS "topupId" FROM topups
+    WHERE status IN ('created', 'processing') AND next_check_at <= ${clock.now().toISOString()}::timestamptz
+    ORDER BY next_check_at LIMIT ${limit}`);
+}

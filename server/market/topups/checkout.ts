@@ -1,0 +1,44 @@
+import { type CheckoutSession, ProcessorRefused } from "../../gateways/processor.ts";
+import type { Services } from "../../services.ts";
+import { type Connection, sql } from "../../store/connection.ts";
+
+/** What the call that opens a checkout page needs: all of it stored, so that the same call can be repeated. */
+export interface TopupRecord {
+  id: string;
+  userId: string;
+  amountCents: number;
+  currency: string;
+  successUrl: string;
+  cancelUrl: string;
+}
+
+export const topupColumns = sql`
+  id, user_id AS "userId", amount_cents AS "amountCents", currency, success_url AS "successUrl", cancel_url AS "cancelUrl"`;
+
+/**
+ * Opens a top-up's checkout page and notes its session. The key is the top-up's own, so a repetition, also one after a
+ * crash, finds the session of the first call. A definite refusal closes the top-up. Throws ProcessorUnavailable or
+ * ProcessorRefused.
+ */
+export async function openCheckout(services: Services, topup: TopupRecord): Promise<CheckoutSession> {
+  const { database, processor, clock, settings } = services;
+  const { id: topupId, ...parameters } = topup;
+  const session = await processor
+    .createCheckoutSession({ topupId, ...parameters, idempotencyKey: `topup-${topupId}` })
+    .catch(async (error: unknown) => {
+      if (error instanceof ProcessorRefused) await closeTopup(database, topupId, "failed");
+      throw error;
+    });
+  const nextCheckAt = new Date(clock.now().getTime() + settings.processorPollSeconds * 500).toISOString();
+  await database.query(sql`
+    UPDATE topups SET session_id = ${session.id}, expires_at = to_timestamp(${session.expiresAt}),
+           next_check_at = ${nextCheckAt}::timestamptz, updated_at = clock_timestamp() WHERE id = ${topupId}::uuid`);
+  return session;
+}
+
+/** Closes a top-up that nobody has paid. */
+export async function closeTopup(connection: Connection, topupId: string, status: "failed" | "expired"): Promise<void> {
+  await connection.query(sql`
+    UPDATE topups SET status = ${status}, updated_at = clock_timestamp()
+    WHERE id = ${topupId}::uuid AND status IN ('created', 'processing')`);
+}

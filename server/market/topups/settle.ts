@@ -1,0 +1,122 @@
+import { z } from "zod";
+import type { CheckoutSession, ProcessorEvent } from "../../gateways/processor.ts";
+import { OurId, Related } from "../../gateways/snapshots.ts";
+import type { Services } from "../../services.ts";
+import { sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
+
+/** What decides about a top-up, told by an event or by the answer to a question. */
+export interface CheckoutNews {
+  sessionId: string;
+  topupId: string | null;
+  /** `open`: nobody paid yet. `processing`: a slow payment is under way. */
+  result: "open" | "processing" | "paid" | "failed" | "expired";
+  paymentIntentId: string | null;
+  amountCents: number | null;
+  currency: string | null;
+}
+
+const SessionSnapshot = z.object({
+  id: z.string(),
+  client_reference_id: OurId,
+  payment_status: z.string(),
+  payment_intent: Related,
+  amount_total: z.int().nullish(),
+  currency: z.string().nullish(),
+});
+
+/**
+ * What a `checkout.session.*` event tells; null when it holds no checkout session. While a top-up's session is not stored,
+ * since the answer to the call that made it was lost, only the event's client reference ties the two, and a payer may have
+ * chosen that: then the processor is asked whose session it is. Throws ProcessorUnavailable or ProcessorRefused.
+ */
+export async function interpretCheckout(
+  { database, processor }: Services,
+  event: Pick<ProcessorEvent, "type" | "data">,
+): Promise<CheckoutNews | null> {
+  const news = readCheckoutEvent(event);
+  if (news === null || news.topupId === null) return news;
+  const [unanswered] = await database.query(sql`
+    SELECT id FROM topups WHERE id = ${news.topupId}::uuid AND session_id IS NULL`);
+  return unanswered ? newsOfSession(await processor.getCheckoutSession(news.sessionId)) : news;
+}
+
+function readCheckoutEvent({ type, data }: Pick<ProcessorEvent, "type" | "data">): CheckoutNews | null {
+  const session = SessionSnapshot.safeParse(data).data;
+  if (session === undefined) return null;
+  return {
+    sessionId: session.id,
+    topupId: session.client_reference_id,
+    result: session.payment_status === "paid" ? "paid" : (resultOfType[type] ?? "open"),
+    paymentIntentId: session.payment_intent,
+    amountCents: session.amount_total ?? null,
+    currency: session.currency ?? null,
+  };
+}
+
+const resultOfType: Record<string, CheckoutNews["result"]> = {
+  "checkout.session.completed": "processing",
+  "checkout.session.async_payment_failed": "failed",
+  "checkout.session.expired": "expired",
+};
+
+/** What the processor answers when it is asked for a session. */
+export function newsOfSession(session: CheckoutSession): CheckoutNews {
+  const { id, topupId, status, paymentStatus, paymentFailed, ...rest } = session;
+  const unpaid = paymentFailed ? "failed" : status === "complete" ? "processing" : "open";
+  const result = paymentStatus === "paid" ? "paid" : status === "expired" ? "expired" : unpaid;
+  const { paymentIntentId, amountCents, currency } = rest;
+  return { sessionId: id, topupId: OurId.parse(topupId), result, paymentIntentId, amountCents, currency };
+}
+
+/**
+ * News come in any order and any number of times. A paid session credits once, since the ledger's reference is the
+ * payment intent and never the event; what closes a top-up cannot undo a payment.
+ */
+export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promise<string> {
+  const [topup] = await tx.query<{
+    id: string;
+    userId: string;
+    amountCents: number;
+    currency: string;
+    status: string;
+    sessionId: string | null;
+    paymentIntentId: string | null;
+  }>(sql`
+    SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status, session_id AS "sessionId",
+           payment_intent_id AS "paymentIntentId" FROM topups
+    WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid FOR UPDATE`);
+  // Without a reference of ours it is other business of the same processor account.
+  if (!topup) return news.topupId === null ? "not ours" : "unexpected: no such top-up";
+  if (topup.sessionId !== null && topup.sessionId !== news.sessionId) {
+    return `unexpected: ${news.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`;
+  }
+
+  const setStatus = (status: string, paymentIntentId: string | null = null) =>
+    tx.query(sql`
+      UPDATE topups SET status = ${status}, session_id = ${news.sessionId}, updated_at = clock_timestamp(),
+             payment_intent_id = coalesce(${paymentIntentId}, payment_intent_id)
+      WHERE id = ${topup.id}::uuid`);
+
+  if (news.result === "paid") {
+    const { paymentIntentId, amountCents, currency } = news;
+    if (!paymentIntentId) return "unexpected: paid without a payment intent";
+    if (amountCents !== topup.amountCents || currency !== topup.currency) {
+      return `unexpected: paid ${amountCents} ${currency} for a top-up of ${topup.amountCents} ${topup.currency}`;
+    }
+    if (topup.paymentIntentId !== null && topup.paymentIntentId !== paymentIntentId) {
+      return `unexpected: paid by ${paymentIntentId}, after ${topup.paymentIntentId}`;
+    }
+    const entry = await tx.ledger.deposit(topup.userId, "topup", topup.amountCents, paymentIntentId);
+    if (topup.status !== "paid") await setStatus("paid", paymentIntentId);
+    return entry === null ? "credited before" : "credited";
+  }
+  if (topup.status === "paid" || news.result === "open") return "nothing new";
+  if (news.result === "processing") {
+    if (topup.status === "created") await setStatus("processing");
+    return "waits for the payment";
+  }
+  // A session that was closed stays so; which of two endings was told last does not matter.
+  if (topup.status === "created" || topup.status === "processing") await setStatus(news.result);
+  return "closed";
+}

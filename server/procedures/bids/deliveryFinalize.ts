@@ -1,0 +1,55 @@
+import { z } from "zod";
+import type { SealedObject } from "../../gateways/storage.ts";
+import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
+import { moveTask } from "../../market/tasks/transition.ts";
+import {
+  addArtifact,
+  decideUploadNow,
+  findDeclared,
+  lockForUpload,
+  sealUpload,
+  toArtifact,
+} from "../../market/uploads/records.ts";
+import { Delivery } from "../../schemas/artifact.ts";
+import { Id, Timestamp } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
+import type { Context } from "../../trpc.ts";
+import { scoped } from "../../trpc.ts";
+
+/** Delivers: the task becomes `delivered`, and its acceptance window starts. */
+export const deliveryFinalize = scoped("bid:write")
+  .meta({
+    rest: { method: "POST", path: "/bids/{id}/delivery/finalize", status: 201 },
+    summary: "Finish the delivery's upload",
+    errors: ["forbidden", "not_found", "wrong_status"],
+  })
+  .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
+  .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))
+  .mutation(async ({ ctx, input }) => {
+    await decideUploadNow(ctx, "delivery", input.id);
+    const declared = await findDeclared(ctx, "delivery", input.id, input.storageKey);
+    const { row, deadlineAt } = await sealUpload(ctx, declared, (sealed) => deliver(ctx, input, sealed));
+    if (deadlineAt === null) throw new Error("a delivered task has an acceptance deadline");
+    return { delivery: await toArtifact(ctx, row), task: { acceptanceDeadlineAt: deadlineAt } };
+  });
+
+function deliver(
+  ctx: Context & { userId: string },
+  input: { id: string; storageKey: string },
+  sealed: SealedObject | null,
+) {
+  return ctx.database.transaction(async (tx) => {
+    const { task, bid } = await lockForUpload(ctx, tx, "delivery", input.id);
+    const row = await addArtifact(tx, "delivery", { uploadKey: input.storageKey, bid, sealed });
+    const now = ctx.clock.now();
+    const deadline = acceptanceDeadlineAt(now, ctx.settings.acceptanceWindowSeconds);
+    const delivered = await moveTask(tx, "deliver", task, {
+      bid,
+      changes: sql`
+        delivered_at = ${now.toISOString()}::timestamptz,
+        acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`,
+    });
+    await tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
+    return { row, deadlineAt: delivered.acceptanceDeadlineAt };
+  });
+}

@@ -1,0 +1,21 @@
+import { z } from "zod";
+import { checkDelivery, deliveryMimeTypes } from "../../market/uploads/limits.ts";
+import { decideUploadNow, openUpload } from "../../market/uploads/records.ts";
+import { UploadTarget } from "../../schemas/artifact.ts";
+import { Id, MAX_INT32 } from "../../schemas/common.ts";
+import { scoped } from "../../trpc.ts";
+
+/** Declares the delivery and gives the URL that takes its bytes. */
+export const deliveryInit = scoped("bid:write")
+  .meta({
+    rest: { method: "POST", path: "/bids/{id}/delivery/init" },
+    summary: "Start the delivery's upload",
+    errors: ["delivery_too_large", "forbidden", "not_found", "wrong_status"],
+  })
+  .input(z.strictObject({ id: Id, mimeType: z.enum(deliveryMimeTypes), bytes: z.int().min(1).max(MAX_INT32) }))
+  .output(UploadTarget)
+  .mutation(async ({ ctx, input: { id, ...upload } }) => {
+    await decideUploadNow(ctx, "delivery", id);
+    checkDelivery(upload);
+    return openUpload(ctx, "delivery", id, upload);
+  });

@@ -1,0 +1,53 @@
+import { z } from "zod";
+import type { SealedObject } from "../../gateways/storage.ts";
+import { checkSampleCount } from "../../market/uploads/limits.ts";
+import {
+  addArtifact,
+  decideUploadNow,
+  findArtifact,
+  findDeclared,
+  lockForUpload,
+  sealUpload,
+  toArtifact,
+} from "../../market/uploads/records.ts";
+import { Sample } from "../../schemas/artifact.ts";
+import { Id } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
+import type { Context } from "../../trpc.ts";
+import { scoped } from "../../trpc.ts";
+
+/** Makes an uploaded sample part of the task. The same key again gives the same sample. */
+export const sampleFinalize = scoped("bid:write")
+  .meta({
+    rest: { method: "POST", path: "/bids/{id}/sample/finalize", status: 201 },
+    summary: "Finish a sample's upload",
+    errors: ["sample_too_large", "forbidden", "not_found", "wrong_status"],
+  })
+  .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
+  .output(z.object({ sample: Sample }))
+  .mutation(async ({ ctx, input }) => {
+    await decideUploadNow(ctx, "sample", input.id);
+    const declared = await findDeclared(ctx, "sample", input.id, input.storageKey);
+    const existing = await findArtifact(ctx.database, input.storageKey);
+    const { row } = existing
+      ? { row: existing }
+      : await sealUpload(ctx, declared, (sealed) => record(ctx, input, sealed));
+    return { sample: await toArtifact(ctx, row) };
+  });
+
+function record(
+  ctx: Context & { userId: string },
+  input: { id: string; storageKey: string },
+  sealed: SealedObject | null,
+) {
+  return ctx.database.transaction(async (tx) => {
+    const { bid } = await lockForUpload(ctx, tx, "sample", input.id);
+    // The same key may have been finished while this copy was made.
+    const existing = await findArtifact(tx, input.storageKey);
+    if (existing) return { row: existing };
+    const [samples] = await tx.query<{ count: number }>(sql`
+      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bid.id}::uuid AND kind = 'sample'`);
+    checkSampleCount((samples?.count ?? 0) + 1);
+    return { row: await addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed }) };
+  });
+}

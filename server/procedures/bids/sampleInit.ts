@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { checkSample, sampleMimeTypes } from "../../market/uploads/limits.ts";
+import { decideUploadNow, openUpload } from "../../market/uploads/records.ts";
+import { Dimensions, UploadTarget } from "../../schemas/artifact.ts";
+import { Id, MAX_INT32 } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
+import { scoped } from "../../trpc.ts";
+
+/** Declares a sample and gives the URL that takes its bytes. */
+export const sampleInit = scoped("bid:write")
+  .meta({
+    rest: { method: "POST", path: "/bids/{id}/sample/init" },
+    summary: "Start a sample's upload",
+    errors: ["sample_too_large", "forbidden", "not_found", "wrong_status"],
+  })
+  .input(
+    z.strictObject({
+      id: Id,
+      mimeType: z.enum(sampleMimeTypes),
+      bytes: z.int().min(1).max(MAX_INT32),
+      dimensions: Dimensions.optional(),
+      durationSec: z.int().min(0).max(MAX_INT32).optional(),
+    }),
+  )
+  .output(UploadTarget)
+  .mutation(async ({ ctx, input: { id, ...upload } }) => {
+    await decideUploadNow(ctx, "sample", id);
+    const [samples] = await ctx.database.query<{ count: number }>(sql`
+      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${id}::uuid AND kind = 'sample'`);
+    checkSample(upload, samples?.count ?? 0);
+    return openUpload(ctx, "sample", id, upload);
+  });

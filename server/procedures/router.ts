@@ -1,0 +1,24 @@
+import { router } from "../trpc.ts";
+import { authRouter } from "./auth/router.ts";
+import { bidsRouter } from "./bids/router.ts";
+import { disputesRouter } from "./disputes/router.ts";
+import { keysRouter } from "./keys/router.ts";
+import { payoutsRouter } from "./payouts/router.ts";
+import { tasksRouter } from "./tasks/router.ts";
+import { usersRouter } from "./users/router.ts";
+import { walletRouter } from "./wallet/router.ts";
+import { webhooksRouter } from "./webhooks/router.ts";
+
+export const appRouter = router({
+  auth: authRouter,
+  keys: keysRouter,
+  wallet: walletRouter,
+  tasks: tasksRouter,
+  bids: bidsRouter,
+  payouts: payoutsRouter,
+  disputes: disputesRouter,
+  users: usersRouter,
+  webhooks: webhooksRouter,
+});
+
+export type AppRouter = typeof appRouter;

@@ -1,0 +1,87 @@
+import type pg from "pg";
+import type { PrismaClient } from "../../prisma/generated/client.ts";
+import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
+import { isRetryable } from "./databaseErrors.ts";
+import { ledgerOver } from "./ledger.ts";
+import { recordEvent } from "./outbox.ts";
+import { addJob } from "./queue.ts";
+
+/** What changes together: state (`query`), money (`ledger`), events and jobs, all or nothing. */
+export interface Transaction extends Connection {
+  readonly ledger: ReturnType<typeof ledgerOver>;
+  readonly events: { record: (...event: Tail<Parameters<typeof recordEvent>>) => Promise<void> };
+  readonly jobs: { add: (...job: Tail<Parameters<typeof addJob>>) => Promise<void> };
+}
+type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer Rest] ? Rest : never;
+
+export interface Database extends Connection {
+  /** For ordinary single statements; what must be atomic or fast goes through `transaction` and `query`. */
+  readonly prisma: PrismaClient;
+  readonly pool: pg.Pool;
+  /**
+   * Runs `work` in one READ COMMITTED transaction and commits it. Work may run more than once (serialization failure,
+   * deadlock, a timestamp tie), so it must touch nothing but the transaction: no remote call stands inside one.
+   */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  close(): Promise<void>;
+}
+
+const MAX_ATTEMPTS = 8;
+
+function transactionOver(client: pg.PoolClient): Transaction {
+  const connection = connectionOver(client);
+  return {
+    ...connection,
+    ledger: ledgerOver(connection),
+    events: { record: (...event) => recordEvent(connection, ...event) },
+    jobs: { add: (...job) => addJob(connection, ...job) },
+  };
+}
+
+async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query("BEGIN");
+    const result = await work(transactionOver(client));
+    const { command } = await client.query("COMMIT");
+    // Postgres answers COMMIT with ROLLBACK, and no error, when a statement failed and its error was caught in `work`.
+    if (command !== "COMMIT")
+      throw new Error("a failed statement was caught inside a transaction: nothing is committed");
+    return result;
+  } catch (error) {
+    // A connection that cannot even roll back is thrown away, with whatever it held.
+    await client.query("ROLLBACK").catch((reason: Error) => {
+      broken = reason;
+    });
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+export function openDatabase(databaseUrl: string, options: { poolSize: number }): Database {
+  const pool = openPool(databaseUrl, options.poolSize);
+  const prisma = openPrisma(pool);
+  return {
+    ...connectionOver(pool),
+    prisma,
+    pool,
+    async transaction(work) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await runOnce(pool, work);
+        } catch (error) {
+          if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
+          // Full jitter, so that two that met once do not meet again in step.
+          const pauseMs = Math.random() * 5 * 2 ** attempt;
+          await new Promise((resume) => setTimeout(resume, pauseMs));
+        }
+      }
+    },
+    async close() {
+      await prisma.$disconnect();
+      await pool.end();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import {
+  type EventData,
+  type EventType,
+  eventCatalogue,
+  type InternalEventType,
+  internalEvents,
+} from "../schemas/event.ts";
+import { type Connection, sql } from "./connection.ts";
+
+const recorded = { ...eventCatalogue, ...internalEvents };
+
+/**
+ * Writes the event in the transaction of its change, so that it leaves with the change or not at all.
+ * `task.created` goes to every subscriber, the others to the parties. Source: interface.md "Events".
+ */
+export async function recordEvent(
+  connection: Connection,
+  type: EventType | InternalEventType,
+  data: EventData,
+): Promise<void> {
+  // Keeps what is not public (such as the row's own ids) out of what subscribers are sent, and refuses what lacks a part.
+  const payload = recorded[type].data.parse(data);
+  await connection.query(sql`
+    INSERT INTO events (type, task_id, recipients, data)
+    VALUES (${type}, ${payload.task.id}::uuid, ${recipientsOf(type, payload)}::uuid[], ${JSON.stringify(payload)}::json)`);
+}
+
+function recipientsOf(type: EventType | InternalEventType, data: EventData): string[] | null {
+  if (type === "task.expired") return [];
+  if (type === "task.created") return null;
+  const buyerId = data.task.buyer.id;
+  return "bid" in data && type !== "bid.received" ? [buyerId, data.bid.bidder.id] : [buyerId];
+}

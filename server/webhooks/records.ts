@@ -1,0 +1,33 @@
+import { ApiError } from "../errors.ts";
+import type { WebhookDelivery } from "../schemas/webhook.ts";
+import { type Connection, sql } from "../store/connection.ts";
+
+/** Of `webhook_endpoints e`. Never with the signing secret. */
+export const webhookColumns = sql`
+  e.id, e.url, e.events, e.switched_off_at IS NULL AS active, e.created_at AS "createdAt"`;
+
+/** Of `webhook_deliveries d`. */
+export const deliveryColumns = sql`
+  d.id, d.endpoint_id AS "webhookId", d.event_id AS "eventId", d.event_type AS event, d.status, d.attempts,
+  CASE WHEN d.status = 'pending' THEN d.due_at END AS "nextAttemptAt", d.created_at AS "createdAt"`;
+
+/** 404 unless the endpoint is there and the caller's. */
+export async function requireOwnEndpoint(connection: Connection, endpointId: string, userId: string): Promise<void> {
+  const [own] = await connection.query(sql`
+    SELECT 1 FROM webhook_endpoints
+    WHERE id = ${endpointId}::uuid AND user_id = ${userId}::uuid AND deleted_at IS NULL`);
+  if (!own) throw new ApiError("not_found");
+}
+
+/** The delivery, or 404 unless its endpoint is there and the caller's. */
+export async function findOwnDelivery(
+  connection: Connection,
+  deliveryId: string,
+  userId: string,
+): Promise<WebhookDelivery> {
+  const [delivery] = await connection.query<WebhookDelivery>(sql`
+    SELECT ${deliveryColumns} FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+    WHERE d.id = ${deliveryId}::uuid AND e.user_id = ${userId}::uuid AND e.deleted_at IS NULL`);
+  if (!delivery) throw new ApiError("not_found");
+  return delivery;
+}

@@ -1,0 +1,55 @@
+import { type Connection, sql } from "../store/connection.ts";
+
+/** Of `webhook_endpoints e` and `users u`. */
+const mayGetReplays = sql`u.id = e.user_id AND e.deleted_at IS NULL AND u.suspended_at IS NULL`;
+
+/**
+ * Makes a delivery due now. One that has ended gets one attempt more; one that still waits for a retry has that retry
+ * now. The event, and with it the payload's `id`, stays the same. False when there is no such delivery, its endpoint was
+ * deleted, or the endpoint's owner is suspended.
+ */
+export async function replayDelivery(connection: Connection, deliveryId: string, now: Date): Promise<boolean> {
+  const [endpoint] = await connection.query<{ id: string }>(sql`
+    SELECT e.id FROM webhook_deliveries d, webhook_endpoints e, users u
+    WHERE d.id = ${deliveryId}::uuid AND e.id = d.endpoint_id AND ${mayGetReplays}`);
+  if (!endpoint) return false;
+  await switchOn(connection, [endpoint.id]);
+  await connection.query(sql`
+    UPDATE webhook_deliveries
+    SET status = 'pending', failed_at = NULL, waiting = false, due_at = ${now.toISOString()}::timestamptz,
+        attempts_left = CASE WHEN status = 'pending' THEN attempts_left ELSE 1 END
+    WHERE id = ${deliveryId}::uuid`);
+  return true;
+}
+
+/** Replays all deliveries that have failed since a moment, of one endpoint or of all that may get them; their number. */
+export async function replayFailed(
+  connection: Connection,
+  options: { since: string; endpointId?: string | undefined; now: Date },
+): Promise<number> {
+  const { since, endpointId } = options;
+  // The endpoint that was asked for, even if nothing of it has failed since then.
+  const asked = endpointId
+    ? sql`e.id = ${endpointId}::uuid`
+    : sql`EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.failed_at >= ${since}::timestamptz)`;
+  const endpoints = await connection.query<{ id: string }>(sql`
+    SELECT e.id FROM webhook_endpoints e, users u WHERE ${mayGetReplays} AND ${asked}`);
+  const endpointIds = endpoints.map(({ id }) => id);
+  await switchOn(connection, endpointIds);
+  const replayed = await connection.query(sql`
+    UPDATE webhook_deliveries
+    SET status = 'pending', failed_at = NULL, waiting = false, attempts_left = 1,
+        due_at = ${options.now.toISOString()}::timestamptz
+    WHERE endpoint_id = ANY (${endpointIds}::uuid[]) AND failed_at >= ${since}::timestamptz
+    RETURNING 1`);
+  return replayed.length;
+}
+
+/** Whoever asks for a test or a replay says that the endpoint is there again. */
+export async function switchOn(connection: Connection, endpointIds: string[]): Promise<void> {
+  await connection.query(sql`
+    UPDATE webhook_endpoints SET switched_off_at = NULL, failures_in_row = 0, failing_since = NULL
+    WHERE id IN (
+      SELECT id FROM webhook_endpoints WHERE id = ANY (${endpointIds}::uuid[]) AND switched_off_at IS NOT NULL
+      ORDER BY id FOR NO KEY UPDATE)`);
+}

@@ -1,0 +1,353 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { compareOnce, processorChecks } from "../../server/audit/againstProcessor.ts";
+import { audit, auditChecks, checkDatabase } from "../../server/audit/audit.ts";
+import { auditLedger } from "../../server/audit/nightly.ts";
+import { printReport } from "../../server/audit/report.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../server/gateways/processor.ts";
+import { startWorker } from "../../server/jobs/worker.ts";
+import { connectionOver, sql } from "../../server/store/connection.ts";
+import { createModerator } from "../factories/moderators.ts";
+import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { awardedTask, deliveredTask, disputedTask, postTask } from "../factories/tasks.ts";
+import { paidTopup, quiet } from "../factories/topups.ts";
+import { control, eventually } from "../setup/processorControl.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService({ settings: { processorPollSeconds: 4 } });
+
+let buyer: TestPerson;
+let payee: Payee;
+let worker: Awaited<ReturnType<typeof startWorker>>;
+
+beforeAll(async () => {
+  worker = await startWorker(service.services, { concurrency: 4 });
+  buyer = await createPerson(service);
+  payee = await createPayee(service, { cents: 0 });
+  await paidTopup(service, buyer, 50_000);
+  await paidTopup(service, buyer, 50_000);
+  await paidTopup(service, payee, 20_000, "refunded_half");
+  await paidTopup(service, payee, 10_000, "disputed_won");
+  await paidTopup(service, buyer, 10_000, "disputed_lost");
+  await postTask(buyer, { maxBudgetCents: 5_000 });
+  await awardedTask(buyer, payee);
+  const { task } = await deliveredTask(buyer, payee, { priceCents: 7_000 });
+  await buyer.post(`/tasks/${task.id}/accept`);
+  const moderator = await createModerator(service);
+  for (const decision of [{ resolution: "split", bidderCents: 1_234 }, { resolution: "refund" }]) {
+    const { dispute } = await disputedTask(buyer, payee, { priceCents: 5_000 });
+    const answer = await moderator.post(`/disputes/${dispute.id}/resolve`, decision);
+    if (answer.status !== 200) throw new Error(`resolving gave ${answer.status}: ${answer.text}`);
+  }
+  await disputedTask(buyer, payee, { priceCents: 2_000 });
+  await requestPayout(payee, 3_000);
+  await requestPayout(payee, 1_313);
+  await eventually(
+    async () => (await payee.get("/payouts")).body.payouts.map(({ status }: { status: string }) => status),
+    (statuses) => statuses.toSorted().join() === "failed,paid",
+  );
+  await quiet(service);
+});
+
+const run = () => audit(service.services, { since: null });
+
+test("a service with every kind of movement is right to the cent", async () => {
+  const report = await run();
+  expect(report.discrepancies).toEqual([]);
+  expect(report.checks.map(({ name }) => name)).toEqual([...auditChecks]);
+});
+
+test("a busy service gives no false alarm", async () => {
+  let busy = true;
+  const work = async () => {
+    const person = await createPayee(service, { cents: 0 });
+    while (busy) {
+      await paidTopup(service, person, 2_000);
+      const { body } = await person.get("/wallet");
+      if (body.availableCents >= 1_000) await requestPayout(person, 1_000);
+      if (body.availableCents >= 1_500) await postTask(person, { maxBudgetCents: 500 });
+    }
+  };
+  const load = Promise.all([work(), work(), work()]);
+  try {
+    for (let round = 0; round < 3; round++) expect((await run()).discrepancies).toEqual([]);
+  } finally {
+    busy = false;
+    await load;
+  }
+  await quiet(service);
+}, 120_000);
+
+test("a refund to a slow payment method, which the processor books under another type, is compared, too", async () => {
+  const { database, processor } = service.services;
+  const slow = {
+    ...processor,
+    async *listBalanceTransactions(...of: Parameters<typeof processor.listBalanceTransactions>) {
+      for await (const movement of processor.listBalanceTransactions(...of)) {
+        yield movement.type === "refund" ? { ...movement, type: "payment_refund" } : movement;
+      }
+    },
+  };
+  expect(await compareOnce({ database, processor: slow }, null)).toEqual([]);
+});
+
+test("other business of the same processor account is left aside, refunded, disputed or not", async () => {
+  const { processor } = service.services;
+  for (const reversal of ["refund", "dispute"]) {
+    const { id } = await processor.createCheckoutSession({
+      topupId: "order 17 of the shop",
+      userId: "a customer of the shop",
+      amountCents: 4_000,
+      currency: "usd",
+      successUrl: service.url,
+      cancelUrl: service.url,
+      idempotencyKey: crypto.randomUUID(),
+    });
+    await control(service, "POST", `checkout/${id}/pay`);
+    await control(service, "POST", `charges/${id}/${reversal}`);
+  }
+  await quiet(service);
+  expect(await compareOnce(service.services, null)).toEqual([]);
+});
+
+test("the audit runs every night", async () => {
+  const crontabs = await service.services.database.query(sql`
+    SELECT identifier FROM graphile_worker._private_known_crontabs`);
+  expect(crontabs).toContainEqual({ identifier: "auditLedger" });
+});
+
+test("the nightly job keeps its result, and the metrics show it", async () => {
+  await auditLedger(service.services);
+  const text = await (await fetch(`${service.url}/metrics`)).text();
+  expect(text).toContain('rebid_ledger_discrepancies{check="all accounts together sum to zero"} 0\n');
+  expect(text).toMatch(/^rebid_ledger_audit_timestamp_seconds \d{10}/m);
+  expect(text).toMatch(/^rebid_http_requests_total\{method="POST",status="202"\} \d+$/m);
+  expect(text).toMatch(/^rebid_jobs_waiting \d+$/m);
+  expect(text).toMatch(/^rebid_webhook_deliveries_pending \d+$/m);
+  expect(text).toMatch(/^rebid_webhook_oldest_due_seconds \d+(\.\d+)?$/m);
+});
+
+describe("while the processor is away", () => {
+  const without = (error: Error) => {
+    const listTransfers = () => {
+      throw error;
+    };
+    return { ...service.services, processor: { ...service.services.processor, listTransfers } };
+  };
+  const away = () => without(new ProcessorUnavailable("connect ECONNREFUSED"));
+
+  test("the audit tells what the database shows, and that the rest was not compared", async () => {
+    const report = await audit(away(), { since: null });
+    expect(report.checks.map(({ name }) => name)).toEqual(
+      auditChecks.filter((name) => !processorChecks.includes(name)),
+    );
+    expect(report).toMatchObject({ notCompared: "the processor does not answer", count: 0 });
+    const text = printReport(report);
+    for (const name of processorChecks) {
+      expect(text).toContain(`??  ${name}: not compared: the processor does not answer\n`);
+    }
+    expect(text).not.toContain("right");
+    expect(printReport({ ...report, count: 2 })).toContain("2 discrepancies in the database;");
+  });
+
+  test("a refusal of the processor hides nothing, either", async () => {
+    const services = without(new ProcessorRefused("account_invalid", "No such account."));
+    expect(await audit(services, { since: null })).toMatchObject({
+      notCompared: "the processor refuses: No such account.",
+      count: 0,
+    });
+  });
+
+  test("the nightly job keeps what it found and is made again, once, and the metrics say that it is not complete", async () => {
+    const { database } = service.services;
+    await auditLedger(away());
+    await auditLedger(away());
+    const jobs = await database.query(sql`
+      SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'auditLedger' AND run_at > now()`);
+    expect(jobs).toHaveLength(1);
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    expect(text).toContain("rebid_ledger_audit_complete 0\n");
+    expect(text).toContain('rebid_ledger_discrepancies{check="all accounts together sum to zero"} 0\n');
+    for (const name of processorChecks) expect(text).not.toContain(name);
+    await auditLedger(service.services);
+    expect(await (await fetch(`${service.url}/metrics`)).text()).toContain("rebid_ledger_audit_complete 1\n");
+  });
+});
+
+describe("one cent that is off is found", () => {
+  // The damage locks whole tables: nothing else may be at work.
+  beforeAll(() => worker.stop());
+
+  /** What each check must find: some statement that only a person with all rights could run, behind the triggers. */
+  const damage: [check: string, statement: string][] = [
+    [
+      "every movement sums to zero",
+      "UPDATE ledger_entries SET amount_cents = amount_cents + 1 WHERE id = (SELECT id FROM ledger_entries WHERE bucket = 'outside' LIMIT 1)",
+    ],
+    ["every movement has the shape of its kind", byHand("hold", ["available", 50_000, 0], ["outside", -50_000])],
+    ["every movement has the shape of its kind", byHand("hold_release", ["available", -100, 0], ["available", 100, 1])],
+    ["every movement has the shape of its kind", byHand("hold", ["held", -1, 0], ["available", 1, 0])],
+    ["every movement has the shape of its kind", byHand("hold", ["available", -1, 0], ["held", 1, 1])],
+    ["every movement has the shape of its kind", byHand("payout", ["available", 1, 0], ["outside", -1])],
+    ["every movement has the shape of its kind", byHand("payout_reversal", ["available", -1, 0], ["outside", 1])],
+    ["every movement has the shape of its kind", byHand("topup", ["held", 1, 0], ["outside", -1])],
+    ["every movement has the shape of its kind", byHand("topup", ["outside", 1], ["outside", -1])],
+    ["every movement has the shape of its kind", byHand("adjustment", ["available", -1, 0], ["outside", 1])],
+    ["every movement has the shape of its kind", byHand("adjustment", ["available", 1, 0], ["debt", -1, 0])],
+    ["every movement has the shape of its kind", byHand("adjustment", ["available", -1, 0], ["debt", 1, 1])],
+    [
+      "every movement has the shape of its kind",
+      "UPDATE ledger_entries SET user_id = (SELECT e.user_id FROM ledger_entries e JOIN tasks t ON t.buyer_id = e.user_id LIMIT 1), version = version + 1000 WHERE kind = 'task_earning'",
+    ],
+    [
+      "every movement has the shape of its kind",
+      "UPDATE ledger_entries SET kind = 'hold_release' WHERE id = (SELECT id FROM ledger_entries WHERE kind = 'dispute_refund' LIMIT 1)",
+    ],
+    ["nothing stands alone", byHand("adjustment", ["available", 777, 0], ["outside", -777])],
+    ["nothing stands alone", byHand("hold", ["available", -1, 0], ["held", 1, 0])],
+    [
+      "all accounts together sum to zero",
+      "DELETE FROM ledger_entries WHERE id = (SELECT id FROM ledger_entries WHERE bucket = 'outside' LIMIT 1)",
+    ],
+    [
+      "wallets equal the sums of their entries",
+      "UPDATE wallets SET available_cents = available_cents + 1 WHERE user_id = (SELECT user_id FROM wallets LIMIT 1)",
+    ],
+    [
+      "each entry's balance follows from the one before",
+      "UPDATE ledger_entries SET balance_after_cents = balance_after_cents - 1 WHERE id = (SELECT id FROM ledger_entries WHERE version = 3 LIMIT 1)",
+    ],
+    [
+      "no entry is missing from a wallet's history",
+      "DELETE FROM ledger_entries WHERE id = (SELECT id FROM ledger_entries WHERE version = 2 LIMIT 1)",
+    ],
+    [
+      "no entry is missing from a wallet's history",
+      "UPDATE wallets SET version = version + 1 WHERE user_id = (SELECT user_id FROM wallets LIMIT 1)",
+    ],
+    [
+      "no bucket is negative, and nobody owes who could pay",
+      "UPDATE wallets SET debt_cents = 1 WHERE available_cents > 0",
+    ],
+    [
+      "reputations are what tasks, disputes and ratings say",
+      "UPDATE reputations SET buyer_tasks_posted = buyer_tasks_posted + 1 WHERE buyer_tasks_posted > 0",
+    ],
+    [
+      "each task holds what its state says",
+      "UPDATE tasks SET max_budget_cents = max_budget_cents - 1 WHERE status = 'open'",
+    ],
+    ["held money equals the open holds", "UPDATE wallets SET held_cents = held_cents + 1 WHERE held_cents > 0"],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'accepted')",
+    ],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE disputes SET bidder_cents = bidder_cents + 1, buyer_cents = buyer_cents - 1 WHERE resolution = 'split'",
+    ],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE disputes SET resolution = 'release', bidder_cents = buyer_cents, buyer_cents = 0 WHERE resolution = 'refund'",
+    ],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE tasks SET status = 'resolved' WHERE status = 'accepted'",
+    ],
+    [
+      "each task paid the bidder and returned from a dispute what it should, once",
+      "UPDATE tasks SET awarded_bidder_id = buyer_id WHERE status = 'resolved'",
+    ],
+    [
+      "each decided dispute divides the price",
+      "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'resolved')",
+    ],
+    ["nothing stands alone", "INSERT INTO ledger_transfers (external_ref) VALUES ('alone')"],
+    ["nothing stands alone", "UPDATE ledger_transfers SET external_ref = NULL WHERE external_ref LIKE 'pi_%'"],
+    ["nothing stands alone", "DELETE FROM ledger_transfers WHERE id = (SELECT id FROM ledger_transfers LIMIT 1)"],
+    [
+      "each paid top-up was credited, once, and no other money came in",
+      "UPDATE topups SET status = 'expired' WHERE id = (SELECT id FROM topups WHERE status = 'paid' LIMIT 1)",
+    ],
+    [
+      "each paid top-up was credited, once, and no other money came in",
+      "UPDATE topups SET amount_cents = amount_cents + 1 WHERE id = (SELECT id FROM topups WHERE status = 'paid' LIMIT 1)",
+    ],
+    [
+      "each payout was debited, and credited back if and only if it failed",
+      "UPDATE payouts SET state = 'paid', paid_at = now() WHERE state = 'failed'",
+    ],
+    [
+      "each payout was debited, and credited back if and only if it failed",
+      "UPDATE payouts SET amount_cents = amount_cents + 1 WHERE state = 'paid'",
+    ],
+    [
+      "top-ups agree with the processor's payments",
+      "UPDATE topups SET status = 'expired' WHERE id = (SELECT id FROM topups WHERE status = 'paid' LIMIT 1)",
+    ],
+    [
+      "payouts agree with the processor's transfers",
+      "UPDATE payouts SET amount_cents = amount_cents + 1 WHERE state = 'paid'",
+    ],
+    ["payouts agree with the processor's payouts to banks", "UPDATE payouts SET state = 'sent' WHERE state = 'failed'"],
+    [
+      "refunds and disputes agree with the processor's balance",
+      "UPDATE ledger_transfers SET external_ref = external_ref || 'x' WHERE external_ref LIKE 'refund:%'",
+    ],
+  ];
+
+  test.each(damage)("%s: %s", async (check, statement) => {
+    const off = await damaged(statement);
+    expect(off).toContain(check);
+  });
+
+  test("for each check there is such a damage", () => {
+    expect(new Set(damage.map(([check]) => check))).toEqual(new Set(auditChecks));
+  });
+});
+
+/** A statement that writes a movement with these sides, without a reference; the sides name one of two users, or none. */
+function byHand(kind: string, ...sides: [bucket: string, cents: number, user?: 0 | 1][]): string {
+  const users = "(SELECT array_agg(user_id ORDER BY available_cents DESC) FROM wallets)";
+  const rows = sides.map(
+    ([bucket, cents, user]) =>
+      `(${user === undefined ? "NULL::uuid" : `(${users})[${user + 1}]`}, '${bucket}', ${cents})`,
+  );
+  return `
+    WITH transfer AS (INSERT INTO ledger_transfers DEFAULT VALUES RETURNING id)
+    INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version)
+    SELECT transfer.id, side.user_id, '${kind}', side.bucket, side.cents,
+           CASE WHEN side.user_id IS NOT NULL THEN 0 END,
+           CASE WHEN side.user_id IS NOT NULL THEN 1000 + row_number() OVER () END
+    FROM transfer, (VALUES ${rows.join(", ")}) AS side (user_id, bucket, cents)`;
+}
+
+/** The checks that find something after a statement that passes every trigger and key, and is then rolled back. */
+async function damaged(statement: string): Promise<string[]> {
+  const { pool } = service.services.database;
+  const client = await pool.connect();
+  try {
+    await client.query("BEGIN");
+    for (const table of [
+      "ledger_entries",
+      "ledger_transfers",
+      "wallets",
+      "tasks",
+      "bids",
+      "topups",
+      "payouts",
+      "disputes",
+    ]) {
+      await client.query(`ALTER TABLE ${table} DISABLE TRIGGER ALL`);
+    }
+    const { rowCount } = await client.query(statement);
+    expect(rowCount).toBeGreaterThan(0);
+    const connection = connectionOver(client);
+    const inside = await checkDatabase(connection);
+    const outside = await compareOnce({ database: connection, processor: service.services.processor }, null);
+    return [...inside.filter(({ count }) => count > 0).map(({ name }) => name), ...outside.map(({ check }) => check)];
+  } finally {
+    await client.query("ROLLBACK");
+    client.release();
+  }
+}

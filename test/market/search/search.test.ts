@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { rangeTerms, searchTasks, type TaskSearch } from "../../../server/market/search/search.ts";
+import { type TaskListItem, type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
+import { sql } from "../../../server/store/connection.ts";
+import { createPerson, type TestPerson } from "../../factories/people.ts";
+import { postTask } from "../../factories/tasks.ts";
+import { rest } from "../../setup/client.ts";
+import { useService } from "../../setup/testService.ts";
+
+const service = useService();
+let buyer: TestPerson;
+beforeAll(async () => {
+  buyer = await createPerson(service, { cents: 100_000_000 });
+});
+
+const search = async (parameters: Record<string, string>) => {
+  const answer = await rest(service.url, "GET", `/tasks?${new URLSearchParams({ limit: "100", ...parameters })}`);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.tasks.map(({ title }: { title: string }) => title) as string[];
+};
+
+describe("a query", () => {
+  test.each([
+    ["Half price: 50% off_today", ["50%", "f_t", "% o", "OFF_TODAY"], ["5%", "50_", "o%y", "off today"]],
+    ["Back\\slash and 'quotes'", ["k\\s", "'quotes'", "\\sl"], ["\\\\", "back/slash"]],
+    ["Käännä ÄÄNITE suomeksi", ["äänite", "KÄÄNNÄ", "ÄÄ", "ka\u0308a\u0308nna\u0308"], ["aanite"]],
+    ["Μετάφραση για τον ΣΊΣΥΦΟ, ο Σίσυφος", ["σίσυφος", "ΣΊΣΥΦΟΣ", "μετάφρ"], ["σισυφος"]],
+    ["Перевести статью", ["ПЕРЕВЕСТИ", "ст", "ТЬЮ"], ["перевод"]],
+    ["把菜单翻译成芬兰语", ["翻译", "菜单翻", "芬兰语"], ["菜翻"]],
+    ["צריך לתרגם תפריט", ["לתרגם", "תפ"], ["תרגום"]],
+    ["Emoji 👩‍🚀🚀 rocket", ["👩‍🚀🚀", "🚀 r"], ["🚀r", "👩🚀"]],
+    ["Tab and  two spaces", ["and  two", "D  T"], ["and two"]],
+  ])("is literal and takes any case and script: %s", async (title, found, notFound) => {
+    await postTask(buyer, { title });
+    for (const query of found) expect(await search({ query }), query).toContain(title);
+    for (const query of notFound) expect(await search({ query }), query).not.toContain(title);
+  });
+
+  test("has 2 to 80 characters as people count them; the description is not searched", async () => {
+    await postTask(buyer, { title: "A plain title", description: "a needle in the text" });
+    expect(await search({ query: "needle" })).toEqual([]);
+    for (const query of ["x", "👩‍🚀", "x".repeat(81)]) {
+      expect((await rest(service.url, "GET", `/tasks?${new URLSearchParams({ query })}`)).status).toBe(400);
+    }
+    expect((await rest(service.url, "GET", `/tasks?${new URLSearchParams({ query: "é".repeat(80) })}`)).status).toBe(
+      200,
+    );
+  });
+});
+
+test("a change of title, tags, budget or status is found at once, and what it replaced no more", async () => {
+  const task = await postTask(buyer, { title: "Before the change", tags: ["old tag"], maxBudgetCents: 777_700 });
+  await buyer.patch(`/tasks/${task.id}`, { title: "After it", tags: ["new tag"], maxBudgetCents: 888_800 });
+  expect(await search({ query: "before the", tag: "old tag" })).toEqual([]);
+  expect(await search({ tag: " NEW Tag ", minBudget: "888800", maxBudget: "888800", query: "aft" })).toEqual([
+    "After it",
+  ]);
+  await buyer.post(`/tasks/${task.id}/cancel`);
+  expect(await search({ tag: "new tag" })).toEqual([]);
+  expect(await search({ tag: "new tag", status: "cancelled,open" })).toEqual(["After it"]);
+});
+
+describe("among 6,000 tasks", () => {
+  const words = ["Translate", "Käännä", "翻译", "Draw", "Écrire", "Test"];
+  beforeAll(async () => {
+    // Years of tasks, in no order, with tags, statuses and budgets of every frequency; some only among the oldest.
+    await service.services.database.query(sql`
+      INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, status, created_at)
+      SELECT ${buyer.id}::uuid, (${words}::text[])[1 + n % 6] || ' ' || md5(n::text)::varchar(5) || CASE WHEN n < 900 THEN ' vintage' ELSE '' END,
+             '-', CASE WHEN n < 500 THEN 5000000 + n ELSE 100 + (hashint4(n) & 65535) END,
+             ARRAY['every', 'seventh' || n % 7, 'few' || n % 1000] || CASE WHEN n < 900 THEN ARRAY['old'] ELSE '{}' END,
+             CASE WHEN n % 100 = 0 THEN 'cancelled' ELSE 'open' END,
+             '2019-01-01'::timestamptz + n * interval '7 hours' + (n % 13) * interval '11 microseconds'
+      FROM generate_series(1, 6000) n ORDER BY hashint4(n)`);
+    await service.services.database.query(sql`ANALYZE tasks`);
+  });
+
+  /** The same question, answered by looking at every row. */
+  async function bruteForce({ statuses, tag, query, minBudgetCents, maxBudgetCents, cursor, limit }: TaskSearch) {
+    const rows = await service.services.database.query<{ id: string }>(sql`
+      SELECT id FROM (SELECT * FROM tasks OFFSET 0) t
+      WHERE status = ANY (${[...statuses]}::text[]) AND (${tag ?? null}::text IS NULL OR ${tag ?? null} = ANY (tags))
+        AND (${query ?? null}::text IS NULL OR strpos(lower(title), lower(${query ?? null})) > 0)
+        AND max_budget_cents BETWEEN ${minBudgetCents ?? 0} AND ${maxBudgetCents ?? 2_147_483_647}
+        AND created_at < ${cursor ?? "infinity"}::timestamptz
+      ORDER BY created_at DESC LIMIT ${limit}`);
+    return rows.map(({ id }) => id);
+  }
+  const idsOf = (tasks: TaskListItem[]) => tasks.map(({ id }) => id);
+
+  const statuses: TaskStatus[][] = [["open"], ["cancelled"], ["open", "cancelled"], ["expired"], [...taskStatuses]];
+  const tags = [undefined, "every", "seventh3", "few77", "old", "none"];
+  const queries = [undefined, "va", "vintage", "änn", "翻译", "DRAW", "ra", "zz", "draw c4ca"];
+  const budgets = [[], [100, 200], [5_000_000, 5_000_100], [60_000, undefined], [undefined, 1_000], [7, 7]] as const;
+  const cursors = [undefined, "2022-01-01T00:00:00Z", "2019-03-01T00:00:00.000011Z", "2018-01-01T00:00:00Z"];
+
+  test("every combination of filters gives exactly the newest matches", async () => {
+    const { database } = service.services;
+    let index = 0;
+    for (const tag of tags) {
+      for (const query of queries) {
+        for (const [minBudgetCents, maxBudgetCents] of budgets) {
+          for (const cursor of [cursors[index % 4], cursors[(index + 2) % 4]]) {
+            const chosen = statuses[index++ % statuses.length] ?? ["open"];
+            const asked = { statuses: chosen, tag, query, minBudgetCents, maxBudgetCents, cursor, limit: 20 };
+            expect(idsOf(await searchTasks(database, asked)), JSON.stringify(asked)).toEqual(await bruteForce(asked));
+          }
+        }
+      }
+    }
+  }, 120_000);
+
+  test("a walk by cursor over a filter loses nothing and repeats nothing", async () => {
+    for (const filter of ["tag=seventh3", "query=vintage", "minBudget=5000000", "status=open,cancelled"]) {
+      const walked: string[] = [];
+      for (let cursor: string | null = ""; cursor !== null; ) {
+        const page = await rest(service.url, "GET", `/tasks?${filter}&limit=100${cursor && `&cursor=${cursor}`}`);
+        walked.push(...idsOf(page.body.tasks));
+        cursor = page.body.nextCursor;
+      }
+      const parameters = new URLSearchParams(filter);
+      const all = await bruteForce({
+        statuses: filter.startsWith("status") ? ["open", "cancelled"] : ["open"],
+        tag: parameters.get("tag") ?? undefined,
+        query: parameters.get("query") ?? undefined,
+        minBudgetCents: filter.startsWith("min") ? 5_000_000 : undefined,
+        limit: 100_000,
+      });
+      expect(walked).toEqual(all);
+    }
+  });
+});
+
+test("a range is covered by few terms without a gap, and hardly more than it", () => {
+  const ranges = [
+    [0, 0],
+    [5, 4],
+    [1, 14],
+    [15, 16],
+    [3, 1_000],
+    [2_000_000, 3_000_000],
+    [9_999_990, 2 ** 31 - 1],
+  ] as const;
+  for (const [from, to] of ranges) {
+    const terms = rangeTerms("b", from, to);
+    expect(terms.length).toBeLessThanOrEqual(64);
+    if (to < from) expect(terms).toEqual([]);
+    const spans = terms
+      .map((term) => term.slice(1).split(":").map(Number))
+      .map(([scale = 0, value = 0]) => ({ start: value * 16 ** scale, end: (value + 1) * 16 ** scale }))
+      .sort((a, b) => a.start - b.start);
+    for (const [index, { end }] of spans.entries()) expect(spans[index + 1]?.start ?? end).toBe(end);
+    const [first, last] = [spans[0], spans.at(-1)];
+    if (!first || !last) continue;
+    expect(first.start).toBeLessThanOrEqual(from);
+    expect(last.end).toBeGreaterThan(to);
+    expect(last.end - first.start).toBeLessThanOrEqual((to - from + 1) * 1.05);
+  }
+});

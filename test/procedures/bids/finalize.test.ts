@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { sealUpload } from "../../../server/market/uploads/records.ts";
+import { sql } from "../../../server/store/connection.ts";
+import { createPerson } from "../../factories/people.ts";
+import { awardedTask, upload } from "../../factories/tasks.ts";
+import { useService } from "../../setup/testService.ts";
+
+const service = useService();
+
+async function award() {
+  const buyer = await createPerson(service, { cents: 50_000 });
+  const bidder = await createPerson(service);
+  return { buyer, bidder, bid: (await awardedTask(buyer, bidder)).bid };
+}
+
+test("a sample that is finished several times at once is one sample, with bytes that download", async () => {
+  const { buyer, bidder, bid } = await award();
+  const storageKey = await upload(bidder, bid.id, "sample", "a taste");
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey })),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201));
+  expect(new Set(answers.map(({ body }) => body.sample.id)).size).toBe(1);
+  const { samples } = (await buyer.get(`/tasks/${bid.taskId}`)).body;
+  expect(samples).toHaveLength(1);
+  expect(await (await fetch(samples[0].downloadUrl)).text()).toBe("a taste");
+});
+
+test("a delivery that is finished several times at once is delivered once, and the others are wrong_status", async () => {
+  const { buyer, bidder, bid } = await award();
+  const storageKey = await upload(bidder, bid.id, "delivery", "the work");
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => bidder.post(`/bids/${bid.id}/delivery/finalize`, { storageKey })),
+  );
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)]);
+  const { deliveries } = (await buyer.get(`/tasks/${bid.taskId}`)).body;
+  expect(await (await fetch(deliveries[0].downloadUrl)).text()).toBe("the work");
+});
+
+test("a copy whose recording may have been committed is kept", async () => {
+  const { bidder, bid } = await award();
+  const storageKey = await upload(bidder, bid.id, "sample", "hello");
+  const declared = { storageKey, bytes: 5, mimeType: "text/plain" };
+  let sealedKey = "";
+  const sealing = sealUpload(service.services, declared, async (sealed) => {
+    sealedKey = sealed?.storageKey ?? "";
+    throw new Error("Connection terminated unexpectedly");
+  });
+  await expect(sealing).rejects.toThrow("Connection terminated");
+  expect(await service.services.storage.head(sealedKey)).toMatchObject({ bytes: 5 });
+});
+
+test("a bid's id in capital letters names the same bid", async () => {
+  const { bidder, bid } = await award();
+  const storageKey = await upload(bidder, bid.id.toUpperCase(), "sample", "hello");
+  expect(storageKey.startsWith(`samples/${bid.id}/`)).toBe(true);
+  const answer = await bidder.post(`/bids/${bid.id.toUpperCase()}/sample/finalize`, { storageKey });
+  expect(answer.status).toBe(201);
+  const rows = await service.services.database.query(sql`SELECT 1 FROM artifacts WHERE bid_id = ${bid.id}::uuid`);
+  expect(rows).toHaveLength(1);
+});

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import { ownAddress } from "../../server/start/service.ts";
+
+test("the embedded processor finds the service on whatever address it listens", () => {
+  // "localhost" is ::1 alone on some systems, so 127.0.0.1 would be refused there.
+  expect(ownAddress(null, 3000)).toBe("http://localhost:3000");
+  expect(ownAddress("0.0.0.0", 3000)).toBe("http://localhost:3000");
+  expect(ownAddress("::", 3000)).toBe("http://localhost:3000");
+  expect(ownAddress("::1", 3000)).toBe("http://[::1]:3000");
+  expect(ownAddress("192.168.1.5", 3000)).toBe("http://192.168.1.5:3000");
+});

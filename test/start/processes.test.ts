@@ -1,0 +1,218 @@
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
+import { text } from "node:stream/consumers";
+import { describe, expect, test } from "vitest";
+import { cookieOf } from "../factories/people.ts";
+import { rest } from "../setup/client.ts";
+import { type ServiceProcess, useProcesses } from "../setup/serviceProcess.ts";
+
+const { start, dataDirectory } = useProcesses();
+
+let count = 0;
+const signUp = (url: string, email = `person${++count}@example.com`) =>
+  rest(url, "POST", "/auth/signup", { body: { email, password: "correct horse battery", displayName: "Person" } });
+
+/** Paid through the checkout page; waits until the wallet shows it. */
+async function topUp(url: string, session: Record<string, string>, amountCents: number): Promise<void> {
+  const topup = await rest(url, "POST", "/wallet/topup", { body: { amountCents }, credentials: session });
+  const body = new URLSearchParams({ outcome: "pays" });
+  await fetch(`${topup.body.checkoutUrl}/pay`, { method: "POST", redirect: "manual", body });
+  const wallet = async () => (await rest(url, "GET", "/wallet", { credentials: session })).body.availableCents;
+  await expect.poll(wallet, { timeout: 15_000 }).toBe(amountCents);
+}
+
+describe("npm start", () => {
+  test("prints one line when it is ready, and data and sessions survive a restart", async () => {
+    const DATA_DIR = await dataDirectory();
+    const first = await start({ DATA_DIR });
+    await first.ready();
+    expect(first.stdout()).toBe(`Rebid is ready: ${first.url.replace("127.0.0.1", "localhost")}\n`);
+    expect(first.stderr()).toBe("");
+    const session = cookieOf(await signUp(first.url));
+    await topUp(first.url, session, 2_500);
+    expect((await first.stop()).code).toBe(0);
+    expect(first.stdout().split("\n")).toHaveLength(2);
+
+    const second = await start({ DATA_DIR, PORT: new URL(first.url).port });
+    await second.ready();
+    const wallet = await rest(second.url, "GET", "/wallet", { credentials: session });
+    expect(wallet.body).toEqual({ availableCents: 2_500, heldCents: 0 });
+  }, 60_000);
+
+  test("on a data directory that is in use says so, names the service and exits with 1; the other goes on", async () => {
+    const DATA_DIR = await dataDirectory();
+    const first = await start({ DATA_DIR });
+    await first.ready();
+    const second = await start({ DATA_DIR });
+    expect(await second.ended).toBe(1);
+    expect(second.stderr()).toContain(`The data directory ${DATA_DIR} is in use by process ${first.child.pid}`);
+    expect(second.stderr()).toContain("Stop it, or set DATA_DIR to another directory.");
+    expect(second.stderr()).not.toMatch(/^ +at /m);
+    expect((await rest(first.url, "GET", "/readyz")).status).toBe(200);
+  }, 60_000);
+
+  test("runs beside another one with a data directory and a port of its own", async () => {
+    const [a, b] = await Promise.all([
+      start({ DATA_DIR: await dataDirectory() }),
+      start({ DATA_DIR: await dataDirectory() }),
+    ]);
+    await Promise.all([a.ready(), b.ready()]);
+    const [inA, inB] = await Promise.all([signUp(a.url, "same@example.com"), signUp(b.url, "same@example.com")]);
+    expect([inA.status, inB.status]).toEqual([201, 201]);
+    await Promise.all([topUp(a.url, cookieOf(inA), 1_000), topUp(b.url, cookieOf(inB), 2_000)]);
+    expect((await rest(b.url, "GET", "/wallet", { credentials: cookieOf(inA) })).status).toBe(401);
+  }, 60_000);
+
+  test("starts again after a SIGKILL, with everything that was answered before", async () => {
+    const DATA_DIR = await dataDirectory();
+    const first = await start({ DATA_DIR });
+    await first.ready();
+    const session = cookieOf(await signUp(first.url));
+    expect((await first.stop("SIGKILL")).code).toBe("SIGKILL");
+    const second = await start({ DATA_DIR });
+    await second.ready();
+    expect((await rest(second.url, "GET", "/auth/me", { credentials: session })).status).toBe(200);
+  }, 60_000);
+
+  test("ends at once, with 0, when it is told to stop while it is starting", async () => {
+    const DATA_DIR = await dataDirectory();
+    const first = await start({ DATA_DIR });
+    await new Promise((resume) => setTimeout(resume, 700));
+    const { code, ms } = await first.stop();
+    expect([0, "SIGTERM"]).toContain(code); // the latter before main.ts has run
+    expect(ms).toBeLessThan(10_000);
+    await (await start({ DATA_DIR })).ready();
+  }, 60_000);
+});
+
+describe("a start that cannot be", () => {
+  test.each<[string, Record<string, string>, RegExp[]]>([
+    [
+      "in production names every setting that is missing",
+      { NODE_ENV: "production" },
+      [/DATABASE_URL/, /SESSION_SECRET/, /STRIPE_SECRET_KEY/, /S3_BUCKET/, /PUBLIC_URL/],
+    ],
+    ["names a port that is no number", { PORT: "many" }, [/PORT/]],
+    ["names an unknown role", { ROLE: "king" }, [/ROLE/, /worker/]],
+    ["names a secret that is too short", { SESSION_SECRET: "short" }, [/SESSION_SECRET needs at least 32/]],
+    ["asks for what belongs together", { STRIPE_SECRET_KEY: "sk_test_1" }, [/STRIPE_WEBHOOK_SECRET/]],
+    ["asks for the object store's keys", { S3_ENDPOINT: "http://127.0.0.1:1" }, [/S3_BUCKET/, /S3_ACCESS_KEY_ID/]],
+    ["refuses a window that is no time", { ACCEPTANCE_WINDOW_SECONDS: "soon" }, [/ACCEPTANCE_WINDOW_SECONDS/]],
+  ])("%s", async (_, variables, messages) => {
+    const service = await start({ DATA_DIR: await dataDirectory(), ...variables });
+    expect(await service.ended).toBe(1);
+    for (const message of messages) expect(service.stderr()).toMatch(message);
+    expect(service.stderr()).not.toMatch(/^ +at /m);
+    expect(service.stdout()).toBe("");
+  });
+
+  test("says which port is taken", async () => {
+    const first = await start({ DATA_DIR: await dataDirectory() });
+    await first.ready();
+    const { port: PORT } = new URL(first.url);
+    const second = await start({ DATA_DIR: await dataDirectory(), PORT });
+    expect(await second.ended).toBe(1);
+    expect(second.stderr()).toContain(`Port ${PORT} is in use`);
+  }, 60_000);
+});
+
+describe("SIGTERM", () => {
+  const commands: [string, string[]][] = [
+    ["node server/start/main.ts", [process.execPath, "server/start/main.ts"]],
+    ["npm start", ["npm", "start", "--silent"]],
+  ];
+
+  test.each(commands)(
+    "to %s lets every accepted request have its full answer, and exits with 0 within 10 s",
+    async (_, command) => {
+      const service = await start({ DATA_DIR: await dataDirectory() }, command);
+      await service.ready();
+      const session = cookieOf(await signUp(service.url));
+      // Hashes that wait for two cores, requests whose body comes late, and clients that go on and on.
+      const waiting = await Promise.all(Array.from({ length: 20 }, () => acceptedSignUp(service)));
+      const early = waiting.slice(0, 12).map((request) => request.finish());
+      const clients = Array.from({ length: 4 }, () => askUntilRefused(service, session));
+      await expect.poll(() => clients.every(({ answers }) => answers > 1), { timeout: 10_000 }).toBe(true);
+
+      const stopped = service.stop();
+      await expect.poll(() => clients.some(({ toldToLeave }) => toldToLeave), { timeout: 10_000 }).toBe(true);
+      const late = waiting.slice(12).map((request) => request.finish());
+
+      const { code, ms } = await stopped;
+      expect(code).toBe(0);
+      expect(ms).toBeLessThan(10_000);
+      expect(await Promise.all([...early, ...late])).toEqual(Array(20).fill(201));
+      for (const client of clients) expect(await client.end).toBe("not accepted");
+      expect(service.stderr()).toBe("");
+    },
+    60_000,
+  );
+
+  test("twice, as npm and a terminal send it, stops as well as once", async () => {
+    const service = await start({ DATA_DIR: await dataDirectory() });
+    await service.ready();
+    const waiting = await Promise.all(Array.from({ length: 10 }, () => acceptedSignUp(service)));
+    service.child.kill("SIGINT");
+    const answers = waiting.map((request) => request.finish());
+    expect((await service.stop("SIGINT")).code).toBe(0);
+    expect(await Promise.all(answers)).toEqual(Array(10).fill(201));
+  }, 60_000);
+
+  test("does not wait for ever for a request that never comes to its end", async () => {
+    const service = await start({ DATA_DIR: await dataDirectory() });
+    await service.ready();
+    const { failure } = await acceptedSignUp(service);
+    const { code, ms } = await service.stop();
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(10_000);
+    expect(await failure).toMatchObject({ code: "ECONNRESET" });
+  }, 60_000);
+
+  /** A sign-up that the service has accepted, as its `100 Continue` says; `finish` sends the body, gives the status. */
+  async function acceptedSignUp({ url }: ServiceProcess) {
+    const email = `person${++count}@example.com`;
+    const body = JSON.stringify({ email, password: "correct horse battery", displayName: "Person" });
+    const sent = request(`${url}/auth/signup`, {
+      method: "POST",
+      agent: false,
+      headers: { "Content-Type": "application/json", "Content-Length": body.length, Expect: "100-continue" },
+    });
+    const failure = once(sent, "error").then(([error]: Error[]) => error);
+    sent.flushHeaders();
+    await once(sent, "continue");
+    return {
+      failure,
+      async finish(): Promise<number | undefined> {
+        sent.end(body);
+        const [response]: IncomingMessage[] = await once(sent, "response");
+        const { user } = JSON.parse(await text(response as IncomingMessage)); // `response` comes with one
+        expect(user.email).toBe(email);
+        return response?.statusCode;
+      },
+    };
+  }
+
+  /** One request after the other over a connection that is kept, until one is not answered. */
+  function askUntilRefused({ url }: ServiceProcess, credentials: Record<string, string>) {
+    const client = { answers: 0, toldToLeave: false, end: Promise.resolve("") };
+    const ask = async (): Promise<string> => {
+      for (;;) {
+        try {
+          const { status, body, headers } = await rest(url, "GET", "/auth/me", { credentials });
+          expect(status).toBe(200);
+          expect(body.user.id).toEqual(expect.any(String));
+          client.answers++;
+          client.toldToLeave = headers.get("connection") === "close";
+        } catch (error) {
+          if (!(error instanceof TypeError) || !(error.cause instanceof Error) || !("code" in error.cause)) throw error;
+          // Who was told to leave makes a new connection, which the system resets when the service never took it.
+          const { code } = error.cause;
+          const notAccepted = code === "ECONNREFUSED" || (client.toldToLeave && code === "ECONNRESET");
+          return notAccepted ? "not accepted" : `dropped: ${code}`;
+        }
+      }
+    };
+    client.end = ask().catch(String);
+    return client;
+  }
+});

@@ -1,0 +1,166 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import getPort from "get-port";
+import pg from "pg";
+import { afterEach, describe, expect, inject, test } from "vitest";
+import { readLocalState } from "../../server/local/dataDirectory.ts";
+import { startObjectStore } from "../../server/local/objectStore.ts";
+import { startProcessor } from "../../server/local/processor/start.ts";
+import { sql } from "../../server/store/connection.ts";
+import { openDatabase } from "../../server/store/database.ts";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { deliveredTask } from "../factories/tasks.ts";
+import { expectBooksToBalance } from "../setup/books.ts";
+import { useProcesses } from "../setup/serviceProcess.ts";
+import type { Reachable } from "../setup/testService.ts";
+
+const { start, dataDirectory } = useProcesses();
+const undos: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const undo of undos.splice(0).toReversed()) await undo();
+});
+
+const WINDOW_SECONDS = 3;
+const variables = { ACCEPTANCE_WINDOW_SECONDS: String(WINDOW_SECONDS) };
+
+function reach(url: string, databaseUrl: string | undefined): Reachable {
+  if (databaseUrl === undefined) throw new Error("there is no database");
+  const database = openDatabase(databaseUrl, { poolSize: 4 });
+  undos.push(database.close);
+  return { url, services: { database } };
+}
+
+/** Delivers a task, and gives what reads it. */
+async function deliver(service: Reachable) {
+  const [buyer, bidder] = await Promise.all([createPerson(service, { cents: 10_000 }), createPerson(service)]);
+  const { task } = await deliveredTask(buyer, bidder, { maxBudgetCents: 10_000, priceCents: 8_000 });
+  return { id: task.id as string, buyer, bidder };
+}
+
+const readTask = async ({ id, buyer }: { id: string; buyer: TestPerson }) =>
+  (await buyer.get(`/tasks/${id}`)).body.task;
+
+/** Waits for the automatic acceptance; gives by how many seconds it was later than the deadline. */
+async function untilAccepted(delivered: { id: string; buyer: TestPerson }): Promise<number> {
+  await expect
+    .poll(async () => (await readTask(delivered)).status, { timeout: 20_000, interval: 100 })
+    .toBe("accepted");
+  const task = await readTask(delivered);
+  expect(task.acceptedAt).toBe(task.acceptanceDeadlineAt);
+  return (Date.parse(task.updatedAt) - Date.parse(task.acceptanceDeadlineAt)) / 1000;
+}
+
+/** Each task was accepted and paid once. */
+async function expectPaidOnce(service: Reachable, delivered: { id: string; bidder: TestPerson }[]): Promise<void> {
+  for (const { id, bidder } of delivered) {
+    expect((await bidder.get("/wallet")).body).toEqual({ availableCents: 8_000, heldCents: 0 });
+    const events = await service.services.database.query(sql`
+      SELECT 1 FROM events WHERE task_id = ${id}::uuid AND type = 'task.accepted'`);
+    expect(events).toHaveLength(1);
+  }
+  await expectBooksToBalance(service);
+}
+
+test("a delivery whose window passed while nothing ran is accepted after the restart", async () => {
+  const DATA_DIR = await dataDirectory();
+  const first = await start({ ...variables, DATA_DIR });
+  await first.ready();
+  const before = reach(first.url, readLocalState(DATA_DIR)?.databaseUrl);
+  const delivered = await deliver(before);
+  const { acceptanceDeadlineAt } = await readTask(delivered);
+  for (const undo of undos.splice(0)) await undo();
+  expect((await first.stop()).code).toBe(0);
+  await expect.poll(() => Date.now() > Date.parse(acceptanceDeadlineAt), { timeout: 10_000 }).toBe(true);
+
+  const second = await start({ ...variables, DATA_DIR, PORT: new URL(first.url).port });
+  await second.ready();
+  await untilAccepted(delivered);
+  await expectPaidOnce(reach(second.url, readLocalState(DATA_DIR)?.databaseUrl), [delivered]);
+}, 60_000);
+
+describe("api and worker as processes of their own", () => {
+  test("share one data directory, started in any order: the api brings the parts, the others join", async () => {
+    const DATA_DIR = await dataDirectory();
+    const workers = [await start({ ...variables, DATA_DIR, ROLE: "worker" })];
+    const apis = [
+      await start({ ...variables, DATA_DIR, ROLE: "api" }),
+      await start({ ...variables, DATA_DIR, ROLE: "api" }),
+    ];
+    workers.push(await start({ ...variables, DATA_DIR, ROLE: "worker" }));
+    await Promise.all([...workers, ...apis].map((process) => process.ready()));
+    expect(workers[0]?.stdout()).toBe("Rebid is ready: worker\n");
+
+    const databaseUrl = readLocalState(DATA_DIR)?.databaseUrl;
+    const services = apis.map(({ url }) => reach(url, databaseUrl));
+    const delivered = await Promise.all(services.map(deliver));
+    for (const task of delivered) expect(await untilAccepted(task)).toBeLessThan(2);
+    for (const service of services.slice(0, 1)) await expectPaidOnce(service, delivered);
+
+    const owner = readLocalState(DATA_DIR)?.pid;
+    const others = [...workers, ...apis].filter(({ child }) => child.pid !== owner);
+    expect(await Promise.all(others.map(async (process) => (await process.stop()).code))).toEqual([0, 0, 0]);
+  }, 90_000);
+
+  test("on a database, an object store and a processor of their own: two of each, one worker killed", async () => {
+    const [apiPort, otherPort] = [await getPort(), await getPort()];
+    const settings = { ...variables, ...(await provideParts(apiPort)) };
+    // All at once, on an empty database.
+    const [api, other, worker, killed] = await Promise.all([
+      start({ ...settings, ROLE: "api", PORT: String(apiPort) }),
+      start({ ...settings, ROLE: "api", PORT: String(otherPort) }),
+      start({ ...settings, ROLE: "worker" }),
+      start({ ...settings, ROLE: "worker" }),
+    ]);
+    await Promise.all([api, other, worker, killed].map((process) => process.ready()));
+
+    const services = [api, other].map(({ url }) => reach(url, settings.DATABASE_URL));
+    const delivered = await Promise.all([...services, ...services, ...services].map(deliver));
+    await killed.stop("SIGKILL");
+    for (const task of delivered) expect(await untilAccepted(task)).toBeLessThan(2);
+    for (const service of services.slice(0, 1)) await expectPaidOnce(service, delivered);
+    expect(await Promise.all([api, other, worker].map(async (process) => (await process.stop()).code))).toEqual([
+      0, 0, 0,
+    ]);
+  }, 90_000);
+});
+
+/** The parts that a deployment brings along, as settings; the database is empty. */
+async function provideParts(eventsPort: number) {
+  const directory = await mkdtemp(join(tmpdir(), "rebid-parts-"));
+  undos.push(() => rm(directory, { recursive: true, force: true }));
+  const keys = { bucket: "rebid", region: "us-east-1", accessKeyId: "test", secretAccessKey: "test-secret" };
+  const store = await startObjectStore({ directory: join(directory, "objects"), port: 0, ...keys });
+  undos.push(store.stop);
+  const processor = await startProcessor({
+    directory: join(directory, "processor"),
+    port: 0,
+    secretKey: "sk_test_roles",
+    webhookSecret: "whsec_roles",
+    eventsUrl: `http://127.0.0.1:${eventsPort}/processor/events`,
+  });
+  undos.push(processor.stop);
+
+  const adminUrl = inject("postgresUrl");
+  const name = `roles_${process.pid}_${Date.now()}`;
+  const admin = new pg.Client({ connectionString: adminUrl });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name}`);
+  undos.push(async () => {
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await admin.end();
+  });
+  return {
+    DATABASE_URL: adminUrl.replace(/\/rebid$/, `/${name}`),
+    DATA_DIR: join(directory, "never-made"),
+    SESSION_SECRET: "a secret that both of the servers know",
+    STRIPE_SECRET_KEY: "sk_test_roles",
+    STRIPE_WEBHOOK_SECRET: "whsec_roles",
+    STRIPE_API_BASE: processor.url,
+    S3_ENDPOINT: store.url,
+    S3_BUCKET: keys.bucket,
+    S3_REGION: keys.region,
+    S3_ACCESS_KEY_ID: keys.accessKeyId,
+    S3_SECRET_ACCESS_KEY: keys.secretAccessKey,
+  };
+}

@@ -1,0 +1,222 @@
+/** Random commands: what fast-check makes up and shrinks, and how it becomes a command about what exists. */
+import fc from "fast-check";
+import { resolutions } from "../../../server/schemas/dispute.ts";
+import { type Command, type Decision, type Model, type ModelBid, type ModelTask, payoutNews } from "./model.ts";
+
+/** Source: interface.md "Limits". */
+const MIN_PAYOUT_CENTS = 1_000;
+/** Of no task, bid or dispute. */
+const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
+
+/** More often what takes a task further, so that sequences get somewhere. */
+const weights: Record<Command["kind"], number> = {
+  topUp: 2,
+  repeatTopUp: 1,
+  refund: 1,
+  chargeback: 1,
+  payOut: 2,
+  payoutNews: 2,
+  post: 4,
+  editBudget: 3,
+  cancel: 2,
+  bid: 4,
+  editBid: 2,
+  withdraw: 1,
+  award: 3,
+  deliver: 4,
+  accept: 4,
+  autoAccept: 3,
+  expire: 3,
+  dispute: 4,
+  resolve: 8,
+  passHours: 3,
+};
+/** What must come before: a command about something that does not exist yet gives way to the one that makes it. */
+const before: Partial<Record<Command["kind"], Command["kind"]>> = {
+  accept: "deliver",
+  autoAccept: "deliver",
+  resolve: "dispute",
+  dispute: "deliver",
+  expire: "award",
+  deliver: "award",
+  award: "bid",
+  editBid: "bid",
+  withdraw: "bid",
+  bid: "post",
+  editBudget: "post",
+  cancel: "post",
+  post: "topUp",
+  repeatTopUp: "topUp",
+  refund: "topUp",
+  chargeback: "topUp",
+  payoutNews: "payOut",
+  payOut: "topUp",
+};
+const kinds = Object.entries(weights).flatMap(([kind, weight]) =>
+  Array<string>(weight).fill(kind),
+) as Command["kind"][];
+
+/** A wish: `actor`, `which` and `other` choose among whatever exists when its turn comes. */
+export interface Wish {
+  kind: Command["kind"];
+  actor: number;
+  which: number;
+  other: number;
+  cents: number;
+  /** True: by the right person, about something that it fits; false: by anyone about anything. */
+  aimed: boolean;
+}
+
+export const wish: fc.Arbitrary<Wish> = fc.record({
+  kind: fc.constantFrom(...kinds),
+  actor: fc.nat(1000),
+  which: fc.nat(1000),
+  other: fc.nat(1000),
+  cents: fc.integer({ min: 100, max: 3_000 }),
+  aimed: fc.integer({ min: 0, max: 9 }).map((number) => number < 8),
+});
+
+function at<Item>(items: readonly Item[], index: number): Item | null {
+  return items[index % items.length] ?? null;
+}
+
+/** The command that a wish means now. */
+export function commandOf(wish: Wish, model: Model, users: readonly string[]): Command {
+  const command = findCommand(wish, model, users);
+  if (command !== null) return !wish.aimed && wish.other % 6 === 0 ? aboutNothing(command) : command;
+  const kind = before[wish.kind];
+  if (kind === undefined) throw new Error(`a ${wish.kind} needs nothing before it`);
+  return commandOf({ ...wish, kind }, model, users);
+}
+
+/** The same command about what does not exist. */
+function aboutNothing(command: Command): Command {
+  if ("bid" in command) return { ...command, bid: UNKNOWN_ID };
+  if ("task" in command) return { ...command, task: UNKNOWN_ID };
+  return "dispute" in command ? { ...command, dispute: UNKNOWN_ID } : command;
+}
+
+/** Mostly one that can be, and the first and the last cent of a split too; otherwise any share with any resolution. */
+function decisionOf({ aimed, which, other, cents }: Wish, price: number): Decision {
+  const resolution = at(resolutions, other) ?? "refund";
+  if (!aimed || cents % 5 === 0) {
+    const bidderCents = at([undefined, 0, 1, price - 1, price, cents], which) ?? undefined;
+    return { resolution, ...(bidderCents !== undefined && { bidderCents }) };
+  }
+  if (resolution !== "split") return { resolution };
+  if (price === 1) return { resolution: "release" };
+  return { resolution, bidderCents: at([1, price - 1, 1 + (cents % (price - 1))], which) ?? 1 };
+}
+
+/** Null when there is nothing that the wish could be about. */
+function findCommand(wish: Wish, model: Model, users: readonly string[]): Command | null {
+  const { kind, cents, aimed, which, other } = wish;
+  const anyone = at(users, wish.actor) ?? "";
+  const taskWhere = (fits: (task: ModelTask) => boolean) => {
+    const tasks = [...model.tasks.values()];
+    return at(aimed ? tasks.filter(fits) : tasks, which);
+  };
+  const bidWhere = (fits: (bid: ModelBid) => boolean) => {
+    const bids = [...model.bids.values()];
+    return at(aimed ? bids.filter(fits) : bids, which);
+  };
+  const isOpen = (task: ModelTask) => task.status === "open";
+  const by = (right: string) => (aimed ? right : anyone);
+
+  switch (kind) {
+    case "topUp":
+      return { kind, user: anyone, amount: cents * 5 };
+    case "repeatTopUp": {
+      const topup = at(model.topups, which);
+      return topup && { kind, topup };
+    }
+    case "refund": {
+      const topup = at(model.topups, which);
+      return topup && { kind, topup, half: other % 2 === 0, failed: other % 3 === 0 };
+    }
+    case "chargeback": {
+      const topup = at(model.topups, which);
+      return topup && { kind, topup, reinstated: other % 2 === 0 };
+    }
+    case "payOut": {
+      const amount = Math.max(MIN_PAYOUT_CENTS, cents);
+      const able = users.filter((user) => model.payees.has(user) && model.wallet(user).available >= amount);
+      const user = at(aimed ? able : users, wish.actor);
+      return user === null ? null : { kind, user, amount };
+    }
+    case "payoutNews": {
+      const payout = at([...model.payouts.values()], which);
+      return payout && { kind, payout, news: payoutNews[other % payoutNews.length] ?? "payout.paid" };
+    }
+    case "post": {
+      const solvent = users.filter((user) => model.wallet(user).available >= cents);
+      const user = at(aimed ? solvent : users, wish.actor);
+      return user === null ? null : { kind, user, budget: cents };
+    }
+    case "editBudget": {
+      const hasNoBids = (task: ModelTask) =>
+        isOpen(task) && model.bidsOf(task.id).every((bid) => bid.status !== "active");
+      const task = taskWhere(hasNoBids);
+      return task && { kind, user: by(task.buyer), task: task.id, budget: cents };
+    }
+    case "cancel": {
+      const task = taskWhere(isOpen);
+      return task && { kind, user: by(task.buyer), task: task.id };
+    }
+    case "bid": {
+      const task = taskWhere(isOpen);
+      const others = users.filter((user) => user !== task?.buyer);
+      const user = (aimed ? at(others, wish.actor) : null) ?? anyone;
+      return task && { kind, user, task: task.id, price: aimed ? 1 + (cents % task.budget) : cents };
+    }
+    case "editBid": {
+      const bid = bidWhere(({ status }) => status === "active");
+      return bid && { kind, user: by(bid.bidder), bid: bid.id, price: cents };
+    }
+    case "withdraw": {
+      const bid = bidWhere(({ status }) => status === "active");
+      return bid && { kind, user: by(bid.bidder), bid: bid.id };
+    }
+    case "award": {
+      const bid = bidWhere(({ status }) => status === "active");
+      const task = aimed && bid ? model.tasks.get(bid.task) : at([...model.tasks.values()], other);
+      return bid && task ? { kind, user: by(task.buyer), task: task.id, bid: bid.id } : null;
+    }
+    case "deliver": {
+      const isDue = (task: ModelTask | undefined) => task?.status === "awarded" && !model.isPastDeadline(task);
+      const bid = bidWhere(({ task, status }) => status === "awarded" && isDue(model.tasks.get(task)));
+      return bid && { kind, user: by(bid.bidder), bid: bid.id };
+    }
+    case "accept": {
+      const task = taskWhere(({ status }) => status === "delivered");
+      return task && { kind, user: by(task.buyer), task: task.id };
+    }
+    case "autoAccept": {
+      const task = taskWhere(({ status }) => status === "delivered");
+      return task && { kind, task: task.id };
+    }
+    case "expire": {
+      const awarded = (task: ModelTask) => task.status === "awarded";
+      const task = taskWhere((one) => awarded(one) && model.isPastDeadline(one)) ?? taskWhere(awarded);
+      return task && { kind, task: task.id };
+    }
+    case "dispute": {
+      // Now and then it is there already.
+      const task = taskWhere(({ status }) => status === "delivered" || (status === "disputed" && other % 4 === 0));
+      const parties = task && [task.buyer, model.awardedBidOf(task)?.bidder ?? anyone];
+      return task && { kind, user: by(at(parties ?? [], wish.actor) ?? anyone), task: task.id };
+    }
+    case "resolve": {
+      const disputes = [...model.disputes.values()];
+      const dispute = at(aimed ? disputes.filter(({ shares }) => shares === null) : disputes, which);
+      const task = dispute && model.tasks.get(dispute.task);
+      const bid = task && model.awardedBidOf(task);
+      if (!dispute || !task || !bid) return null;
+      const others = [...model.moderators].filter((user) => user !== task.buyer && user !== bid.bidder);
+      const user = (aimed ? at(others, wish.actor) : at([...model.moderators, anyone], wish.actor)) ?? anyone;
+      return { kind, user, dispute: dispute.id, decision: decisionOf(wish, bid.price) };
+    }
+    case "passHours":
+      return { kind, hours: 1 + (cents % 60) };
+  }
+}

@@ -1,0 +1,418 @@
+/**
+ * What the marketplace must do to money, written a second time and as simply as possible: plain records, no database, no
+ * time but a count of hours. `apply` predicts a command's outcome and changes the model when it is accepted.
+ */
+import type { ErrorCode } from "../../../server/errors.ts";
+import type { resolutions } from "../../../server/schemas/dispute.ts";
+import type { TaskStatus } from "../../../server/schemas/task.ts";
+
+export interface ModelWallet {
+  available: number;
+  held: number;
+  debt: number;
+}
+
+export interface ModelTask {
+  id: string;
+  buyer: string;
+  budget: number;
+  status: TaskStatus;
+  awardedBid: string | null;
+  /** The hour of the model at which the time for what comes next has passed: the delivery, or the acceptance. */
+  deadline: number | null;
+}
+
+export interface ModelBid {
+  id: string;
+  task: string;
+  bidder: string;
+  price: number;
+  status: "active" | "withdrawn" | "rejected" | "awarded";
+}
+
+export interface ModelTopup {
+  paymentIntent: string;
+  user: string;
+  amount: number;
+}
+
+export interface ModelPayout {
+  id: string;
+  user: string;
+  amount: number;
+  /** Failed for good: the money is back in the wallet. */
+  failed: boolean;
+}
+
+export interface ModelDispute {
+  id: string;
+  task: string;
+  openedBy: "buyer" | "bidder";
+  /** What each side gets of the price; null while nobody has decided. */
+  shares: { buyer: number; bidder: number } | null;
+}
+
+/** What a moderator decides, right or wrong: a share belongs to a split, and to nothing else. */
+export interface Decision {
+  resolution: (typeof resolutions)[number];
+  bidderCents?: number;
+}
+
+/** Every command that touches money or what decides about it. Ids are real ones, or those of nothing. */
+export type Command =
+  | { kind: "topUp"; user: string; amount: number }
+  | { kind: "repeatTopUp"; topup: ModelTopup }
+  | { kind: "refund"; topup: ModelTopup; half: boolean; failed: boolean }
+  | { kind: "chargeback"; topup: ModelTopup; reinstated: boolean }
+  | { kind: "payOut"; user: string; amount: number }
+  | { kind: "payoutNews"; payout: ModelPayout; news: PayoutNews }
+  | { kind: "post"; user: string; budget: number }
+  | { kind: "editBudget"; user: string; task: string; budget: number }
+  | { kind: "cancel"; user: string; task: string }
+  | { kind: "bid"; user: string; task: string; price: number }
+  | { kind: "editBid"; user: string; bid: string; price: number }
+  | { kind: "withdraw"; user: string; bid: string }
+  | { kind: "award"; user: string; task: string; bid: string }
+  | { kind: "deliver"; user: string; bid: string }
+  | { kind: "accept"; user: string; task: string }
+  | { kind: "autoAccept"; task: string }
+  | { kind: "expire"; task: string }
+  | { kind: "dispute"; user: string; task: string }
+  | { kind: "resolve"; user: string; dispute: string; decision: Decision }
+  | { kind: "passHours"; hours: number };
+
+/** What the processor tells of a payout. Only the first moves money: the transfer behind the payout was reversed. */
+export const payoutNews = ["transfer.reversed", "transfer.created", "payout.paid", "payout.failed"] as const;
+export type PayoutNews = (typeof payoutNews)[number];
+
+/** What half a refund is: the same in the model and in earnest. */
+export const refundOf = (topup: ModelTopup, half: boolean) => (half ? Math.floor(topup.amount / 2) : topup.amount);
+
+export type Outcome = "accepted" | ErrorCode;
+
+type BidCommand = Extract<Command, { kind: "editBid" | "withdraw" | "deliver" }>;
+type TaskCommand = Exclude<Extract<Command, { task: string }>, { dispute: string }>;
+
+/** Source: interface.md "Limits": the acceptance window. */
+export const ACCEPTANCE_HOURS = 48;
+/** For these sequences: what every bid promises, and how much later an awarded task expires. */
+export const ETA_HOURS = 4;
+export const GRACE_HOURS = 20;
+
+export class Model {
+  readonly wallets = new Map<string, ModelWallet>();
+  readonly tasks = new Map<string, ModelTask>();
+  readonly bids = new Map<string, ModelBid>();
+  readonly topups: ModelTopup[] = [];
+  readonly payouts = new Map<string, ModelPayout>();
+  readonly disputes = new Map<string, ModelDispute>();
+  /** References of refunds and chargebacks that were booked. */
+  readonly booked = new Set<string>();
+  /** Who has gone through the payout onboarding. */
+  readonly payees: ReadonlySet<string>;
+  readonly moderators: ReadonlySet<string>;
+  hour = 0;
+
+  constructor({ payees, moderators }: { payees: Iterable<string>; moderators: Iterable<string> }) {
+    this.payees = new Set(payees);
+    this.moderators = new Set(moderators);
+  }
+
+  clone(): Model {
+    const clone = new Model(this);
+    for (const [user, wallet] of this.wallets) clone.wallets.set(user, { ...wallet });
+    for (const [id, task] of this.tasks) clone.tasks.set(id, { ...task });
+    for (const [id, bid] of this.bids) clone.bids.set(id, { ...bid });
+    for (const [id, payout] of this.payouts) clone.payouts.set(id, { ...payout });
+    for (const [id, dispute] of this.disputes) clone.disputes.set(id, { ...dispute });
+    for (const reference of this.booked) clone.booked.add(reference);
+    clone.topups.push(...this.topups);
+    clone.hour = this.hour;
+    return clone;
+  }
+
+  bidsOf(taskId: string): ModelBid[] {
+    return [...this.bids.values()].filter((bid) => bid.task === taskId);
+  }
+
+  wallet(user: string): ModelWallet {
+    const wallet = this.wallets.get(user) ?? { available: 0, held: 0, debt: 0 };
+    this.wallets.set(user, wallet);
+    return wallet;
+  }
+
+  /** `createdId` is the id of what the command made in earnest: the task, the bid, the dispute or the payment intent. */
+  apply(command: Command, createdId = ""): Outcome {
+    switch (command.kind) {
+      case "topUp":
+        this.topups.push({ paymentIntent: createdId, user: command.user, amount: command.amount });
+        return this.#credit(command.user, command.amount);
+      case "repeatTopUp":
+        return "accepted";
+      case "refund": {
+        const { topup, half, failed } = command;
+        const reference = `refund ${topup.paymentIntent} ${half}`;
+        return this.#takeBack(topup.user, refundOf(topup, half), reference, failed);
+      }
+      case "chargeback": {
+        const { topup, reinstated } = command;
+        return this.#takeBack(topup.user, topup.amount, `chargeback ${topup.paymentIntent}`, reinstated);
+      }
+      case "payOut":
+        return this.#payOut(command.user, command.amount, createdId);
+      case "payoutNews":
+        return this.#hear(command.payout.id, command.news);
+      case "post":
+        return this.#post(command.user, command.budget, createdId);
+      case "resolve":
+        return this.#resolve(command.user, command.dispute, command.decision);
+      case "editBid":
+      case "withdraw":
+      case "deliver": {
+        const bid = this.bids.get(command.bid);
+        return bid ? this.#applyToBid(command, bid) : "not_found";
+      }
+      case "passHours":
+        this.hour += command.hours;
+        return "accepted";
+      default: {
+        const task = this.tasks.get(command.task);
+        return task ? this.#applyToTask(command, task, createdId) : "not_found";
+      }
+    }
+  }
+
+  #applyToTask(command: TaskCommand, task: ModelTask, createdId: string): Outcome {
+    switch (command.kind) {
+      case "editBudget":
+        return this.#editBudget(command.user, task, command.budget);
+      case "cancel":
+        return this.#cancel(command.user, task);
+      case "bid":
+        return this.#place(command.user, task, command.price, createdId);
+      case "award":
+        return this.#award(command.user, task, this.bids.get(command.bid));
+      case "accept":
+        return this.#accept(command.user, task);
+      case "autoAccept":
+        if (task.status === "delivered" && this.isPastDeadline(task)) this.#pay(task);
+        return "accepted";
+      case "expire":
+        if (task.status === "awarded" && this.isPastDeadline(task)) this.#expire(task);
+        return "accepted";
+      case "dispute":
+        return this.#dispute(command.user, task, createdId);
+    }
+  }
+
+  #applyToBid(command: BidCommand, bid: ModelBid): Outcome {
+    switch (command.kind) {
+      case "editBid":
+        return this.#editBid(command.user, bid, command.price);
+      case "withdraw":
+        return this.#withdraw(command.user, bid);
+      case "deliver":
+        return this.#deliver(command.user, bid);
+    }
+  }
+
+  /** Of something that the model itself refers to. */
+  #task(id: string): ModelTask {
+    const task = this.tasks.get(id);
+    if (!task) throw new Error(`the model knows no task ${id}`);
+    return task;
+  }
+
+  /** The bid that a task was awarded to; null before. */
+  awardedBidOf(task: ModelTask): ModelBid | null {
+    return this.bids.get(task.awardedBid ?? "") ?? null;
+  }
+
+  #agreement(task: ModelTask): ModelBid {
+    const bid = this.awardedBidOf(task);
+    if (bid === null) throw new Error(`the model has not awarded task ${task.id}`);
+    return bid;
+  }
+
+  isPastDeadline(task: ModelTask): boolean {
+    return task.deadline !== null && this.hour >= task.deadline;
+  }
+
+  #credit(user: string, amount: number): Outcome {
+    this.wallet(user).available += amount;
+    this.#payDebt(user);
+    return "accepted";
+  }
+
+  #payDebt(user: string): void {
+    const wallet = this.wallet(user);
+    const paid = Math.min(wallet.available, wallet.debt);
+    wallet.available -= paid;
+    wallet.debt -= paid;
+  }
+
+  /** Takes an amount once; the rest that is not available is owed. `returned`: it came back, which also counts once. */
+  #takeBack(user: string, amount: number, reference: string, returned: boolean): Outcome {
+    if (!this.booked.has(reference)) {
+      this.booked.add(reference);
+      const wallet = this.wallet(user);
+      const taken = Math.min(wallet.available, amount);
+      wallet.available -= taken;
+      wallet.debt += amount - taken;
+    }
+    if (returned && !this.booked.has(`${reference} returned`)) {
+      this.booked.add(`${reference} returned`);
+      this.#credit(user, amount);
+    }
+    return "accepted";
+  }
+
+  #payOut(user: string, amount: number, id: string): Outcome {
+    if (!this.payees.has(user)) return "onboarding_required";
+    const wallet = this.wallet(user);
+    if (wallet.available < amount) return "insufficient_funds";
+    wallet.available -= amount;
+    this.payouts.set(id, { id, user, amount, failed: false });
+    return "accepted";
+  }
+
+  #hear(payoutId: string, news: PayoutNews): Outcome {
+    const payout = this.payouts.get(payoutId);
+    if (!payout) throw new Error(`the model knows no payout ${payoutId}`);
+    if (news !== "transfer.reversed" || payout.failed) return "accepted";
+    payout.failed = true;
+    return this.#credit(payout.user, payout.amount);
+  }
+
+  /** available → held; a negative amount goes back, and then pays what is owed. */
+  #hold(user: string, amount: number): boolean {
+    const wallet = this.wallet(user);
+    if (wallet.available < amount) return false;
+    wallet.available -= amount;
+    wallet.held += amount;
+    if (amount < 0) this.#payDebt(user);
+    return true;
+  }
+
+  #post(user: string, budget: number, id: string): Outcome {
+    if (!this.#hold(user, budget)) return "insufficient_funds";
+    this.tasks.set(id, { id, buyer: user, budget, status: "open", awardedBid: null, deadline: null });
+    return "accepted";
+  }
+
+  #editBudget(user: string, task: ModelTask, budget: number): Outcome {
+    if (task.buyer !== user) return "forbidden";
+    if (task.status !== "open") return "wrong_status";
+    if (budget === task.budget) return "accepted";
+    if (this.bidsOf(task.id).some((bid) => bid.status === "active")) return "budget_locked_by_bids";
+    if (!this.#hold(user, budget - task.budget)) return "insufficient_funds";
+    task.budget = budget;
+    return "accepted";
+  }
+
+  #cancel(user: string, task: ModelTask): Outcome {
+    if (task.buyer !== user) return "forbidden";
+    if (task.status !== "open") return "wrong_status";
+    this.#hold(user, -task.budget);
+    task.status = "cancelled";
+    this.#rejectActiveBids(task);
+    return "accepted";
+  }
+
+  #rejectActiveBids(task: ModelTask): void {
+    for (const bid of this.bidsOf(task.id)) if (bid.status === "active") bid.status = "rejected";
+  }
+
+  #place(user: string, task: ModelTask, price: number, id: string): Outcome {
+    if (task.buyer === user) return "forbidden";
+    if (task.status !== "open") return "wrong_status";
+    if (price > task.budget) return "price_above_budget";
+    if (this.bidsOf(task.id).some((bid) => bid.bidder === user && bid.status === "active")) return "active_bid_exists";
+    this.bids.set(id, { id, task: task.id, bidder: user, price, status: "active" });
+    return "accepted";
+  }
+
+  #editBid(user: string, bid: ModelBid, price: number): Outcome {
+    if (bid.bidder !== user) return "forbidden";
+    if (bid.status !== "active") return "wrong_status";
+    if (price > this.#task(bid.task).budget) return "price_above_budget";
+    bid.price = price;
+    return "accepted";
+  }
+
+  #withdraw(user: string, bid: ModelBid): Outcome {
+    if (bid.bidder !== user) return "forbidden";
+    if (bid.status !== "active") return "wrong_status";
+    bid.status = "withdrawn";
+    return "accepted";
+  }
+
+  #award(user: string, task: ModelTask, bid: ModelBid | undefined): Outcome {
+    if (task.buyer !== user) return "forbidden";
+    if (task.status !== "open") return "wrong_status";
+    if (bid?.task !== task.id || bid.status !== "active") return "bid_invalid";
+    this.#hold(user, bid.price - task.budget);
+    bid.status = "awarded";
+    this.#rejectActiveBids(task);
+    task.status = "awarded";
+    task.awardedBid = bid.id;
+    task.deadline = this.hour + ETA_HOURS + GRACE_HOURS;
+    return "accepted";
+  }
+
+  #deliver(user: string, bid: ModelBid): Outcome {
+    if (bid.bidder !== user) return "forbidden";
+    const task = this.#task(bid.task);
+    if (task.status !== "awarded" || task.awardedBid !== bid.id || this.isPastDeadline(task)) return "wrong_status";
+    task.status = "delivered";
+    task.deadline = this.hour + ACCEPTANCE_HOURS;
+    return "accepted";
+  }
+
+  #accept(user: string, task: ModelTask): Outcome {
+    if (task.buyer !== user) return "forbidden";
+    if (task.status !== "delivered" || this.isPastDeadline(task)) return "wrong_status";
+    return this.#pay(task);
+  }
+
+  #pay(task: ModelTask): Outcome {
+    const { bidder, price } = this.#agreement(task);
+    this.wallet(task.buyer).held -= price;
+    task.status = "accepted";
+    return this.#credit(bidder, price);
+  }
+
+  #expire(task: ModelTask): void {
+    this.#hold(task.buyer, -this.#agreement(task).price);
+    task.status = "expired";
+  }
+
+  #dispute(user: string, task: ModelTask, id: string): Outcome {
+    if (user !== task.buyer && user !== this.awardedBidOf(task)?.bidder) return "forbidden";
+    if (task.status === "disputed") return "already_disputed";
+    if (task.status !== "delivered" || this.isPastDeadline(task)) return "wrong_status";
+    task.status = "disputed";
+    this.disputes.set(id, { id, task: task.id, openedBy: user === task.buyer ? "buyer" : "bidder", shares: null });
+    return "accepted";
+  }
+
+  /** Who may not is told first, then what no dispute could take, then what this one cannot. */
+  #resolve(user: string, disputeId: string, { resolution, bidderCents }: Decision): Outcome {
+    if (!this.moderators.has(user)) return "forbidden";
+    if (bidderCents !== undefined && bidderCents < 1) return "invalid_input";
+    const dispute = this.disputes.get(disputeId);
+    if (!dispute) return "not_found";
+    const task = this.#task(dispute.task);
+    const { bidder, price } = this.#agreement(task);
+    if (user === task.buyer || user === bidder) return "forbidden";
+    if (task.status !== "disputed") return "wrong_status";
+    if ((resolution === "split") !== (bidderCents !== undefined)) return "invalid_input";
+    const share = bidderCents ?? (resolution === "release" ? price : 0);
+    if (resolution === "split" && share >= price) return "invalid_input";
+    task.status = "resolved";
+    dispute.shares = { buyer: price - share, bidder: share };
+    this.#hold(task.buyer, share - price);
+    this.wallet(task.buyer).held -= share;
+    return this.#credit(bidder, share);
+  }
+}

@@ -1,0 +1,352 @@
+/** The real side of the property test: the procedures over a real database, without HTTP and without a processor. */
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { guardedEgress } from "../../../server/gateways/egress.ts";
+import type { Storage } from "../../../server/gateways/storage.ts";
+import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
+import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
+import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
+import { expireTask } from "../../../server/market/tasks/expireTask.ts";
+import { appRouter } from "../../../server/procedures/router.ts";
+import type { Services } from "../../../server/services.ts";
+import { sql } from "../../../server/store/connection.ts";
+import type { Database } from "../../../server/store/database.ts";
+import { toApiError } from "../../../server/translateErrors.ts";
+import { buildContext } from "../../../server/trpc.ts";
+import { TestClock } from "../../setup/testClock.ts";
+import {
+  ACCEPTANCE_HOURS,
+  type Command,
+  ETA_HOURS,
+  GRACE_HOURS,
+  type Model,
+  type ModelDispute,
+  type ModelTask,
+  type ModelTopup,
+  type ModelWallet,
+  type Outcome,
+  refundOf,
+} from "./model.ts";
+
+const UPLOAD = { mimeType: "text/plain", bytes: 4 } as const;
+const HOUR_SECONDS = 3_600;
+
+/** Whatever was declared is there: this test is about money. */
+const storage: Storage = {
+  presignUpload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
+  presignDownload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
+  seal: async (storageKey) => ({ ...UPLOAD, storageKey: `sealed/${storageKey}`, sha256: null }),
+  head: async () => ({ ...UPLOAD, sha256: null }),
+  delete: async () => undefined,
+  close: () => undefined,
+};
+
+/** What a command did: its outcome, and the id of what it made. */
+export interface Result {
+  outcome: Outcome;
+  createdId: string;
+}
+
+/** The money and what decides about it, as the database has it, in the model's terms; `digest` is every byte of it. */
+export interface Observed {
+  wallets: Map<string, ModelWallet>;
+  tasks: Map<string, Pick<ModelTask, "status" | "budget" | "awardedBid">>;
+  bids: Map<string, { status: string; price: number }>;
+  payouts: Map<string, { failed: boolean }>;
+  disputes: Map<string, Pick<ModelDispute, "openedBy" | "shares">>;
+  digest: string;
+}
+
+/** Users of their own, and a clock of their own, for one sequence in a database that many share. */
+export class Stage {
+  readonly users: string[];
+  readonly #services: Services;
+  readonly #clock = new TestClock();
+
+  private constructor(database: Database, users: string[], errors: string[]) {
+    this.users = users;
+    this.#services = {
+      settings: {
+        publicUrl: "http://127.0.0.1",
+        sessionSecret: "a secret of the tests, 32 characters or more",
+        acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
+        deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
+        processorPollSeconds: 300,
+        spamGuard: false,
+        webhookAllowInsecure: false,
+        webhookRetrySeconds: [30],
+        webhookTimeoutSeconds: 10,
+      },
+      database,
+      clock: this.#clock,
+      processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
+      storage,
+      egress: guardedEgress({ allowInsecure: false }),
+      log: pino({ level: "error" }, { write: (line) => void errors.push(line) }),
+    };
+  }
+
+  /** All but the first have gone through the payout onboarding. `errors` collects what the service logs as an error. */
+  static async open(database: Database, userCount: number, errors: string[]): Promise<Stage> {
+    const rows = await database.query<{ id: string }>(sql`
+      INSERT INTO users (email, password_hash, display_name)
+      SELECT gen_random_uuid() || '@example.com', 'none', 'Person' FROM generate_series(1, ${userCount}) RETURNING id`);
+    const users = rows.map(({ id }) => id);
+    const stage = new Stage(database, users, errors);
+    for (const user of stage.payees) {
+      await database.query(sql`
+        INSERT INTO payout_accounts (user_id, idempotency_key, email, display_name, account_id, active)
+        VALUES (${user}::uuid, ${user}, '', '', ${accountOf(user)}, true)`);
+    }
+    return stage;
+  }
+
+  get payees(): string[] {
+    return this.users.slice(1);
+  }
+
+  /** Two, and ordinary users besides: so some disputes have a moderator for a party, and few have none left. */
+  get moderators(): string[] {
+    return this.users.slice(-2);
+  }
+
+  async perform(command: Command): Promise<Result> {
+    try {
+      return { outcome: "accepted", createdId: await this.#perform(command) };
+    } catch (error) {
+      return { outcome: toApiError(error).code, createdId: "" };
+    }
+  }
+
+  async #perform(command: Command): Promise<string> {
+    switch (command.kind) {
+      case "topUp":
+        return this.#topUp(command.user, command.amount);
+      case "repeatTopUp":
+        await this.#tellPaid(command.topup, "checkout.session.async_payment_succeeded");
+        return "";
+      case "refund": {
+        const { topup, half, failed } = command;
+        await this.#tell("refund.updated", {
+          id: `re_${half}_${topup.paymentIntent}`,
+          amount: refundOf(topup, half),
+          status: failed ? "failed" : "succeeded",
+          payment_intent: topup.paymentIntent,
+          balance_transaction: "txn_out",
+          failure_balance_transaction: failed ? "txn_in" : null,
+        });
+        return "";
+      }
+      case "chargeback": {
+        const { topup, reinstated } = command;
+        const withdrawn = { id: "txn_out", amount: -topup.amount };
+        await this.#tell(reinstated ? "charge.dispute.funds_reinstated" : "charge.dispute.funds_withdrawn", {
+          id: `dp_${topup.paymentIntent}`,
+          payment_intent: topup.paymentIntent,
+          balance_transactions: reinstated ? [withdrawn, { id: "txn_in", amount: topup.amount }] : [withdrawn],
+        });
+        return "";
+      }
+      case "payOut":
+        return this.#payOut(command.user, command.amount);
+      case "payoutNews": {
+        const { payout, news } = command;
+        const status = news === "payout.failed" ? "failed" : "paid";
+        const snapshot = news.startsWith("payout.")
+          ? { id: `po_${payout.id}`, status, metadata: { payoutId: payout.id } }
+          : {
+              id: `tr_${payout.id}`,
+              amount_reversed: news === "transfer.reversed" ? payout.amount : 0,
+              transfer_group: payout.id,
+            };
+        // Payouts happen on the connected account, transfers on the platform's own.
+        await this.#tell(news, snapshot, news.startsWith("payout.") ? accountOf(payout.user) : null);
+        return "";
+      }
+      case "post": {
+        const input = { title: "A task", description: "To be done.", maxBudgetCents: command.budget, tags: [] };
+        return (await this.#as(command.user).tasks.create(input)).task.id;
+      }
+      case "editBudget":
+        await this.#as(command.user).tasks.update({ id: command.task, maxBudgetCents: command.budget });
+        return "";
+      case "cancel":
+        await this.#as(command.user).tasks.cancel({ id: command.task });
+        return "";
+      case "bid": {
+        const input = { id: command.task, priceCents: command.price, etaHours: ETA_HOURS };
+        return (await this.#as(command.user).bids.place(input)).bid.id;
+      }
+      case "editBid":
+        await this.#as(command.user).bids.update({ id: command.bid, priceCents: command.price });
+        return "";
+      case "withdraw":
+        await this.#as(command.user).bids.withdraw({ id: command.bid });
+        return "";
+      case "award":
+        await this.#as(command.user).tasks.award({ id: command.task, bidId: command.bid });
+        return "";
+      case "deliver": {
+        const caller = this.#as(command.user);
+        const { storageKey } = await caller.bids.deliveryInit({ id: command.bid, ...UPLOAD });
+        await caller.bids.deliveryFinalize({ id: command.bid, storageKey });
+        return "";
+      }
+      case "accept":
+        await this.#as(command.user).tasks.accept({ id: command.task });
+        return "";
+      case "autoAccept":
+        await acceptDelivery(this.#services, { taskId: command.task });
+        return "";
+      case "expire":
+        await expireTask(this.#services, { taskId: command.task });
+        return "";
+      case "dispute": {
+        const input = { id: command.task, reason: "This is not what was asked for." };
+        return (await this.#as(command.user).tasks.dispute(input)).dispute.id;
+      }
+      case "resolve":
+        await this.#as(command.user).disputes.resolve({ id: command.dispute, ...command.decision });
+        return "";
+      case "passHours":
+        this.#clock.advance(command.hours * HOUR_SECONDS);
+        return "";
+    }
+  }
+
+  #as(userId: string) {
+    const moderator = this.moderators.includes(userId);
+    const principal = { kind: "session", userId, sessionId: randomUUID(), moderator } as const;
+    return appRouter.createCaller(buildContext(this.#services, principal));
+  }
+
+  async #topUp(user: string, amount: number): Promise<string> {
+    const paymentIntent = `pi_${randomUUID()}`;
+    await this.#services.database.query(sql`
+      INSERT INTO topups (user_id, amount_cents, currency, session_id)
+      VALUES (${user}::uuid, ${amount}, 'usd', ${sessionOf(paymentIntent)})`);
+    await this.#tellPaid({ paymentIntent, user, amount }, "checkout.session.completed");
+    return paymentIntent;
+  }
+
+  #tellPaid({ paymentIntent, amount }: ModelTopup, type: string): Promise<void> {
+    return this.#tell(type, {
+      id: sessionOf(paymentIntent),
+      payment_status: "paid",
+      payment_intent: paymentIntent,
+      amount_total: amount,
+      currency: "usd",
+    });
+  }
+
+  async #payOut(user: string, amountCents: number): Promise<string> {
+    const { pendingLedgerId } = await this.#as(user).payouts.create({ amountCents });
+    const [payout] = await this.#services.database.query<{ id: string }>(sql`
+      SELECT id FROM payouts WHERE ledger_entry_id = ${pendingLedgerId}::uuid`);
+    return payout?.id ?? "";
+  }
+
+  /** An event of the processor, put into the inbox as the HTTP intake would, and applied at once. */
+  async #tell(type: string, data: Record<string, unknown>, account: string | null = null): Promise<void> {
+    const eventId = `evt_${randomUUID()}`;
+    const event = { id: eventId, type, account, data, relatedObjectId: null };
+    await this.#services.database.query(sql`
+      INSERT INTO processor_events (id, type, payload) VALUES (${eventId}, ${type}, ${JSON.stringify(event)}::jsonb)`);
+    await applyProcessorEvent(this.#services, { eventId });
+  }
+
+  async observe(): Promise<Observed> {
+    const [row] = await this.#services.database.query<{ digest: string }>(sql`
+      SELECT json_build_object(
+        'wallets', (SELECT json_agg(w ORDER BY user_id) FROM wallets w WHERE user_id = ANY (${this.users}::uuid[])),
+        'tasks', (SELECT json_agg(t ORDER BY id) FROM tasks t WHERE buyer_id = ANY (${this.users}::uuid[])),
+        'bids', (SELECT json_agg(b ORDER BY id) FROM bids b WHERE bidder_id = ANY (${this.users}::uuid[])),
+        'payouts', (SELECT json_agg(p ORDER BY id) FROM payouts p WHERE user_id = ANY (${this.users}::uuid[])),
+        'disputes', (SELECT json_agg(d ORDER BY d.id) FROM disputes d JOIN tasks t ON t.id = d.task_id
+                     WHERE t.buyer_id = ANY (${this.users}::uuid[])),
+        'events', (SELECT count(*) FROM events e JOIN tasks t ON t.id = e.task_id
+                   WHERE t.buyer_id = ANY (${this.users}::uuid[])))::text AS digest`);
+    const digest = row?.digest ?? "{}";
+    const { wallets, tasks, bids, payouts, disputes } = JSON.parse(digest);
+    return {
+      wallets: new Map(wallets?.map((w: Record<string, number>) => [w.user_id, walletOf(w)])),
+      tasks: new Map(tasks?.map((t: Record<string, number>) => [t.id, taskOf(t)])),
+      bids: new Map(bids?.map((b: Record<string, number>) => [b.id, { status: b.status, price: b.price_cents }])),
+      payouts: new Map(payouts?.map((p: Record<string, unknown>) => [p.id, { failed: p.state === "failed" }])),
+      disputes: new Map(disputes?.map((d: Record<string, unknown>) => [d.id, disputeOf(d)])),
+      digest,
+    };
+  }
+
+  /** Breaches of what must hold whatever has happened: found in the entries alone, without the model. */
+  async breaches(): Promise<unknown[]> {
+    return this.#services.database.query(sql`
+      WITH mine AS (SELECT * FROM ledger_entries WHERE user_id = ANY (${this.users}::uuid[])),
+      folded AS (
+        SELECT user_id, coalesce(sum(amount_cents) FILTER (WHERE bucket = 'available'), 0) AS available,
+               coalesce(sum(amount_cents) FILTER (WHERE bucket = 'held'), 0) AS held,
+               coalesce(-sum(amount_cents) FILTER (WHERE bucket = 'debt'), 0) AS debt, count(*) AS version
+        FROM mine GROUP BY user_id)
+      SELECT 'fold' AS breach, user_id::text AS id FROM wallets LEFT JOIN folded USING (user_id)
+      WHERE user_id = ANY (${this.users}::uuid[])
+        AND (available_cents, held_cents, debt_cents, wallets.version)
+            <> (coalesce(available, 0), coalesce(held, 0), coalesce(debt, 0), coalesce(folded.version, 0))
+      UNION ALL
+      SELECT 'balance after', id::text FROM (
+        SELECT id, amount_cents, balance_after_cents,
+               coalesce(lag(balance_after_cents) OVER (PARTITION BY user_id, bucket ORDER BY version), 0) AS before_cents
+        FROM mine) chain
+      WHERE before_cents + amount_cents <> balance_after_cents
+      UNION ALL
+      SELECT 'sum', transfer_id::text FROM ledger_entries WHERE transfer_id IN (SELECT transfer_id FROM mine)
+      GROUP BY transfer_id HAVING sum(amount_cents) <> 0`);
+  }
+}
+
+const accountOf = (user: string) => `acct_${user}`;
+const sessionOf = (paymentIntent: string) => `cs_${paymentIntent}`;
+
+function walletOf(row: Record<string, number>): ModelWallet {
+  return { available: row.available_cents ?? 0, held: row.held_cents ?? 0, debt: row.debt_cents ?? 0 };
+}
+
+function taskOf(row: Record<string, unknown>) {
+  return { status: row.status, budget: row.max_budget_cents, awardedBid: row.awarded_bid_id };
+}
+
+function disputeOf(row: Record<string, unknown>) {
+  const shares = row.status === "open" ? null : { buyer: row.buyer_cents, bidder: row.bidder_cents };
+  return { openedBy: row.opened_by, shares };
+}
+
+/** What differs between the model and the database; empty when they agree. */
+export function differencesOf(model: Model, observed: Observed): string[] {
+  const differences: string[] = [];
+  const compare = (what: string, expected: unknown, actual: unknown) => {
+    const [one, other] = [JSON.stringify(expected), JSON.stringify(actual)];
+    if (one !== other) differences.push(`${what}: the model says ${one}, the database ${other}`);
+  };
+  const none: ModelWallet = { available: 0, held: 0, debt: 0 };
+  for (const user of new Set([...model.wallets.keys(), ...observed.wallets.keys()])) {
+    compare(`wallet ${user}`, model.wallets.get(user) ?? none, observed.wallets.get(user) ?? none);
+  }
+  for (const id of new Set([...model.tasks.keys(), ...observed.tasks.keys()])) {
+    const task = model.tasks.get(id);
+    const expected = task && { status: task.status, budget: task.budget, awardedBid: task.awardedBid };
+    compare(`task ${id}`, expected, observed.tasks.get(id));
+  }
+  for (const id of new Set([...model.bids.keys(), ...observed.bids.keys()])) {
+    const bid = model.bids.get(id);
+    compare(`bid ${id}`, bid && { status: bid.status, price: bid.price }, observed.bids.get(id));
+  }
+  for (const id of new Set([...model.payouts.keys(), ...observed.payouts.keys()])) {
+    const payout = model.payouts.get(id);
+    compare(`payout ${id}`, payout && { failed: payout.failed }, observed.payouts.get(id));
+  }
+  for (const id of new Set([...model.disputes.keys(), ...observed.disputes.keys()])) {
+    const dispute = model.disputes.get(id);
+    const expected = dispute && { openedBy: dispute.openedBy, shares: dispute.shares };
+    compare(`dispute ${id}`, expected, observed.disputes.get(id));
+  }
+  return differences;
+}
