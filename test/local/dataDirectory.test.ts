@@ -26,8 +26,8 @@ afterEach(async () => {
 
 /** A real process that runs a script with the module's functions at hand, and the lines that it prints. */
 function startProcess(script: string) {
-  const code = `import { freePort } from "../../server/local/freePort.ts";
-import { claimDataDirectory, readLocalState } from ${JSON.stringify(modulePath)};
+  const code = `
+    import { claimDataDirectory, readLocalState } from ${JSON.stringify(modulePath)};
     const directory = process.argv[1];
     ${script}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code, directory], {
