@@ -71,7 +71,8 @@ async function start(
 ): Promise<TestService> {
   const directory = await mkdtemp(join(tmpdir(), "rebid-parts-"));
   stops.push(() => rm(directory, { recursive: true, force: true }));
-  const server = createServer();
+  // Longer than any pause of a test: a client must not find its idle connection closed under it.
+  const server = createServer({ keepAliveTimeout: 120_000 });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
