@@ -4,12 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type BackingServices, external } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
-import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory.ts";
+import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory/claim.ts";
 import { freePort } from "./freePort.ts";
-import { startObjectStore } from "./objectStore.ts";
-import { keepPostgresRunning } from "./postgres.ts";
+import { startObjectStore } from "./objectStore/start.ts";
+import { keepPostgresRunning } from "./postgres/start.ts";
 import { startProcessor } from "./processor/start.ts";
-import { findRunning, findServiceUrl, settingsOf } from "./runningParts.ts";
+import { findRunning, findServiceUrl, settingsOf } from "./runningServices.ts";
 
 const secret = () => randomBytes(32).toString("hex");
 const portOf = (url: string | undefined) => (url === undefined ? undefined : Number(new URL(url).port));

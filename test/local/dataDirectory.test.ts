@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { claimDataDirectory, readLocalState } from "../../server/local/dataDirectory.ts";
+import { claimDataDirectory, readLocalState } from "../../server/local/dataDirectory/claim.ts";
 import { freePort } from "../../server/local/freePort.ts";
 
-const modulePath = new URL("../../server/local/dataDirectory.ts", import.meta.url).href;
+const modulePath = new URL("../../server/local/dataDirectory/claim.ts", import.meta.url).href;
 const children: ChildProcess[] = [];
 let root: string;
 let directory: string;

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startObjectStore } from "../../server/local/objectStore.ts";
+import { startObjectStore } from "../../server/local/objectStore/start.ts";
 
 interface Aws4Request {
   method: string;
@@ -673,7 +673,7 @@ describe("browsers", () => {
 
 describe("the process", () => {
   const script = `
-    import { startObjectStore } from ${JSON.stringify(join(import.meta.dirname, "../../server/local/objectStore.ts"))};
+    import { startObjectStore } from ${JSON.stringify(join(import.meta.dirname, "../../server/local/objectStore/start.ts"))};
     const { url } = await startObjectStore(JSON.parse(process.argv[1]));
     console.log(url);
     setInterval(() => console.log("rss " + process.memoryUsage().rss), 20);

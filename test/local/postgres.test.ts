@@ -13,7 +13,7 @@ import {
   type LocalPostgres,
   type PostgresOptions,
   startPostgres,
-} from "../../server/local/postgres.ts";
+} from "../../server/local/postgres/start.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const isRoot = process.getuid?.() === 0;
@@ -71,7 +71,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 /** A real process that starts Postgres in the directory, and then runs a script with `postgres` and `query`. */
 function startProcess(script: string, options: { previousUrl?: string; path?: string; detached?: boolean } = {}) {
   const code = `
-    import { startPostgres } from ${JSON.stringify(join(repository, "server/local/postgres.ts"))};
+    import { startPostgres } from ${JSON.stringify(join(repository, "server/local/postgres/start.ts"))};
     import pg from ${JSON.stringify(import.meta.resolve("pg"))};
     const query = async (sql) => {
       const client = new pg.Client({ connectionString: postgres.url });

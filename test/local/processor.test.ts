@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Stripe from "stripe";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { checkoutOutcomes } from "../../server/local/processor/choices.ts";
+import { checkoutOutcomes } from "../../server/local/processor/model/choices.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { type Harness, payableAccount, payout, secretKey, startHarness, topup, transfer } from "./processorHarness.ts";
 

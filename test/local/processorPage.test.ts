@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { testCalls } from "../../server/local/processor/testApi.ts";
+import { testCalls } from "../../server/local/processor/testApi/calls.ts";
 import { type Harness, payableAccount, payout, startHarness, topup, transfer } from "./processorHarness.ts";
 
 let harness: Harness;

@@ -5,15 +5,15 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Api } from "./api.ts";
-import { Deliveries } from "./deliveries.ts";
-import { answerPage } from "./pages.ts";
-import { Refusal } from "./refusal.ts";
-import { actions } from "./routes.ts";
-import { startSchedule } from "./schedule.ts";
-import { Store } from "./store.ts";
-import { answerTestCall } from "./testApi.ts";
-import type { World } from "./world.ts";
+import { Api } from "./api/api.ts";
+import { Deliveries } from "./model/deliveries.ts";
+import { answerPage } from "./pages/answer.ts";
+import { Refusal } from "./model/refusal.ts";
+import { actions } from "./resources/routes.ts";
+import { startSchedule } from "./model/schedule.ts";
+import { Store } from "./model/store.ts";
+import { answerTestCall } from "./testApi/calls.ts";
+import type { World } from "./model/world.ts";
 
 export interface ProcessorOptions {
   /** Where `processor.sqlite` lives; made when it does not exist. */

@@ -1,0 +1,84 @@
+import { paySession } from "../resources/checkout.ts";
+import { checkoutPage, chosenOutcome } from "./checkoutPage.ts";
+import { homePage, pressed } from "./homePage.ts";
+import { isUsable, useLink } from "../resources/onboarding.ts";
+import { chosenOnboarding, onboardingPage } from "./onboardingPage.ts";
+import { Refusal } from "../model/refusal.ts";
+import { runTestCall } from "../testApi/calls.ts";
+import type { World } from "../model/world.ts";
+
+export interface PageAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** The pages a person sees. Gives null for a path that is none of them. */
+export function answerPage(world: World, method: string, url: URL, body: Buffer): PageAnswer | null {
+  const [, place, id = "", action] = url.pathname.split("/");
+  if (place === "" && method === "GET") return home(world, url.searchParams.get("done"));
+  if (place === "" && method === "POST") return press(world, body);
+  if (place === "checkout" && method === "GET" && action === undefined) {
+    return document(200, checkoutPage(world.store.get("checkout.session", id)));
+  }
+  if (place === "checkout" && method === "POST" && action === "pay") return pay(world, id, body);
+  if (place === "onboarding" && action === undefined) return onboarding(world, method, id, body);
+  return null;
+}
+
+function home(world: World, done: string | null): PageAnswer {
+  return document(200, homePage(world, done === null ? null : { done }));
+}
+
+/** A button of the start page makes its call of the test API; a refusal appears on the page. */
+function press(world: World, body: Buffer): PageAnswer {
+  const { request, body: fields } = pressed(new URLSearchParams(body.toString("utf8")));
+  try {
+    runTestCall(world, request, fields);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return document(error.status, homePage(world, { refused: error.message }));
+  }
+  return redirect(`/?${new URLSearchParams({ done: request })}`);
+}
+
+/**
+ * The form of the checkout page, and what a script sends in its place: `outcome=pays`, urlencoded, to
+ * `<checkout url>/pay`. The answer is a 303 to the success address; 402 when the card was declined.
+ */
+function pay(world: World, id: string, body: Buffer): PageAnswer {
+  const session = world.store.get("checkout.session", id);
+  if (session.status !== "open") return document(409, checkoutPage(session));
+  const outcome = chosenOutcome(new URLSearchParams(body.toString("utf8")));
+  if (outcome === null) return document(400, checkoutPage(session, "This outcome does not exist."));
+  const address = world.store.transaction(() => paySession(world, id, outcome));
+  return address === null
+    ? document(402, checkoutPage(session, "Your card was declined. Try another card."))
+    : redirect(address);
+}
+
+/** A spent link sends the browser to the refresh address, as Stripe does. */
+function onboarding(world: World, method: string, id: string, body: Buffer): PageAnswer | null {
+  const link = world.store.get("v2.core.account_link", id);
+  if (!isUsable(world, link)) return redirect(link.refreshUrl);
+  const account = world.store.get("v2.core.account", link.account);
+  if (method === "GET") return document(200, onboardingPage(link, account));
+  if (method !== "POST") return null;
+  const choice = chosenOnboarding(new URLSearchParams(body.toString("utf8")));
+  if (choice === null) return document(400, onboardingPage(link, account, "This choice does not exist."));
+  return redirect(world.store.transaction(() => useLink(world, link, choice.outcome, choice.bank)));
+}
+
+function document(status: number, body: string): PageAnswer {
+  const headers = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
+  };
+  return { status, headers, body };
+}
+
+function redirect(location: string): PageAnswer {
+  return { status: 303, headers: { Location: location, "Cache-Control": "no-store" }, body: "" };
+}

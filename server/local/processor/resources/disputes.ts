@@ -1,0 +1,129 @@
+import type Stripe from "stripe";
+import { book } from "../model/books.ts";
+import { route } from "../api/call.ts";
+import { recordEvent } from "../model/events.ts";
+import { expanded, listPage, pageParameters } from "../api/list.ts";
+import { invalidRequest } from "../model/refusal.ts";
+import { type Action, later } from "../model/schedule.ts";
+import { newId, platform } from "../model/store.ts";
+import { nowSeconds, type World } from "../model/world.ts";
+
+const day = 86_400;
+
+export const disputeCalls = [
+  route("GET /v1/disputes", [...pageParameters, "charge", "payment_intent"], (call) => {
+    const { charge, payment_intent } = call.parameters;
+    return listPage(call, "dispute", "/v1/disputes", call.parameters, { charge, payment_intent });
+  }),
+  route("GET /v1/disputes/:id", ["expand"], ({ world, id, parameters }) =>
+    expanded(world, world.store.get("dispute", id), parameters.expand),
+  ),
+  // Closing a dispute oneself means to give up.
+  route("POST /v1/disputes/:id/close", [], ({ world, id }) => closeDispute(world, id, "lost")),
+];
+
+export const disputeActions: Record<string, Action> = {
+  disputed: (world, chargeId) => void openDispute(world, chargeId),
+  disputed_won: (world, chargeId) => later(world, world.stepMs, "winDispute", openDispute(world, chargeId).id),
+  disputed_lost: (world, chargeId) => later(world, world.stepMs, "loseDispute", openDispute(world, chargeId).id),
+  winDispute: (world, id) => void closeIfOpen(world, id, "won"),
+  loseDispute: (world, id) => void closeIfOpen(world, id, "lost"),
+};
+
+/** The card's owner takes the payment back: the money leaves the platform's balance at once. */
+export function openDispute(world: World, chargeId: string): Stripe.Dispute {
+  const charge = world.store.get("charge", chargeId);
+  if (charge.status !== "succeeded" || charge.disputed) {
+    throw invalidRequest("resource_invalid_state", "Only a charge that has succeeded and is not disputed yet can be.");
+  }
+  const id = newId("dp");
+  const amountCents = charge.amount - charge.amount_refunded;
+  const dispute: Stripe.Dispute = {
+    ...emptyDispute,
+    id,
+    amount: amountCents,
+    balance_transactions: [move(world, id, charge.currency, -amountCents)],
+    charge: charge.id,
+    created: nowSeconds(world),
+    currency: charge.currency,
+    evidence_details: { ...emptyDispute.evidence_details, due_by: nowSeconds(world) + 7 * day },
+    payment_intent: charge.payment_intent,
+  };
+  world.store.insert(platform, dispute);
+  world.store.update({ ...charge, disputed: true });
+  recordEvent(world, "charge.dispute.created", dispute);
+  recordEvent(world, "charge.dispute.funds_withdrawn", dispute);
+  return dispute;
+}
+
+/** "won" gives the money back to the platform, "lost" leaves it with the card's owner. */
+export function closeDispute(world: World, id: string, result: "won" | "lost"): Stripe.Dispute {
+  const dispute = world.store.get("dispute", id);
+  if (dispute.status !== "needs_response") {
+    throw invalidRequest("resource_invalid_state", `This dispute is already closed: ${dispute.status}.`);
+  }
+  const { amount, currency, balance_transactions: earlier } = dispute;
+  const returned = result === "won" ? [move(world, id, currency, amount)] : [];
+  const closed: Stripe.Dispute = { ...dispute, balance_transactions: [...earlier, ...returned], status: result };
+  world.store.update(closed);
+  if (result === "won") recordEvent(world, "charge.dispute.funds_reinstated", closed);
+  recordEvent(world, "charge.dispute.closed", closed);
+  return closed;
+}
+
+function closeIfOpen(world: World, id: string, result: "won" | "lost"): void {
+  if (world.store.get("dispute", id).status === "needs_response") closeDispute(world, id, result);
+}
+
+function move(world: World, source: string, currency: string, amountCents: number): Stripe.BalanceTransaction {
+  return world.store.get("balance_transaction", book(world, { type: "adjustment", amountCents, currency, source }));
+}
+
+const emptyDispute = {
+  object: "dispute",
+  enhanced_eligibility_types: [],
+  evidence: {
+    access_activity_log: null,
+    billing_address: null,
+    cancellation_policy: null,
+    cancellation_policy_disclosure: null,
+    cancellation_rebuttal: null,
+    customer_communication: null,
+    customer_email_address: null,
+    customer_name: null,
+    customer_purchase_ip: null,
+    customer_signature: null,
+    duplicate_charge_documentation: null,
+    duplicate_charge_explanation: null,
+    duplicate_charge_id: null,
+    enhanced_evidence: {},
+    product_description: null,
+    receipt: null,
+    refund_policy: null,
+    refund_policy_disclosure: null,
+    refund_refusal_explanation: null,
+    service_date: null,
+    service_documentation: null,
+    shipping_address: null,
+    shipping_carrier: null,
+    shipping_date: null,
+    shipping_documentation: null,
+    shipping_tracking_number: null,
+    uncategorized_file: null,
+    uncategorized_text: null,
+  },
+  evidence_details: {
+    due_by: null,
+    enhanced_eligibility: {},
+    has_evidence: false,
+    past_due: false,
+    submission_count: 0,
+    submission_method: "not_submitted",
+  },
+  intended_submission_method: null,
+  is_charge_refundable: false,
+  livemode: false,
+  metadata: {},
+  reason: "fraudulent",
+  status: "needs_response",
+} satisfies Partial<Stripe.Dispute>;
