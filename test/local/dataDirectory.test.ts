@@ -9,7 +9,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimDataDirectory, readLocalState } from "../../server/local/dataDirectory/claim.ts";
 import { freePort } from "../../server/local/freePort.ts";
 
-const modulePath = new URL("../../server/local/dataDirectory/claim.ts", import.meta.url).href;
+const claimModule = new URL("../../server/local/dataDirectory/claim.ts", import.meta.url).href;
+const freePortModule = new URL("../../server/local/freePort.ts", import.meta.url).href;
 const children: ChildProcess[] = [];
 let root: string;
 let directory: string;
@@ -26,8 +27,8 @@ afterEach(async () => {
 
 /** A real process that runs a script with the module's functions at hand, and the lines that it prints. */
 function startProcess(script: string) {
-  const code = `import { freePort } from "../../server/local/freePort.ts";
-import { claimDataDirectory, readLocalState } from ${JSON.stringify(modulePath)};
+  const code = `import { freePort } from ${JSON.stringify(freePortModule)};
+    import { claimDataDirectory, readLocalState } from ${JSON.stringify(claimModule)};
     const directory = process.argv[1];
     ${script}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code, directory], {

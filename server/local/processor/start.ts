@@ -7,13 +7,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { Api } from "./api/api.ts";
 import { Deliveries } from "./model/deliveries.ts";
-import { answerPage } from "./pages/answer.ts";
 import { Refusal } from "./model/refusal.ts";
-import { actions } from "./resources/routes.ts";
 import { startSchedule } from "./model/schedule.ts";
 import { Store } from "./model/store.ts";
-import { answerTestCall } from "./testApi/calls.ts";
 import type { World } from "./model/world.ts";
+import { answerPage } from "./pages/answer.ts";
+import { actions, routes } from "./resources/routes.ts";
+import { answerTestCall } from "./testApi/calls.ts";
 
 export interface ProcessorOptions {
   /** Where `processor.sqlite` lives; made when it does not exist. */
@@ -39,7 +39,7 @@ export async function startProcessor(options: ProcessorOptions): Promise<{ url: 
   const host = options.host ?? "127.0.0.1";
   const store = new Store(options.directory);
   const world: World = { store, url: "", nowMs: options.nowMs ?? Date.now, stepMs: options.stepMs ?? 1_000 };
-  const api = new Api(world, options.secretKey);
+  const api = new Api(world, routes, options.secretKey);
   const deliveries = new Deliveries(world, options);
   const schedule = startSchedule(world, actions, () => deliveries.alarm.check());
   const server = createServer((request, response) => {

@@ -1,4 +1,8 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { CallFault } from "../model/choices.ts";
+import { takeCallFault } from "../model/faults.ts";
+import { Refusal } from "../model/refusal.ts";
+import type { World } from "../model/world.ts";
 import {
   type ApiRequest,
   findOwner,
@@ -11,17 +15,13 @@ import {
   sha256,
 } from "./apiRequest.ts";
 import type { Route } from "./call.ts";
-import type { CallFault } from "../model/choices.ts";
-import { takeCallFault } from "../model/faults.ts";
 import { apiVersion } from "./parameters.ts";
-import { Refusal } from "../model/refusal.ts";
-import type { World } from "../model/world.ts";
 
 export interface ApiAnswer {
   status: number;
   body: string;
   headers: Record<string, string>;
-  /** The connection is reset in the place of an answer. */
+  /** Resets the connection instead of answering. */
   reset?: true;
 }
 
@@ -33,15 +33,17 @@ interface Target {
 
 const keyLifetimeMs = 24 * 3_600_000;
 
-/** Answers Stripe's API, v1 and v2. */
+/** Answers calls of Stripe's API, v1 and v2. */
 export class Api {
   readonly #world: World;
+  readonly #routes: readonly Route[];
   readonly #secretKey: string;
-  /** Idempotency keys whose first request has not been answered yet. */
+  /** Idempotency keys whose first request is still being processed. */
   readonly #inProgress = new Set<string>();
 
-  constructor(world: World, secretKey: string) {
+  constructor(world: World, routes: readonly Route[], secretKey: string) {
     this.#world = world;
+    this.#routes = routes;
     this.#secretKey = secretKey;
   }
 
@@ -59,7 +61,7 @@ export class Api {
   async #answer(request: ApiRequest): Promise<ApiAnswer> {
     this.#authenticate(request.headers.authorization);
     requireVersion(request);
-    const target = { ...findRoute(request), owner: findOwner(this.#world, request) };
+    const target = { ...findRoute(this.#routes, request), owner: findOwner(this.#world, request) };
     const key = request.method === "POST" ? requireKey(request) : null;
     const fault = takeCallFault(this.#world, `${request.method} ${request.url.pathname}`);
     if (key === null) return await this.#withFault(fault, request, () => this.#execute(target, request));
@@ -74,7 +76,7 @@ export class Api {
     }
   }
 
-  /** The work is done before or after the fault, or not at all; `work` itself is one uninterrupted transaction. */
+  /** Does the work before the fault, or not at all. `work` itself is one uninterrupted transaction. */
   async #withFault(fault: CallFault | null, request: ApiRequest, work: () => ApiAnswer): Promise<ApiAnswer> {
     switch (fault) {
       case "timeout_before":
@@ -115,9 +117,9 @@ export class Api {
   }
 
   /**
-   * Executes once for each key: the answer is stored in the transaction of the work and replayed for 24 hours. v1 also
-   * stores refusals of the execution, v2 lets the same key try again. A request whose parameters are refused was never
-   * begun and leaves no trace.
+   * Executes a request once per idempotency key. The answer is stored in the transaction of the work and replayed for 24
+   * hours. v1 also stores errors that occur during execution; in v2 the same key can be tried again. A request with
+   * invalid parameters is not executed, and its key is not stored.
    */
   #executeOnce({ route, id, owner }: Target, request: ApiRequest, key: string): ApiAnswer {
     const { store } = this.#world;

@@ -1,19 +1,18 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { platform } from "../model/objects.ts";
+import { Refusal } from "../model/refusal.ts";
+import type { World } from "../model/world.ts";
 import type { Route } from "./call.ts";
 import { parseForm } from "./form.ts";
 import { apiVersion, type RawParameters } from "./parameters.ts";
-import { Refusal } from "../model/refusal.ts";
-import { routes } from "../resources/routes.ts";
-import { platform } from "../model/store.ts";
-import type { World } from "../model/world.ts";
 
 export interface ApiRequest {
   method: string;
   url: URL;
   headers: IncomingMessage["headers"];
   body: Buffer;
-  /** Resolves when the client has gone away: what a timed-out request waits for. */
+  /** Resolves when the client has disconnected. A request with a simulated timeout waits for it. */
   clientGone: Promise<void>;
 }
 
@@ -28,7 +27,7 @@ export function requireVersion(request: ApiRequest): void {
   throw new Refusal(400, { message, type: "invalid_request_error" });
 }
 
-export function findRoute({ method, url }: ApiRequest): { route: Route; id: string } {
+export function findRoute(routes: readonly Route[], { method, url }: ApiRequest): { route: Route; id: string } {
   for (const route of routes) {
     const match = route.method === method ? route.pattern.exec(url.pathname) : null;
     if (match !== null) return { route, id: match[1] ?? "" };
@@ -37,7 +36,7 @@ export function findRoute({ method, url }: ApiRequest): { route: Route; id: stri
   throw new Refusal(404, { message, type: "invalid_request_error" });
 }
 
-/** The connected account that the request is made for, or the platform. */
+/** Returns the connected account that the request is made for, or the platform. */
 export function findOwner(world: World, { headers, url }: ApiRequest): string {
   const account = headers["stripe-account"] ?? headers["stripe-context"];
   if (account === undefined) return platform;
@@ -46,21 +45,21 @@ export function findOwner(world: World, { headers, url }: ApiRequest): string {
     throw new Refusal(403, { code: "account_invalid", message, type: "invalid_request_error" });
   }
   if (/^\/v1\/(payouts|balance|events)/.test(url.pathname)) return account;
-  const message = "The embedded processor makes this call for the platform only, not for a connected account.";
+  const message = "The embedded processor supports this call only for the platform, not for a connected account.";
   throw new Refusal(400, { message, type: "invalid_request_error" });
 }
 
 /**
- * Stripe itself lets a POST without a key pass. Here it is refused, and so is the key that the SDK invents when it gets
- * none: such a key is lost in a crash, and then nothing stops a second payment.
+ * Returns the request's idempotency key. Unlike Stripe, this refuses a POST without a key, and also a key that the SDK has
+ * generated: such a key is lost in a crash, and then nothing prevents a second payment.
  */
 export function requireKey({ headers }: ApiRequest): string {
   const key = headers["idempotency-key"];
   if (typeof key !== "string" || key === "" || key.startsWith("stripe-node-retry-")) {
-    throw new Refusal(400, { message: "Every POST needs an Idempotency-Key of its own.", type: "idempotency_error" });
+    throw new Refusal(400, { message: "Every POST needs its own Idempotency-Key.", type: "idempotency_error" });
   }
   if (key.length > 255) {
-    throw new Refusal(400, { message: "Idempotency keys have at most 255 characters.", type: "idempotency_error" });
+    throw new Refusal(400, { message: "Idempotency keys can have at most 255 characters.", type: "idempotency_error" });
   }
   return key;
 }
@@ -82,7 +81,7 @@ export function rawParameters(request: ApiRequest): RawParameters {
   }
 }
 
-/** What a repetition of the request must equal to be answered like the first. */
+/** A hash of the request. A retry with the same key must have the same hash to get the stored answer. */
 export function hashOf({ method, url, body }: ApiRequest): string {
   return sha256(`${method} ${url.pathname} ${body.toString("utf8")}`).toString("hex");
 }

@@ -1,15 +1,15 @@
-import { parameterCheck, type RawParameters } from "./parameters.ts";
-import type { CallName, CallParameters } from "./parameterTypes.ts";
 import { invalidRequest } from "../model/refusal.ts";
 import { nowSeconds, type World } from "../model/world.ts";
+import { parameterCheck, type RawParameters } from "./parameters.ts";
+import type { CallName, CallParameters } from "./parameterTypes.ts";
 
-/** One API request, after its parameters were checked. */
+/** An API request with validated parameters. */
 export interface Call<Parameters> {
   world: World;
   parameters: Parameters;
-  /** The `:id` in the path; empty where there is none. */
+  /** The `:id` in the path; empty if the path has none. */
   id: string;
-  /** The connected account named by `Stripe-Account`, or the platform. */
+  /** The connected account in the `Stripe-Account` header, or the platform. */
   owner: string;
   /** Epoch seconds. */
   now: number;
@@ -18,13 +18,13 @@ export interface Call<Parameters> {
 export interface Route {
   method: string;
   pattern: RegExp;
-  /** Checks the parameters alone. What it refuses was never begun, so no idempotency key remembers it. */
+  /** Validates the parameters. It runs before the execution, so its errors are not stored with the idempotency key. */
   prepare(raw: RawParameters): (request: { world: World; id: string; owner: string }) => unknown;
 }
 
 /**
- * Binds the handler of one call to its path and its parameters' type. `supported` names the parameters that the handler
- * really heeds: one that Stripe knows but this processor does not is refused, never silently ignored.
+ * Binds a call's handler to its path and the type of its parameters. `supported` lists the parameters that the handler
+ * implements. Stripe's other parameters are refused rather than silently ignored.
  */
 export function route<Name extends CallName>(
   name: Name,
@@ -45,7 +45,7 @@ export function route<Name extends CallName>(
   };
 }
 
-/** Refuses parameters that exist at Stripe, but do nothing here. */
+/** Refuses parameters that Stripe has but this processor does not implement. */
 export function requireSupported(parameters: object, supported: ReadonlySet<PropertyKey>): void {
   const other = Object.keys(parameters).find((name) => !supported.has(name));
   if (other === undefined) return;

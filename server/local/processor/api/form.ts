@@ -1,11 +1,11 @@
 import { invalidRequest } from "../model/refusal.ts";
 
-/** A form as Stripe writes it: `a[b][0]=c` is `{ a: { b: { 0: "c" } } }`. Every value is still a string. */
+/** A form in Stripe's encoding: `a[b][0]=c` is `{ a: { b: { 0: "c" } } }`. All values are still strings. */
 export interface Form {
   [name: string]: string | Form;
 }
 
-/** Part of a JSON Schema, as far as decoding needs it. */
+/** The part of JSON Schema that decoding needs. */
 export interface Schema {
   $ref?: string;
   type?: string | string[];
@@ -18,13 +18,13 @@ export interface Schema {
 
 const maxDepth = 12;
 
-/** Parses an urlencoded body or query. Refuses what has no clear meaning, such as `a=1&a[b]=2`. */
+/** Parses an urlencoded body or query. Refuses contradictory input, such as `a=1&a[b]=2`. */
 export function parseForm(text: string): Form {
   const form = emptyForm();
   for (const [name, value] of new URLSearchParams(text)) {
-    if (!/^[^[\]]+(\[[^[\]]*\])*$/.test(name)) throw unclear(name);
+    if (!/^[^[\]]+(\[[^[\]]*\])*$/.test(name)) throw unknownParameter(name);
     const path = name.replaceAll("]", "").split("[");
-    if (path.length > maxDepth) throw unclear(name);
+    if (path.length > maxDepth) throw unknownParameter(name);
     setAt(form, path, value, name);
   }
   return form;
@@ -32,32 +32,32 @@ export function parseForm(text: string): Form {
 
 function setAt(form: Form, path: string[], value: string, name: string): void {
   const [first = "", ...rest] = path;
-  // `a[]=1&a[]=2` is a list without numbers.
+  // `a[]=1&a[]=2` is a list without indices.
   const key = first === "" ? String(Object.keys(form).length) : first;
   const existing = form[key];
   if (rest.length === 0) {
-    if (existing !== undefined) throw unclear(name);
+    if (existing !== undefined) throw unknownParameter(name);
     form[key] = value;
     return;
   }
-  if (typeof existing === "string") throw unclear(name);
+  if (typeof existing === "string") throw unknownParameter(name);
   const inner = existing ?? emptyForm();
   form[key] = inner;
   setAt(inner, rest, value, name);
 }
 
-/** Without a prototype, so that a parameter named `__proto__` is a parameter like any other. */
+/** Has no prototype, so that a parameter named `__proto__` is treated like any other. */
 function emptyForm(): Form {
   return Object.create(null);
 }
 
-function unclear(name: string): Error {
+function unknownParameter(name: string): Error {
   return invalidRequest("parameter_unknown", `Received unknown parameter: ${name}`, name);
 }
 
 /**
- * Gives the strings of a form the types that the schema wants: numbers, booleans, lists. What does not fit stays as it
- * is, for the validation to refuse.
+ * Converts the strings of a form to the types in the schema: numbers, booleans, lists. A value that does not fit is left
+ * unchanged, and the validation refuses it.
  */
 export function decode(value: string | Form, schema: Schema, definitions: Record<string, Schema>): unknown {
   const resolved = resolve(schema, definitions);
@@ -90,7 +90,7 @@ function decodeList(form: Form, items: Schema, definitions: Record<string, Schem
   return keys.map((key) => decode(form[key] ?? "", items, definitions));
 }
 
-/** Takes the first alternative that the value can be: `''` to unset, a number or a range, an object. */
+/** Decodes the value as the first alternative that it matches, for example `''` (to unset), a number or an object. */
 function decodeUnion(value: string | Form, alternatives: Schema[], definitions: Record<string, Schema>): unknown {
   for (const alternative of alternatives) {
     const schema = resolve(alternative, definitions);

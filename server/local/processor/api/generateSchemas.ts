@@ -1,6 +1,6 @@
 /**
- * Writes `schemas.json`: one JSON Schema for each call in `parameterTypes.ts`, made from the types of the installed
- * `stripe` package. Run it after an upgrade of that package:
+ * Generates `schemas.json`: a JSON Schema for each call in `parameterTypes.ts`, from the types of the installed `stripe`
+ * package. Run it after upgrading that package:
  *
  *     node server/local/processor/api/generateSchemas.ts
  */
@@ -25,8 +25,8 @@ try {
 }
 
 /**
- * The SDK adds `OtherString` (any string) to each enum, so that old clients survive new values in answers. In a request
- * a value outside the list is an error, so the copy says `never`. Decimals travel as strings.
+ * The SDK adds `OtherString` (any string) to each enum, so that old clients accept new values in responses. In a request,
+ * a value outside the enum is an error, so the copy replaces it with `never`. Decimals are sent as strings.
  */
 function copyTypesWithClosedEnums(): void {
   const copy = join(workDirectory, "node_modules/stripe");
@@ -44,7 +44,7 @@ function copyTypesWithClosedEnums(): void {
       .replace("export { Decimal } from './Decimal.js';", "export type Decimal = string;"),
   );
   cpSync(join(here, "parameterTypes.ts"), join(workDirectory, "parameterTypes.ts"));
-  // An ES module, so that the types are found under the package's `import` condition.
+  // As an ES module, so that the types resolve under the package's `import` condition.
   writeFileSync(join(workDirectory, "package.json"), JSON.stringify({ type: "module" }));
   writeFileSync(
     join(workDirectory, "tsconfig.json"),
@@ -52,7 +52,7 @@ function copyTypesWithClosedEnums(): void {
   );
 }
 
-/** The generator names what has no name by a hash of its file's path, which is another one in each run: numbers instead. */
+/** Replaces the generator's names of anonymous types, hashes of a temporary path that change in each run, with numbers. */
 function withStableNames(json: string): string {
   const names = new Map<string, string>();
   return json.replace(/(def-)?[a-z]+(-\d+){4,}/g, (name) => {
@@ -61,7 +61,7 @@ function withStableNames(json: string): string {
   });
 }
 
-/** TypeScript has no integers, and none of these calls takes a fraction. */
+/** TypeScript has no integer type, and none of these calls accepts fractions. */
 function integersOnly(key: string, value: unknown): unknown {
   return key === "type" && value === "number" ? "integer" : value;
 }

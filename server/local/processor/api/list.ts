@@ -1,9 +1,10 @@
-import type { Call } from "./call.ts";
+import { type Kind, type Objects, platform } from "../model/objects.ts";
 import { invalidRequest, Refusal } from "../model/refusal.ts";
-import { type Filter, type Kind, type Objects, platform } from "../model/store.ts";
+import type { Filter } from "../model/store.ts";
 import type { World } from "../model/world.ts";
+import type { Call } from "./call.ts";
 
-/** The parameters that every v1 list takes. */
+/** The parameters of every v1 list. */
 export const pageParameters = ["limit", "starting_after", "ending_before", "created", "expand"] as const;
 
 interface ListParameters {
@@ -14,7 +15,7 @@ interface ListParameters {
   expand?: string[];
 }
 
-/** A v1 list: the newest first, 10 unless told, at most 100. */
+/** Returns a page of a v1 list, newest first: 10 objects by default, at most 100. */
 export function listPage<K extends Kind>(
   { world, owner }: Call<unknown>,
   kind: K,
@@ -35,7 +36,7 @@ export function listPage<K extends Kind>(
   return expanded(world, list, parameters.expand);
 }
 
-/** A v2 list: pages are linked by `next_page_url`, whose `page` is the last id that was shown. */
+/** Returns a page of a v2 list. `next_page_url` links to the next page; its `page` is the last id on this one. */
 export function v2Page<K extends Kind>(
   { world, parameters }: Call<{ limit?: number; page?: string }>,
   kind: K,
@@ -63,7 +64,7 @@ function createdFilters(created: ListParameters["created"]): Filter[] {
   return filters;
 }
 
-/** Puts related objects in the place of their ids, along paths such as `payment_intent.latest_charge`. */
+/** Replaces ids with the objects they refer to, along paths such as `payment_intent.latest_charge`. */
 export function expanded(world: World, object: unknown, paths: string[] = []): unknown {
   const copy: unknown = structuredClone(object);
   for (const path of paths) expandPath(world, copy, path.split("."), path);

@@ -1,8 +1,8 @@
 import type Stripe from "stripe";
 
 /**
- * Every API call that the embedded processor answers, with the SDK's own type of its parameters. This is the list that
- * `generateSchemas.ts` turns into `schemas.json`, so that a request is refused here where Stripe would refuse it.
+ * All API calls that the embedded processor implements, with the SDK's types of their parameters. `generateSchemas.ts`
+ * turns this list into `schemas.json`, so that the processor refuses the same requests as Stripe.
  */
 export interface CallParameters {
   "POST /v1/checkout/sessions": Stripe.Checkout.SessionCreateParams;
@@ -48,7 +48,7 @@ export interface CallParameters {
   "GET /v2/core/events/:id": Stripe.V2.Core.EventRetrieveParams;
 }
 
-/** The SDK's types leave it out: it comes in the `next_page_url` of the page before. */
+/** The cursor in the previous page's `next_page_url`. The SDK's types do not declare it. */
 export interface PageToken {
   page?: string;
 }

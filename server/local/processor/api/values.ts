@@ -1,6 +1,6 @@
 import { invalidRequest } from "../model/refusal.ts";
 
-/** Metadata as stored: values become strings, `''` and null leave a name out. Stripe's own limits. */
+/** Converts metadata to its stored form: values become strings; `''` and null remove a key. Has Stripe's limits. */
 export function metadataOf(
   given: Record<string, string | number | null> | null | "" | undefined,
 ): Record<string, string> {
@@ -9,16 +9,20 @@ export function metadataOf(
   for (const [name, value] of pairs) {
     if (value !== null && value !== "") metadata[name] = String(value);
     if (name.length > 40)
-      throw invalidRequest("parameter_invalid", "Metadata keys have at most 40 characters.", "metadata");
+      throw invalidRequest("parameter_invalid", "Metadata keys can have at most 40 characters.", "metadata");
     if (String(value).length > 500) {
-      throw invalidRequest("parameter_invalid", "Metadata values have at most 500 characters.", `metadata[${name}]`);
+      throw invalidRequest(
+        "parameter_invalid",
+        "Metadata values can have at most 500 characters.",
+        `metadata[${name}]`,
+      );
     }
   }
-  if (pairs.length > 50) throw invalidRequest("parameter_invalid", "Metadata has at most 50 keys.", "metadata");
+  if (pairs.length > 50) throw invalidRequest("parameter_invalid", "Metadata can have at most 50 keys.", "metadata");
   return metadata;
 }
 
-/** Refuses amounts that are not a positive number of cents up to Stripe's eight digits. */
+/** Returns the amount in cents. Refuses an amount below 1 cent or above Stripe's limit of eight digits. */
 export function requirePositive(amountCents: number | undefined, name = "amount"): number {
   if (amountCents === undefined) throw invalidRequest("parameter_missing", `Missing required param: ${name}.`, name);
   if (amountCents < 1) {

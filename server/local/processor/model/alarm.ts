@@ -1,4 +1,4 @@
-/** Calls `ring` when the time of `nextDueMs` (epoch milliseconds, null for never) has come. `check` looks again. */
+/** Calls `ring` at the time that `nextDueMs` returns (epoch milliseconds; null means never). `check` asks it again. */
 export class Alarm {
   readonly #nextDueMs: () => number | null;
   readonly #ring: () => void;
@@ -16,7 +16,7 @@ export class Alarm {
     clearTimeout(this.#timer);
     const dueMs = this.#stopped ? null : this.#nextDueMs();
     if (dueMs === null) return;
-    // A minute at most, so that a machine that slept, or a clock that was set, does not make it miss for long.
+    // Waits at most a minute, so that a suspended machine or a changed clock cannot delay it for longer.
     const waitMs = Math.min(Math.max(dueMs - this.#nowMs(), 0), 60_000);
     this.#timer = setTimeout(() => {
       this.#ring();

@@ -2,19 +2,19 @@ import { createHmac } from "node:crypto";
 import { Alarm } from "./alarm.ts";
 import { nowSeconds, type World } from "./world.ts";
 
-/** Waits between attempts, in milliseconds; the last one repeats until the receiver says 2xx. */
+/** Delays between attempts, in milliseconds. The last one repeats until the receiver answers 2xx. */
 const retryDelaysMs = [200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 60_000];
 const attemptTimeoutMs = 10_000;
 const maxParallel = 8;
 
 /**
- * Posts the queued events, signed, to one address. The queue is in the store, so an event is sent until it was
- * received, however often either side goes down. Eight at a time and in no promised order, as with Stripe.
+ * Posts the queued events, signed, to one URL. The queue is stored, so each event is sent until it has been received,
+ * even if either side restarts. Up to eight events are sent at once and, as at Stripe, their order is not guaranteed.
  */
 export class Deliveries {
   readonly #world: World;
   readonly #settings: { eventsUrl: string; webhookSecret: string };
-  readonly #underway = new Set<number>();
+  readonly #inFlight = new Set<number>();
   readonly #abort = new AbortController();
   readonly alarm: Alarm;
 
@@ -28,7 +28,7 @@ export class Deliveries {
     );
   }
 
-  /** Begins with a new attempt of everything that is pending, however long its wait still was. */
+  /** Retries all pending events at once, without waiting for the rest of their delays. */
   start(): void {
     this.#world.store.run("update deliveries set next_attempt_ms = 0 where delivered_ms is null");
     this.alarm.check();
@@ -40,7 +40,7 @@ export class Deliveries {
   }
 
   #nextDueMs(): number | null {
-    if (this.#underway.size >= maxParallel) return null;
+    if (this.#inFlight.size >= maxParallel) return null;
     const [row] = this.#pending(1);
     return row === undefined ? null : Number(row.next_attempt_ms);
   }
@@ -48,22 +48,22 @@ export class Deliveries {
   #pending(limit: number): Record<string, unknown>[] {
     const sql = `select id, event_id, attempts, next_attempt_ms from deliveries
       where delivered_ms is null and id not in (select value from json_each(?)) order by next_attempt_ms, id limit ?`;
-    return this.#world.store.rows(sql, JSON.stringify([...this.#underway]), limit);
+    return this.#world.store.rows(sql, JSON.stringify([...this.#inFlight]), limit);
   }
 
   #sendDue(): void {
     const now = this.#world.nowMs();
-    for (const row of this.#pending(maxParallel - this.#underway.size)) {
+    for (const row of this.#pending(maxParallel - this.#inFlight.size)) {
       if (Number(row.next_attempt_ms) <= now)
         void this.#send(Number(row.id), String(row.event_id), Number(row.attempts));
     }
   }
 
   async #send(id: number, eventId: string, attempts: number): Promise<void> {
-    this.#underway.add(id);
+    this.#inFlight.add(id);
     const received = await this.#post(JSON.stringify(this.#world.store.findAny(eventId)));
     if (this.#abort.signal.aborted) return;
-    this.#underway.delete(id);
+    this.#inFlight.delete(id);
     const { store } = this.#world;
     if (received) {
       store.run(
@@ -96,13 +96,13 @@ export class Deliveries {
       await response.body?.cancel();
       return response.ok;
     } catch {
-      // Down, too slow or unreachable: the next attempt is in the queue.
+      // The receiver is unreachable or too slow. The event stays in the queue.
       return false;
     }
   }
 }
 
-/** Stripe's scheme: HMAC-SHA256 over the time and the body, made anew for each attempt. */
+/** Signs a body with Stripe's scheme: HMAC-SHA256 over the time and the body. Each attempt has its own signature. */
 export function signature(body: string, secret: string, epochSeconds: number): string {
   const digest = createHmac("sha256", secret).update(`${epochSeconds}.${body}`).digest("hex");
   return `t=${epochSeconds},v1=${digest}`;

@@ -4,24 +4,24 @@ import type { World } from "./world.ts";
 export interface FaultState {
   name: string;
   description: string;
-  /** Only calls that start like this are hit, such as `POST /v1/transfers`; null for all. */
+  /** Hits only calls that start with this text, such as `POST /v1/transfers`; null hits all calls. */
   call: string | null;
-  /** So many of the next calls or events are hit. */
+  /** How many of the next calls or events it hits. */
   next: number;
-  /** This share of all others, 0 to 1. */
+  /** The probability, from 0 to 1, that it hits any other call or event. */
   share: number;
-  /** How often it really hit, ever. */
+  /** How often it has hit so far. */
   hits: number;
 }
 
-/** Sets a fault; an earlier setting of the same fault is replaced, its count goes on. */
+/** Sets a fault and replaces its earlier setting. The count of hits is kept. */
 export function setFault(world: World, fault: { name: string; call?: string; next?: number; share?: number }): void {
   const sql = `insert into faults (name, call, next, share) values (?, ?, ?, ?)
     on conflict (name) do update set call = excluded.call, next = excluded.next, share = excluded.share`;
   world.store.run(sql, fault.name, fault.call ?? null, fault.next ?? 0, fault.share ?? 0);
 }
 
-/** Ends all faults; what was counted stays. */
+/** Turns off all faults. The counts of hits are kept. */
 export function clearFaults(world: World): void {
   world.store.run("update faults set next = 0, share = 0, call = null");
 }
@@ -42,11 +42,12 @@ export function listFaults(world: World): FaultState[] {
   });
 }
 
-/** The fault that hits this API call, if any; it is counted. `call` is the method and the path. */
+/** Returns the fault that hits this API call, or null, and counts the hit. `call` is the method and the path. */
 export function takeCallFault(world: World, call: string): CallFault | null {
   return take(world, callFaults, call);
 }
 
+/** Returns the fault that hits the next event, or null, and counts the hit. */
 export function takeEventFault(world: World): EventFault | null {
   return take(world, eventFaults, null);
 }

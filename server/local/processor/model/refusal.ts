@@ -1,4 +1,4 @@
-/** An answer that refuses a request, with Stripe's error body. */
+/** An error response with Stripe's error body. */
 export class Refusal extends Error {
   readonly status: number;
   readonly body: { error: RefusalDetails };
@@ -16,12 +16,12 @@ export interface RefusalDetails {
   param?: string;
 }
 
-/** 400: the parameters are fine as such, but what they ask for cannot be done. */
+/** 400: the parameters are valid, but the operation is not possible. */
 export function invalidRequest(code: string, message: string, param?: string): Refusal {
   return new Refusal(400, { code, message, type: "invalid_request_error", ...(param === undefined ? {} : { param }) });
 }
 
-/** 404 for an object, in Stripe's words. */
+/** 404: the object does not exist, in Stripe's words. */
 export function missing(kind: string, id: string): Refusal {
   const message = `No such ${kind.replaceAll(".", " ")}: '${id}'`;
   return new Refusal(404, { code: "resource_missing", message, param: "id", type: "invalid_request_error" });

@@ -2,16 +2,20 @@ import { Alarm } from "./alarm.ts";
 import { Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
-/** What happens later by itself, on the object with this id. Runs in a transaction of its own. */
+/** A scheduled change of the object with this id. It runs in its own transaction. */
 export type Action = (world: World, objectId: string) => void;
 
-/** Notes that `action` is due in `delayMs`; it is kept across restarts. */
+/** Schedules `action` to run after `delayMs`. The schedule survives restarts. */
 export function later(world: World, delayMs: number, action: string, objectId: string): void {
   const dueMs = world.nowMs() + delayMs;
   world.store.run("insert into schedule (due_ms, action, object_id) values (?, ?, ?)", dueMs, action, objectId);
 }
 
-/** Runs what is due, and what became due while the processor was down. `actions` are found by their names. */
+/**
+ * Runs actions when they are due, including those that became due while the processor was down.
+ * @param actions the actions by name
+ * @param afterwards called after each run
+ */
 export function startSchedule(world: World, actions: Record<string, Action>, afterwards: () => void): Alarm {
   const nextDueMs = (): number | null => {
     const [row] = world.store.rows("select min(due_ms) as due from schedule");
@@ -27,7 +31,7 @@ export function startSchedule(world: World, actions: Record<string, Action>, aft
           actions[String(row.action)]?.(world, String(row.object_id));
         });
       } catch (error) {
-        // Something else happened to the object meanwhile, such as a dispute of what should be refunded now.
+        // The object has changed in the meantime and the action no longer applies: a disputed charge is not refunded.
         if (!(error instanceof Refusal)) throw error;
         forget();
       }

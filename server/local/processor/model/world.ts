@@ -1,17 +1,17 @@
 import type { Store } from "./store.ts";
 
-/** What every part of the processor works with. */
+/** The context that every part of the processor works with. */
 export interface World {
   store: Store;
-  /** The processor's own address, without a slash at the end. */
+  /** The processor's own URL, without a trailing slash. */
   url: string;
   /** Milliseconds since the epoch. */
   nowMs(): number;
-  /** How long each step of a slow thing takes: a bank debit, a payout on its way, a dispute. Days at Stripe. */
+  /** Duration of each step of a slow process (bank debit, payout, dispute) in milliseconds. At Stripe it is days. */
   stepMs: number;
 }
 
-/** Stripe's v1 objects count in epoch seconds. */
+/** The current time in epoch seconds, as Stripe's v1 objects have it. */
 export function nowSeconds(world: World): number {
   return Math.floor(world.nowMs() / 1000);
 }

@@ -1,11 +1,11 @@
+import { Refusal } from "../model/refusal.ts";
+import type { World } from "../model/world.ts";
 import { paySession } from "../resources/checkout.ts";
+import { isUsable, useLink } from "../resources/onboarding.ts";
+import { runTestCall } from "../testApi/calls.ts";
 import { checkoutPage, chosenOutcome } from "./checkoutPage.ts";
 import { homePage, pressed } from "./homePage.ts";
-import { isUsable, useLink } from "../resources/onboarding.ts";
 import { chosenOnboarding, onboardingPage } from "./onboardingPage.ts";
-import { Refusal } from "../model/refusal.ts";
-import { runTestCall } from "../testApi/calls.ts";
-import type { World } from "../model/world.ts";
 
 export interface PageAnswer {
   status: number;

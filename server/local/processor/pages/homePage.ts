@@ -9,11 +9,11 @@ import {
   payoutAmounts,
 } from "../model/choices.ts";
 import { type FaultState, listFaults } from "../model/faults.ts";
+import { platform } from "../model/objects.ts";
+import type { World } from "../model/world.ts";
+import { findTestCall, testCalls } from "../testApi/calls.ts";
 import { type Html, html, money, page } from "./html.ts";
 import { type Offer, type ShownKind, type ShownObject, shownKinds } from "./offers.ts";
-import { platform } from "../model/store.ts";
-import { findTestCall, testCalls } from "../testApi/calls.ts";
-import type { World } from "../model/world.ts";
 
 /** What the last form of the page came to: the call that was made, or why it was refused. */
 export type Outcome = { done: string } | { refused: string };

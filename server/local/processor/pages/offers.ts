@@ -1,10 +1,10 @@
-import { capability } from "../resources/accounts.ts";
 import { balancesOf } from "../model/books.ts";
 import { bankAccounts, type Choice, checkoutOutcomes, onboardingOutcomes } from "../model/choices.ts";
-import { money } from "./html.ts";
-import { canBecome } from "../resources/payouts.ts";
-import type { Kind, Objects } from "../model/store.ts";
+import type { Kind, Objects } from "../model/objects.ts";
 import type { World } from "../model/world.ts";
+import { capability } from "../resources/accounts.ts";
+import { canBecome } from "../resources/payouts.ts";
+import { money } from "./html.ts";
 
 /** Something that can be done to an object: a call of the test API, with what a person may choose. */
 export interface Offer {

@@ -1,7 +1,7 @@
 import type Stripe from "stripe";
 import { type BankAccount, bankAccounts, type OnboardingOutcome, onboardingOutcomes } from "../model/choices.ts";
+import type { OnboardingLink } from "../model/objects.ts";
 import { html, page, radioChoices } from "./html.ts";
-import type { OnboardingLink } from "../model/store.ts";
 
 /** The hosted page where a person gives what a payout needs. */
 export function onboardingPage(

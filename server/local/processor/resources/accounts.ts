@@ -1,11 +1,11 @@
 import type Stripe from "stripe";
 import { type Call, requireSupported, route } from "../api/call.ts";
+import { v2Page } from "../api/list.ts";
+import { metadataOf } from "../api/values.ts";
 import { type BankAccount, bankAccounts } from "../model/choices.ts";
 import { recordThinEvent } from "../model/events.ts";
-import { v2Page } from "../api/list.ts";
+import { newId, platform } from "../model/objects.ts";
 import { invalidRequest, Refusal } from "../model/refusal.ts";
-import { newId, platform } from "../model/store.ts";
-import { metadataOf } from "../api/values.ts";
 import type { World } from "../model/world.ts";
 
 type Account = Stripe.V2.Core.Account;

@@ -1,6 +1,6 @@
 import type Stripe from "stripe";
 import { type Call, requireSupported, route } from "../api/call.ts";
-import { platform } from "../model/store.ts";
+import { platform, type StoredBalanceSettings } from "../model/objects.ts";
 import type { World } from "../model/world.ts";
 
 export const balanceSettingsCalls = [
@@ -8,10 +8,7 @@ export const balanceSettingsCalls = [
   route("POST /v1/balance_settings", ["payments"], updateSettings),
 ];
 
-/** Stripe's object has no id; here it is the account's, marked. */
-export type StoredSettings = Stripe.BalanceSettings & { id: string };
-
-function settingsOf(world: World, owner: string): StoredSettings {
+function settingsOf(world: World, owner: string): StoredBalanceSettings {
   const known = world.store.find("balance_settings", `settings_${owner}`);
   return known ?? { id: `settings_${owner}`, object: "balance_settings", payments: defaultPayments };
 }
@@ -26,7 +23,7 @@ function updateSettings({
   requireSupported(payments.payouts ?? {}, new Set(["schedule"]));
   const settings = settingsOf(world, owner);
   const schedule = { interval: payments.payouts?.schedule?.interval ?? "daily" };
-  const changed: StoredSettings = {
+  const changed: StoredBalanceSettings = {
     ...settings,
     payments: { ...settings.payments, payouts: { ...defaultPayouts, schedule } },
   };
@@ -35,12 +32,15 @@ function updateSettings({
   return shown(changed);
 }
 
-/** Whether Stripe pays out by itself whatever arrives: the default, and a trap for who makes payouts himself. */
-export function paysOutByItself(world: World, owner: string): boolean {
+/**
+ * Whether Stripe pays out the account's balance automatically. This is the default, and a trap for a platform that makes
+ * the payouts itself.
+ */
+export function paysOutAutomatically(world: World, owner: string): boolean {
   return settingsOf(world, owner).payments.payouts?.schedule?.interval !== "manual";
 }
 
-function shown({ object, payments }: StoredSettings): Stripe.BalanceSettings {
+function shown({ object, payments }: StoredBalanceSettings): Stripe.BalanceSettings {
   return { object, payments };
 }
 

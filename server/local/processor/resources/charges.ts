@@ -1,10 +1,11 @@
 import type Stripe from "stripe";
-import { book } from "../model/books.ts";
 import { route } from "../api/call.ts";
-import { recordEvent } from "../model/events.ts";
 import { expanded, listPage, pageParameters } from "../api/list.ts";
-import { newId, platform } from "../model/store.ts";
+import { book } from "../model/books.ts";
+import { recordEvent } from "../model/events.ts";
+import { newId, platform } from "../model/objects.ts";
 import { nowSeconds, type World } from "../model/world.ts";
+import { initialCharge, initialPaymentIntent } from "./initialValues.ts";
 
 export const chargeCalls = [
   route("GET /v1/payment_intents", pageParameters, (call) =>
@@ -29,7 +30,7 @@ function paymentIntentId(session: Stripe.Checkout.Session): string {
 
 export function openPaymentIntent(world: World, session: Stripe.Checkout.Session, metadata: Stripe.Metadata): void {
   world.store.insert(platform, {
-    ...emptyPaymentIntent,
+    ...initialPaymentIntent,
     id: paymentIntentId(session),
     amount: session.amount_total ?? 0,
     created: session.created,
@@ -46,7 +47,7 @@ export function chargeCard(
 ): Stripe.Charge & { payment_intent: string } {
   const intent = world.store.get("payment_intent", paymentIntentId(session));
   const charge = {
-    ...emptyCharge,
+    ...initialCharge,
     id: newId("ch"),
     amount: intent.amount,
     created: nowSeconds(world),
@@ -96,81 +97,3 @@ function takeMoney(world: World, charge: Stripe.Charge): Stripe.Charge {
 function decline(charge: Stripe.Charge): Stripe.Charge {
   return { ...charge, failure_code: "card_declined", failure_message: "Your card was declined.", status: "failed" };
 }
-
-const emptyPaymentIntent = {
-  object: "payment_intent",
-  allowed_payment_method_types: null,
-  amount_capturable: 0,
-  amount_received: 0,
-  application: null,
-  application_fee_amount: null,
-  automatic_payment_methods: null,
-  canceled_at: null,
-  cancellation_reason: null,
-  capture_method: "automatic_async",
-  client_secret: null,
-  confirmation_method: "automatic",
-  customer: null,
-  customer_account: null,
-  description: null,
-  excluded_payment_method_types: null,
-  last_payment_error: null,
-  latest_charge: null,
-  livemode: false,
-  managed_payments: null,
-  next_action: null,
-  on_behalf_of: null,
-  payment_method: null,
-  payment_method_configuration_details: null,
-  payment_method_options: null,
-  payment_method_types: ["card"],
-  payment_record: null,
-  processing: null,
-  receipt_email: null,
-  review: null,
-  setup_future_usage: null,
-  shipping: null,
-  source: null,
-  statement_descriptor: null,
-  statement_descriptor_suffix: null,
-  status: "requires_payment_method",
-  transfer_group: null,
-} satisfies Partial<Stripe.PaymentIntent>;
-
-const emptyCharge = {
-  object: "charge",
-  amount_captured: 0,
-  amount_refunded: 0,
-  application: null,
-  application_fee: null,
-  application_fee_amount: null,
-  balance_transaction: null,
-  billing_details: { address: null, email: null, name: null, phone: null, tax_id: null },
-  calculated_statement_descriptor: "REBID",
-  captured: false,
-  customer: null,
-  description: null,
-  disputed: false,
-  failure_balance_transaction: null,
-  failure_code: null,
-  failure_message: null,
-  fraud_details: {},
-  livemode: false,
-  on_behalf_of: null,
-  outcome: null,
-  paid: false,
-  payment_method: null,
-  payment_method_details: null,
-  receipt_email: null,
-  receipt_number: null,
-  receipt_url: null,
-  refunded: false,
-  review: null,
-  shipping: null,
-  source: null,
-  source_transfer: null,
-  statement_descriptor: null,
-  statement_descriptor_suffix: null,
-  status: "pending",
-  transfer_data: null,
-} satisfies Partial<Stripe.Charge>;

@@ -1,14 +1,15 @@
 import type Stripe from "stripe";
 import { type Call, requireSupported, route } from "../api/call.ts";
-import { chargeCard, openPaymentIntent, settleCharge } from "./charges.ts";
+import { expanded, listPage, pageParameters } from "../api/list.ts";
+import { metadataOf, requirePositive } from "../api/values.ts";
 import type { CheckoutOutcome } from "../model/choices.ts";
 import { recordEvent } from "../model/events.ts";
-import { expanded, listPage, pageParameters } from "../api/list.ts";
+import { newId, platform } from "../model/objects.ts";
 import { invalidRequest } from "../model/refusal.ts";
 import { type Action, later } from "../model/schedule.ts";
-import { newId, platform } from "../model/store.ts";
-import { metadataOf, requirePositive } from "../api/values.ts";
 import type { World } from "../model/world.ts";
+import { chargeCard, openPaymentIntent, settleCharge } from "./charges.ts";
+import { initialSession } from "./initialValues.ts";
 
 const hour = 3_600;
 
@@ -71,7 +72,7 @@ function createSession({ world, parameters, now }: Call<Stripe.Checkout.SessionC
   }
   const id = newId("cs_test");
   const session: Stripe.Checkout.Session = {
-    ...emptySession,
+    ...initialSession,
     id,
     amount_subtotal: amountCents,
     amount_total: amountCents,
@@ -180,54 +181,3 @@ function finishSlowPayment(world: World, id: string, result: "succeeded" | "fail
   world.store.update(finished);
   recordEvent(world, `checkout.session.async_payment_${result}`, finished);
 }
-
-/** What every session of this processor has in common. */
-const emptySession = {
-  object: "checkout.session",
-  adaptive_pricing: null,
-  after_expiration: null,
-  allow_promotion_codes: null,
-  allowed_payment_method_types: null,
-  automatic_tax: { enabled: false, liability: null, provider: null, status: null },
-  billing_address_collection: null,
-  client_secret: null,
-  collected_information: null,
-  consent: null,
-  consent_collection: null,
-  currency_conversion: null,
-  custom_fields: [],
-  custom_text: { after_submit: null, shipping_address: null, submit: null, terms_of_service_acceptance: null },
-  customer: null,
-  customer_account: null,
-  customer_creation: "if_required",
-  customer_details: null,
-  discounts: [],
-  integration_identifier: null,
-  invoice: null,
-  invoice_creation: null,
-  livemode: false,
-  locale: null,
-  managed_payments: null,
-  mode: "payment",
-  origin_context: null,
-  payment_intent: null,
-  payment_link: null,
-  payment_method_collection: "if_required",
-  payment_method_configuration_details: null,
-  payment_method_options: null,
-  payment_method_types: ["card"],
-  payment_status: "unpaid",
-  permissions: null,
-  recovered_from: null,
-  saved_payment_method_options: null,
-  setup_intent: null,
-  shipping_address_collection: null,
-  shipping_cost: null,
-  shipping_options: [],
-  status: "open",
-  submit_type: null,
-  subscription: null,
-  total_details: { amount_discount: 0, amount_shipping: 0, amount_tax: 0 },
-  ui_mode: "hosted_page",
-  wallet_options: null,
-} satisfies Partial<Stripe.Checkout.Session>;

@@ -1,12 +1,13 @@
 import type Stripe from "stripe";
-import { book } from "../model/books.ts";
 import { route } from "../api/call.ts";
-import { recordEvent } from "../model/events.ts";
 import { expanded, listPage, pageParameters } from "../api/list.ts";
+import { book } from "../model/books.ts";
+import { recordEvent } from "../model/events.ts";
+import { newId, platform } from "../model/objects.ts";
 import { invalidRequest } from "../model/refusal.ts";
 import { type Action, later } from "../model/schedule.ts";
-import { newId, platform } from "../model/store.ts";
 import { nowSeconds, type World } from "../model/world.ts";
+import { initialDispute } from "./initialValues.ts";
 
 const day = 86_400;
 
@@ -39,14 +40,14 @@ export function openDispute(world: World, chargeId: string): Stripe.Dispute {
   const id = newId("dp");
   const amountCents = charge.amount - charge.amount_refunded;
   const dispute: Stripe.Dispute = {
-    ...emptyDispute,
+    ...initialDispute,
     id,
     amount: amountCents,
     balance_transactions: [move(world, id, charge.currency, -amountCents)],
     charge: charge.id,
     created: nowSeconds(world),
     currency: charge.currency,
-    evidence_details: { ...emptyDispute.evidence_details, due_by: nowSeconds(world) + 7 * day },
+    evidence_details: { ...initialDispute.evidence_details, due_by: nowSeconds(world) + 7 * day },
     payment_intent: charge.payment_intent,
   };
   world.store.insert(platform, dispute);
@@ -78,52 +79,3 @@ function closeIfOpen(world: World, id: string, result: "won" | "lost"): void {
 function move(world: World, source: string, currency: string, amountCents: number): Stripe.BalanceTransaction {
   return world.store.get("balance_transaction", book(world, { type: "adjustment", amountCents, currency, source }));
 }
-
-const emptyDispute = {
-  object: "dispute",
-  enhanced_eligibility_types: [],
-  evidence: {
-    access_activity_log: null,
-    billing_address: null,
-    cancellation_policy: null,
-    cancellation_policy_disclosure: null,
-    cancellation_rebuttal: null,
-    customer_communication: null,
-    customer_email_address: null,
-    customer_name: null,
-    customer_purchase_ip: null,
-    customer_signature: null,
-    duplicate_charge_documentation: null,
-    duplicate_charge_explanation: null,
-    duplicate_charge_id: null,
-    enhanced_evidence: {},
-    product_description: null,
-    receipt: null,
-    refund_policy: null,
-    refund_policy_disclosure: null,
-    refund_refusal_explanation: null,
-    service_date: null,
-    service_documentation: null,
-    shipping_address: null,
-    shipping_carrier: null,
-    shipping_date: null,
-    shipping_documentation: null,
-    shipping_tracking_number: null,
-    uncategorized_file: null,
-    uncategorized_text: null,
-  },
-  evidence_details: {
-    due_by: null,
-    enhanced_eligibility: {},
-    has_evidence: false,
-    past_due: false,
-    submission_count: 0,
-    submission_method: "not_submitted",
-  },
-  intended_submission_method: null,
-  is_charge_refundable: false,
-  livemode: false,
-  metadata: {},
-  reason: "fraudulent",
-  status: "needs_response",
-} satisfies Partial<Stripe.Dispute>;

@@ -1,11 +1,11 @@
 import type Stripe from "stripe";
-import { setCapabilities, setDetails } from "./accounts.ts";
 import { type Call, route } from "../api/call.ts";
 import type { BankAccount, OnboardingOutcome } from "../model/choices.ts";
 import { recordThinEvent } from "../model/events.ts";
+import { newId, type OnboardingLink, platform } from "../model/objects.ts";
 import { invalidRequest, Refusal } from "../model/refusal.ts";
-import { newId, type OnboardingLink, platform } from "../model/store.ts";
 import { nowSeconds, type World } from "../model/world.ts";
+import { setCapabilities, setDetails } from "./accounts.ts";
 
 const linkLifetimeSeconds = 300;
 

@@ -1,15 +1,15 @@
 import type Stripe from "stripe";
-import { bankAccountOf, requirePayouts } from "./accounts.ts";
-import { balanceOf, balanceTooLow, book } from "../model/books.ts";
 import { type Call, route } from "../api/call.ts";
+import { expanded, listPage, pageParameters } from "../api/list.ts";
+import { metadataOf, requirePositive } from "../api/values.ts";
+import { balanceOf, balanceTooLow, book } from "../model/books.ts";
 import { type PayoutOutcome, payoutAmounts } from "../model/choices.ts";
 import { recordEvent } from "../model/events.ts";
-import { expanded, listPage, pageParameters } from "../api/list.ts";
+import { newId } from "../model/objects.ts";
 import { invalidRequest } from "../model/refusal.ts";
 import { type Action, later } from "../model/schedule.ts";
-import { newId } from "../model/store.ts";
-import { metadataOf, requirePositive } from "../api/values.ts";
 import { nowSeconds, type World } from "../model/world.ts";
+import { bankAccountOf, requirePayouts } from "./accounts.ts";
 
 const day = 86_400;
 

@@ -1,12 +1,12 @@
 import type Stripe from "stripe";
-import { book } from "../model/books.ts";
 import { type Call, route } from "../api/call.ts";
-import { recordEvent } from "../model/events.ts";
 import { expanded, listPage, pageParameters } from "../api/list.ts";
+import { metadataOf, requirePositive } from "../api/values.ts";
+import { book } from "../model/books.ts";
+import { recordEvent } from "../model/events.ts";
+import { newId, platform } from "../model/objects.ts";
 import { invalidRequest } from "../model/refusal.ts";
 import type { Action } from "../model/schedule.ts";
-import { newId, platform } from "../model/store.ts";
-import { metadataOf, requirePositive } from "../api/values.ts";
 import { nowSeconds, type World } from "../model/world.ts";
 
 export const refundCalls = [

@@ -1,18 +1,18 @@
-import { accountCalls } from "./accounts.ts";
-import { balanceSettingsCalls } from "./balanceSettings.ts";
-import { balanceCalls } from "../model/books.ts";
 import type { Route } from "../api/call.ts";
+import type { Action } from "../model/schedule.ts";
+import { accountCalls } from "./accounts.ts";
+import { balanceCalls } from "./balance.ts";
+import { balanceSettingsCalls } from "./balanceSettings.ts";
 import { chargeCalls } from "./charges.ts";
 import { checkoutActions, checkoutCalls } from "./checkout.ts";
 import { disputeActions, disputeCalls } from "./disputes.ts";
-import { eventCalls } from "../model/events.ts";
+import { eventCalls } from "./events.ts";
 import { onboardingCalls } from "./onboarding.ts";
 import { payoutActions, payoutCalls } from "./payouts.ts";
 import { refundActions, refundCalls } from "./refunds.ts";
-import type { Action } from "../model/schedule.ts";
 import { transferCalls } from "./transfers.ts";
 
-/** Every API call that is answered. */
+/** All API calls that the processor implements. */
 export const routes: Route[] = [
   ...checkoutCalls,
   ...chargeCalls,
@@ -27,7 +27,7 @@ export const routes: Route[] = [
   ...eventCalls,
 ];
 
-/** Everything that happens later by itself, by the name in the schedule. */
+/** All scheduled actions, by their name in the schedule. */
 export const actions: Record<string, Action> = {
   ...checkoutActions,
   ...refundActions,

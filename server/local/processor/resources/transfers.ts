@@ -1,14 +1,14 @@
 import type Stripe from "stripe";
-import { requireTransfers } from "./accounts.ts";
-import { paysOutByItself } from "./balanceSettings.ts";
-import { balanceOf, balanceTooLow, book } from "../model/books.ts";
 import { type Call, route } from "../api/call.ts";
-import { recordEvent } from "../model/events.ts";
 import { expanded, listPage, pageParameters } from "../api/list.ts";
+import { metadataOf, requirePositive } from "../api/values.ts";
+import { balanceOf, balanceTooLow, book } from "../model/books.ts";
+import { recordEvent } from "../model/events.ts";
+import { newId, platform } from "../model/objects.ts";
 import { invalidRequest } from "../model/refusal.ts";
 import { later } from "../model/schedule.ts";
-import { newId, platform } from "../model/store.ts";
-import { metadataOf, requirePositive } from "../api/values.ts";
+import { requireTransfers } from "./accounts.ts";
+import { paysOutAutomatically } from "./balanceSettings.ts";
 
 const transferParameters = ["amount", "currency", "destination", "description", "metadata", "transfer_group"] as const;
 
@@ -58,7 +58,7 @@ function createTransfer({ world, parameters, now }: Call<Stripe.TransferCreatePa
   };
   book(world, { owner: destination, type: "payment", amountCents, currency, source: destinationPayment });
   world.store.insert(platform, transfer);
-  if (paysOutByItself(world, destination)) later(world, world.stepMs, "automaticPayout", destination);
+  if (paysOutAutomatically(world, destination)) later(world, world.stepMs, "automaticPayout", destination);
   recordEvent(world, "transfer.created", transfer);
   return transfer;
 }

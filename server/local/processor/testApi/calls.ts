@@ -1,7 +1,5 @@
 import { z } from "zod";
-import { setCapabilities } from "../resources/accounts.ts";
 import { book } from "../model/books.ts";
-import { expireSession, paySession } from "../resources/checkout.ts";
 import {
   bankAccounts,
   type Choice,
@@ -11,14 +9,16 @@ import {
   onboardingOutcomes,
   payoutAmounts,
 } from "../model/choices.ts";
-import { closeDispute, openDispute } from "../resources/disputes.ts";
 import { queueDelivery } from "../model/events.ts";
 import { clearFaults, listFaults, setFault } from "../model/faults.ts";
+import { Refusal } from "../model/refusal.ts";
+import type { World } from "../model/world.ts";
+import { setCapabilities } from "../resources/accounts.ts";
+import { expireSession, paySession } from "../resources/checkout.ts";
+import { closeDispute, openDispute } from "../resources/disputes.ts";
 import { onboard } from "../resources/onboarding.ts";
 import { changePayout } from "../resources/payouts.ts";
 import { failRefund, refund } from "../resources/refunds.ts";
-import { Refusal } from "../model/refusal.ts";
-import type { World } from "../model/world.ts";
 
 interface TestCall {
   method: string;
