@@ -1,6 +1,6 @@
 /**
- * Everything that can be chosen by name, with what it does. The pages show these tables, the `/test` API takes their
- * names, and the project's README prints them.
+ * All behaviour that can be chosen by name. The pages show these tables, the `/test` API accepts the names, and the
+ * project's README lists them.
  */
 
 export interface Choice {
@@ -8,12 +8,20 @@ export interface Choice {
   description: string;
 }
 
-/** How a checkout ends. The card number is another way to choose: Stripe's own test cards, typed into the page. */
+/** How a checkout ends. Entering one of Stripe's test cards on the page chooses its outcome. */
 export const checkoutOutcomes = [
-  { name: "pays", card: "4242 4242 4242 4242", description: "The card is charged at once." },
+  { name: "pays", card: "4242 4242 4242 4242", description: "The card is charged immediately." },
   { name: "declined", card: "4000 0000 0000 0002", description: "The card is declined; the page stays open." },
-  { name: "pays_later", card: "4000 0000 0000 3220", description: "A slow payment method: completed now, paid later." },
-  { name: "pays_later_fails", card: "4000 0000 0000 0341", description: "A slow payment method that fails later." },
+  {
+    name: "pays_later",
+    card: "4000 0000 0000 3220",
+    description: "A delayed payment method: the session completes now and is paid later.",
+  },
+  {
+    name: "pays_later_fails",
+    card: "4000 0000 0000 0341",
+    description: "A delayed payment method: the session completes now and the payment fails later.",
+  },
   { name: "disputed", card: "4000 0000 0000 0259", description: "Paid, then disputed; the money is withdrawn." },
   { name: "disputed_won", card: "4000 0000 0000 2685", description: "Paid, disputed, and the dispute is won." },
   { name: "disputed_lost", card: "4000 0000 0000 1976", description: "Paid, disputed, and the dispute is lost." },
@@ -24,55 +32,55 @@ export type CheckoutOutcome = (typeof checkoutOutcomes)[number]["name"];
 
 /** How a person leaves the onboarding page. */
 export const onboardingOutcomes = [
-  { name: "finishes", description: "Everything is given and checked: transfers and payouts become active." },
-  { name: "leaves", description: "Leaves half way: something was entered, much is missing." },
+  { name: "finishes", description: "All details are entered and verified: transfers and payouts become active." },
+  { name: "leaves", description: "Leaves halfway: some details are still missing." },
   {
     name: "stays_incomplete",
-    description: "Finishes, but the details cannot be verified: restricted until it is done again.",
+    description: "Finishes, but the details cannot be verified: restricted until onboarding is repeated.",
   },
 ] as const;
 export type OnboardingOutcome = (typeof onboardingOutcomes)[number]["name"];
 
-/** What a payout does, by the bank account that was given in onboarding. */
+/** What happens to payouts, depending on the bank account chosen in onboarding. */
 export const bankAccounts = [
   { name: "pays", description: "Payouts arrive." },
-  { name: "fails", description: "Payouts fail on their way: the bank account is closed." },
+  { name: "fails", description: "Payouts fail in transit: the bank account is closed." },
   { name: "fails_after_paid", description: "Payouts are reported as paid, then fail." },
   { name: "never_arrives", description: "Payouts stay in transit until the test API ends them." },
 ] as const;
 export type BankAccount = (typeof bankAccounts)[number]["name"];
 
-/** Payouts of exactly these amounts do something else than their bank account says. */
+/** Payouts of exactly these amounts ignore the bank account's behaviour. */
 export const payoutAmounts = [
-  { amountCents: 1313, name: "fails", description: "Fails on its way." },
+  { amountCents: 1313, name: "fails", description: "Fails in transit." },
   { amountCents: 1314, name: "fails_after_paid", description: "Is reported as paid, then fails." },
   { amountCents: 1315, name: "never_arrives", description: "Stays in transit until the test API ends it." },
-  { amountCents: 1316, name: "canceled", description: "Is canceled before it leaves." },
+  { amountCents: 1316, name: "canceled", description: "Is canceled before it is sent." },
 ] as const;
 export type PayoutOutcome = BankAccount | (typeof payoutAmounts)[number]["name"];
 
-/** What can be made to go wrong with an API call (`POST /test/faults`). */
+/** Faults of API calls (`POST /test/faults`). */
 export const callFaults = [
-  { name: "timeout_before", description: "No answer, and nothing is done." },
-  { name: "timeout_after", description: "The work is done, but no answer comes." },
-  { name: "reset_before", description: "The connection is reset, and nothing is done." },
-  { name: "reset_after", description: "The work is done, then the connection is reset." },
-  { name: "conflict", description: "409: a request with this idempotency key is said to be in progress." },
+  { name: "timeout_before", description: "The request is not executed and gets no answer." },
+  { name: "timeout_after", description: "The request is executed but gets no answer." },
+  { name: "reset_before", description: "The request is not executed and the connection is reset." },
+  { name: "reset_after", description: "The request is executed, then the connection is reset." },
+  { name: "conflict", description: "409, as if another request with this idempotency key were in progress." },
   { name: "rate_limit", description: "429: too many requests." },
-  { name: "no_permission", description: "403: the key is said to lack a permission." },
-  { name: "server_error", description: "500, and nothing is done." },
+  { name: "no_permission", description: "403, as if the API key lacked a permission." },
+  { name: "server_error", description: "500, and the request is not executed." },
   {
     name: "server_error_after",
-    description: "The work is done, but the answer is 500; a repetition gets the true one.",
+    description: "The request is executed, but the answer is 500; a retry gets the real answer.",
   },
 ] as const;
 export type CallFault = (typeof callFaults)[number]["name"];
 
-/** What can be made to go wrong with the events that are sent out. */
+/** Faults of outgoing events (`POST /test/faults`). */
 export const eventFaults = [
   { name: "event_duplicate", description: "The event is sent twice." },
-  { name: "event_shuffle", description: "The event is held back, so that later ones overtake it." },
-  { name: "event_delay", description: "The event comes 5 seconds late." },
+  { name: "event_shuffle", description: "The event is held back so that later ones overtake it." },
+  { name: "event_delay", description: "The event is sent 5 seconds late." },
   { name: "event_drop", description: "The event is never sent; the API still lists it." },
 ] as const;
 export type EventFault = (typeof eventFaults)[number]["name"];

@@ -2,9 +2,9 @@ import { Refusal } from "../model/refusal.ts";
 import type { World } from "../model/world.ts";
 import { paySession } from "../resources/checkout.ts";
 import { isUsable, useLink } from "../resources/onboarding.ts";
-import { runTestCall } from "../testApi/calls.ts";
+import { runTestCall } from "../testApi/run.ts";
 import { checkoutPage, chosenOutcome } from "./checkoutPage.ts";
-import { homePage, pressed } from "./homePage.ts";
+import { homePage, readForm } from "./homePage.ts";
 import { chosenOnboarding, onboardingPage } from "./onboardingPage.ts";
 
 export interface PageAnswer {
@@ -13,7 +13,7 @@ export interface PageAnswer {
   body: string;
 }
 
-/** The pages a person sees. Gives null for a path that is none of them. */
+/** Answers a request for a page. Returns null if the path is not one of a page. */
 export function answerPage(world: World, method: string, url: URL, body: Buffer): PageAnswer | null {
   const [, place, id = "", action] = url.pathname.split("/");
   if (place === "" && method === "GET") return home(world, url.searchParams.get("done"));
@@ -30,9 +30,9 @@ function home(world: World, done: string | null): PageAnswer {
   return document(200, homePage(world, done === null ? null : { done }));
 }
 
-/** A button of the start page makes its call of the test API; a refusal appears on the page. */
+/** Runs the test API call of a button on the start page. If the call is refused, the page shows why. */
 function press(world: World, body: Buffer): PageAnswer {
-  const { request, body: fields } = pressed(new URLSearchParams(body.toString("utf8")));
+  const { request, body: fields } = readForm(new URLSearchParams(body.toString("utf8")));
   try {
     runTestCall(world, request, fields);
   } catch (error) {
@@ -43,8 +43,8 @@ function press(world: World, body: Buffer): PageAnswer {
 }
 
 /**
- * The form of the checkout page, and what a script sends in its place: `outcome=pays`, urlencoded, to
- * `<checkout url>/pay`. The answer is a 303 to the success address; 402 when the card was declined.
+ * Handles the form of the checkout page. A script can post it too: `outcome=pays`, urlencoded, to `<checkout url>/pay`.
+ * Answers 303 to the success URL, or 402 if the card was declined.
  */
 function pay(world: World, id: string, body: Buffer): PageAnswer {
   const session = world.store.get("checkout.session", id);
@@ -57,7 +57,7 @@ function pay(world: World, id: string, body: Buffer): PageAnswer {
     : redirect(address);
 }
 
-/** A spent link sends the browser to the refresh address, as Stripe does. */
+/** Handles the onboarding page. Like Stripe, redirects to the refresh URL if the link has expired or been used. */
 function onboarding(world: World, method: string, id: string, body: Buffer): PageAnswer | null {
   const link = world.store.get("v2.core.account_link", id);
   if (!isUsable(world, link)) return redirect(link.refreshUrl);

@@ -2,10 +2,10 @@ import type Stripe from "stripe";
 import { type CheckoutOutcome, checkoutOutcomes } from "../model/choices.ts";
 import { html, money, page, radioChoices } from "./html.ts";
 
-/** The hosted checkout page of a session; `notice` tells what went wrong before. */
+/** Builds the hosted checkout page of a session. `notice` says why the last attempt failed. */
 export function checkoutPage(session: Stripe.Checkout.Session, notice: string | null = null): string {
   if (session.status === "complete") {
-    return closedPage(session, "This payment is complete", "There is nothing more to do here.");
+    return closedPage(session, "This payment is complete", "There is nothing left to do here.");
   }
   if (session.status !== "open") {
     return closedPage(session, "This payment link has expired", "Go back to Rebid and start a new top-up.");
@@ -28,8 +28,8 @@ ${notice === null ? "" : html`<p class="notice" role="alert">${notice}</p>`}
 <div><label class="field" for="code">Security code</label>
 <input type="text" id="code" value="123" autocomplete="off"></div>
 </div>
-<details><summary>Choose what should happen</summary>
-<fieldset><legend>This is a test page: the payment ends as you say.</legend>${choices}</fieldset>
+<details><summary>Choose the outcome</summary>
+<fieldset><legend>This is a test page. You decide how the payment ends.</legend>${choices}</fieldset>
 </details>
 <button type="submit">Pay ${amount}</button>
 </form>
@@ -52,8 +52,8 @@ ${address === undefined ? "" : html`<a href="${address}">Return to Rebid</a>`}`,
 const defaultCard = checkoutOutcomes[0].card;
 
 /**
- * What the form asks for. Another number than the one that was filled in chooses its own outcome, an unknown number is
- * declined; else the chosen name counts. Null for a name that does not exist.
+ * Returns the outcome that the form asks for. If the card number was changed, it determines the outcome, and an unknown
+ * number is declined. Otherwise the selected name counts. Returns null for a name that does not exist.
  */
 export function chosenOutcome(form: URLSearchParams): CheckoutOutcome | null {
   const digits = (form.get("card") ?? "").replace(/\D/g, "");

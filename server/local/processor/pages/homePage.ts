@@ -11,16 +11,17 @@ import {
 import { type FaultState, listFaults } from "../model/faults.ts";
 import { platform } from "../model/objects.ts";
 import type { World } from "../model/world.ts";
-import { findTestCall, testCalls } from "../testApi/calls.ts";
+import { testCalls } from "../testApi/calls.ts";
+import { findTestCall } from "../testApi/run.ts";
 import { type Html, html, money, page } from "./html.ts";
 import { type Offer, type ShownKind, type ShownObject, shownKinds } from "./offers.ts";
 
-/** What the last form of the page came to: the call that was made, or why it was refused. */
+/** The result of the last form: the call that was made, or why it was refused. */
 export type Outcome = { done: string } | { refused: string };
 
 /**
- * The start page: the faults, the newest objects with what can be done to each, and what can be chosen by name
- * elsewhere. Every button makes the call of the test API that a script would make.
+ * Builds the start page: the faults, the newest objects with their actions, and the names of all outcomes. Each button
+ * makes the same test API call that a script would make.
  */
 export function homePage(world: World, outcome: Outcome | null = null): string {
   const calls = testCalls.map(({ method, path, description }) => row(`${method} ${path}`, html`${description}`));
@@ -30,38 +31,42 @@ export function homePage(world: World, outcome: Outcome | null = null): string {
     "Rebid test processor",
     html`
 <h1 class="large">Test payment processor</h1>
-<p class="soft">It answers Stripe's API on this address. What should happen can be chosen here, on its checkout and
-onboarding pages, and by a script.</p>
+<p class="soft">This address serves Stripe's API for tests. You can control what happens here, on the checkout and
+onboarding pages, and from scripts through the test API.</p>
 ${outcome === null ? "" : shownOutcome(outcome)}
-<nav><a href="/">Reload</a> ${["Balance", "Faults", ...shownKinds.map(({ title }) => title), "Names", "Calls"].map(
-      (title) => html` <a href="#${anchor(title)}">${title}</a>`,
-    )}</nav>
-<h2 id="balance">Balance of the platform</h2>
+<nav><a href="/">Reload</a> ${[
+      "Balance",
+      "Faults",
+      ...shownKinds.map(({ title }) => title),
+      "Outcomes",
+      "Test API",
+    ].map((title) => html` <a href="#${anchor(title)}">${title}</a>`)}</nav>
+<h2 id="balance">Platform balance</h2>
 <p class="amount small">${balances.join(" and ")}</p>
 <form class="inline" method="post" action="/#balance">
-<label>Cents to add, negative to take <input type="number" name="amountCents" step="1" required></label>
+<label>Cents to add (negative to withdraw) <input type="number" name="amountCents" step="1" required></label>
 ${button("Add", "POST /test/balance")}</form>
 <h2 id="faults">Faults</h2>
-<p class="soft">A fault hits so many of the next calls, or a random share (0 to 1) of all; with neither it is off. It can
-be limited to calls that start like <code>POST /v1/transfers</code>.</p>
-<form class="inline" method="post" action="/#faults">${button("End all faults", "DELETE /test/faults")}</form>
-${faultSection("Of API calls", callFaults, faults)}
-${faultSection("Of events", eventFaults, faults)}
+<p class="soft">A fault hits as many of the next calls as you set, or a random share (0 to 1) of all calls. With neither
+it is off. It can be limited to calls that start with a text, such as <code>POST /v1/transfers</code>.</p>
+<form class="inline" method="post" action="/#faults">${button("Turn off all faults", "DELETE /test/faults")}</form>
+${faultSection("Faults of API calls", callFaults, faults)}
+${faultSection("Faults of events", eventFaults, faults)}
 ${shownKinds.map((kind) => objectSection(world, kind))}
-<h2 id="names">Names that are chosen elsewhere</h2>
-${section("How a checkout ends", checkoutOutcomes, ({ card }) => html`card ${card}`)}
-${section("How onboarding ends", onboardingOutcomes)}
-${section("Bank accounts, chosen in onboarding", bankAccounts)}
-${section("Payouts of a magic amount", payoutAmounts, ({ amountCents }) => html`${money(amountCents, "usd")}`)}
-<h2 id="calls">Calls for scripts</h2>
-<p class="soft">Bodies are JSON:
+<h2 id="outcomes">Outcomes that you can choose by name</h2>
+${section("Checkout", checkoutOutcomes, ({ card }) => html`card ${card}`)}
+${section("Onboarding", onboardingOutcomes)}
+${section("Payouts, by the bank account chosen in onboarding", bankAccounts)}
+${section("Payouts, by amount", payoutAmounts, ({ amountCents }) => html`${money(amountCents, "usd")}`)}
+<h2 id="test-api">Test API for scripts</h2>
+<p class="soft">Bodies are JSON, for example:
 <code>curl -d '{"name":"timeout_after","next":3}' &lt;address&gt;/test/faults</code></p>
 <table><tbody>${calls}</tbody></table>`,
     "wide",
   );
 }
 
-/** A call that does not exist is not said to be done, whatever the page's address claims. */
+/** The result comes from the page's URL, which anyone can write, so a call that does not exist is not shown as done. */
 function shownOutcome(outcome: Outcome): Html {
   if ("refused" in outcome) return html`<p class="notice sticky" role="alert">${outcome.refused}</p>`;
   if (findTestCall(outcome.done) === null) return html``;
@@ -74,7 +79,7 @@ function faultSection(title: string, table: readonly Choice[], states: FaultStat
 <table class="faults"><tbody>${shown.map((state) => faultRow(state, table === callFaults))}</tbody></table>`;
 }
 
-/** The form shows the present setting, so that sending it unchanged changes nothing. */
+/** The form shows the current setting, so that submitting it unchanged changes nothing. */
 function faultRow({ name, description, next, share, call, hits }: FaultState, hitsCalls: boolean): Html {
   const active = next > 0 || share > 0 ? html` class="active"` : "";
   const limit = html`<label>Calls <input type="text" name="call" value="${call ?? ""}" placeholder="all"></label>`;
@@ -128,15 +133,15 @@ function offerForm(id: string, { label, request, body = {}, choices = {}, amount
 ${button(label, request.replace(":id", id))}</form>`;
 }
 
-/** Sends its form; `request` is the call of the test API that is made. */
+/** A button that submits its form. `request` is the test API call to make. */
 function button(label: string, request: string): Html {
   return html`<button type="submit" name="request" value="${request}">${label}</button>`;
 }
 
 const numberFields = new Set(["amountCents", "next", "share"]);
 
-/** What a form of this page asks for: a call, and its body. Fields that were left empty are not sent. */
-export function pressed(form: URLSearchParams): { request: string; body: unknown } {
+/** Returns the call that a form of this page asks for, and its body. Empty fields are left out. */
+export function readForm(form: URLSearchParams): { request: string; body: unknown } {
   const filled = [...form].filter(([name, value]) => name !== "request" && value.trim() !== "");
   const body = filled.map(([name, value]) => [name, numberFields.has(name) ? Number(value) : value]);
   return { request: form.get("request") ?? "", body: Object.fromEntries(body) };

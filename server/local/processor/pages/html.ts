@@ -1,6 +1,6 @@
 import type { Choice } from "../model/choices.ts";
 
-/** Text that is HTML already. Everything else that a template gets is escaped. */
+/** Text that is already HTML. Templates escape everything else. */
 export class Html {
   readonly text: string;
   constructor(text: string) {
@@ -10,7 +10,7 @@ export class Html {
 
 type Part = Html | string | number | readonly Part[];
 
-/** Builds HTML from a template; what is put in is escaped unless it was built the same way. */
+/** Builds HTML from a template. Escapes all values except those that are `Html`. */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(
     strings.map((text, index) => text + (index < parts.length ? render(parts[index] ?? "") : "")).join(""),
@@ -23,7 +23,7 @@ function render(part: Part): string {
   return String(part).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** A whole page: one card in the middle, a note at the bottom that no real money moves. */
+/** Builds a page: a card with the content and a footer that says that no real money moves. */
 export function page(title: string, content: Html, width: "narrow" | "wide" = "narrow"): string {
   return html`<!doctype html>
 <html lang="en">
@@ -39,12 +39,12 @@ export function page(title: string, content: Html, width: "narrow" | "wide" = "n
 <p class="brand"><span aria-hidden="true">R</span>Rebid</p>
 ${content}
 </main>
-<footer>Test processor of this Rebid installation. No real money moves.</footer>
+<footer>Test payment processor of this Rebid installation. No real money moves.</footer>
 </body>
 </html>`.text;
 }
 
-/** A list of radio buttons, the first one chosen; `note` is a second line of small print. */
+/** Builds a list of radio buttons with the first one selected. `note` adds a second line of small print. */
 export function radioChoices<Row extends Choice>(
   field: string,
   table: readonly Row[],
@@ -61,7 +61,7 @@ ${note === undefined ? "" : html`<small>${note(row)}</small>`}</span></label>`;
   return html`${rows}`;
 }
 
-/** "$12.50" for 1250 and "usd". */
+/** Formats an amount in cents: `money(1250, "usd")` returns "$12.50". */
 export function money(amountCents: number | null, currency: string | null): string {
   const format = new Intl.NumberFormat("en-US", { style: "currency", currency: (currency ?? "usd").toUpperCase() });
   return format.format((amountCents ?? 0) / 100);

@@ -6,16 +6,16 @@ import { capability } from "../resources/accounts.ts";
 import { canBecome } from "../resources/payouts.ts";
 import { money } from "./html.ts";
 
-/** Something that can be done to an object: a call of the test API, with what a person may choose. */
+/** An action on an object: a call of the test API and the options that a person can choose. */
 export interface Offer {
   label: string;
-  /** The method and path of the call; `:id` stands for the object's id. */
+  /** The call's method and path. `:id` stands for the object's id. */
   request: string;
-  /** What is always sent along. */
+  /** Fixed fields of the body. */
   body?: Record<string, string>;
-  /** What is chosen from a table, by the name of the field. */
+  /** Fields with a choice from a table, by field name. */
   choices?: Record<string, readonly Choice[]>;
-  /** Whether an amount in cents can be given. */
+  /** Whether an amount in cents can be entered. */
   amount?: true;
 }
 
@@ -23,7 +23,7 @@ export interface ShownObject {
   id: string;
   created: Date;
   text: string;
-  /** The object's own page. */
+  /** The path of the object's own page, if it has one. */
   page: string | null;
   offers: Offer[];
 }
@@ -37,7 +37,7 @@ const shownPerKind = 10;
 
 const sendAgain = { label: "Send again", request: "POST /test/events/:id/resend", when: () => true };
 
-/** Which kinds of objects the start page shows, and which call each of them offers in which state. */
+/** The kinds of objects on the start page, and the calls that each object offers in its current state. */
 export const shownKinds: ShownKind[] = [
   show("checkout.session", "Checkout sessions", {
     text: ({ object }) => `${money(object.amount_total, object.currency)}, ${object.status}, ${object.payment_status}`,
@@ -90,8 +90,8 @@ export const shownKinds: ShownKind[] = [
   show("payout", "Payouts", {
     text: ({ object, owner }) => `${money(object.amount, object.currency)} to ${owner}, ${words(object.status)}`,
     offers: [
-      { label: "Leave", request: "POST /test/payouts/:id/leave", when: (payout) => canBecome(payout, "in_transit") },
-      { label: "Arrive", request: "POST /test/payouts/:id/pay", when: (payout) => canBecome(payout, "paid") },
+      { label: "Send", request: "POST /test/payouts/:id/leave", when: (payout) => canBecome(payout, "in_transit") },
+      { label: "Mark as paid", request: "POST /test/payouts/:id/pay", when: (payout) => canBecome(payout, "paid") },
       { label: "Fail", request: "POST /test/payouts/:id/fail", when: (payout) => canBecome(payout, "failed") },
       { label: "Cancel", request: "POST /test/payouts/:id/cancel", when: (payout) => canBecome(payout, "canceled") },
     ],
@@ -99,7 +99,7 @@ export const shownKinds: ShownKind[] = [
   show("v2.core.account", "Accounts", {
     text: ({ object, world }) => {
       const balances = balancesOf(world, object.id).map(({ cents, currency }) => money(cents, currency));
-      const name = object.display_name ?? object.contact_email ?? "no name";
+      const name = object.display_name ?? object.contact_email ?? "unnamed";
       return `${name}, ${capability(object, "stripe_transfers")}, ${balances.join(" and ")}`;
     },
     offers: [
@@ -128,7 +128,7 @@ export const shownKinds: ShownKind[] = [
     text: ({ object, world }) => `${object.type}, ${delivery(world, object.id)}`,
     offers: [sendAgain],
   }),
-  show("v2.core.event", "Events of accounts", {
+  show("v2.core.event", "Account events", {
     text: ({ object, world }) => `${object.type}, ${delivery(world, object.id)}`,
     offers: [sendAgain],
   }),
@@ -150,7 +150,7 @@ function show<K extends DatedKind>(
     newest: (world) =>
       world.store.newest(kind, shownPerKind).map(({ object, owner }) => ({
         id: object.id,
-        // v1 counts in epoch seconds, v2 writes the time out.
+        // v1 has epoch seconds, v2 has ISO 8601.
         created: new Date(typeof object.created === "number" ? object.created * 1_000 : object.created),
         text: shown.text({ object, owner, world }),
         page: shown.page?.(object) ?? null,
@@ -159,14 +159,14 @@ function show<K extends DatedKind>(
   };
 }
 
-/** Whether an event has reached its receiver; one that a fault dropped was never queued. */
+/** Describes the deliveries of an event. An event that a fault dropped was never queued. */
 function delivery(world: World, eventId: string): string {
   const copies = world.store.rows("select delivered_ms from deliveries where event_id = ?", eventId);
   const delivered = copies.filter((copy) => copy.delivered_ms !== null).length;
   const pending = copies.length - delivered;
   if (copies.length === 0) return "not sent";
   const received = delivered === 1 ? "received" : `received ${delivered} times`;
-  return [...(delivered > 0 ? [received] : []), ...(pending > 0 ? [`${pending} to send`] : [])].join(", ");
+  return [...(delivered > 0 ? [received] : []), ...(pending > 0 ? [`${pending} pending`] : [])].join(", ");
 }
 
 function words(status: string): string {

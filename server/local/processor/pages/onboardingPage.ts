@@ -3,7 +3,7 @@ import { type BankAccount, bankAccounts, type OnboardingOutcome, onboardingOutco
 import type { OnboardingLink } from "../model/objects.ts";
 import { html, page, radioChoices } from "./html.ts";
 
-/** The hosted page where a person gives what a payout needs. */
+/** Builds the hosted page where a person enters the details that payouts need. */
 export function onboardingPage(
   link: OnboardingLink,
   account: Stripe.V2.Core.Account,
@@ -20,10 +20,10 @@ ${notice === null ? "" : html`<p class="notice" role="alert">${notice}</p>`}
 <input type="text" id="name" value="${account.display_name ?? "Test Person"}" autocomplete="off">
 <label class="field" for="account">Bank account number</label>
 <input type="text" id="account" value="000123456789" inputmode="numeric" autocomplete="off">
-<details><summary>Choose what should happen</summary>
-<fieldset><legend>This test page ends as you say.</legend>
+<details><summary>Choose the outcome</summary>
+<fieldset><legend>This is a test page. You decide how onboarding ends.</legend>
 ${radioChoices("ending", onboardingOutcomes)}</fieldset>
-<fieldset><legend>Payouts to the bank account</legend>
+<fieldset><legend>Payouts to this bank account</legend>
 ${radioChoices("bank", bankAccounts)}</fieldset>
 </details>
 <button type="submit">Finish setup</button>
@@ -32,7 +32,10 @@ ${radioChoices("bank", bankAccounts)}</fieldset>
   );
 }
 
-/** What the form asks for: the second button leaves, else the chosen ending counts. Null for an unknown name. */
+/**
+ * Returns what the form asks for: the second button leaves; otherwise the selected ending counts. Returns null for an
+ * unknown name.
+ */
 export function chosenOnboarding(form: URLSearchParams): { outcome: OnboardingOutcome; bank: BankAccount } | null {
   const outcomeName = form.get("outcome") ?? form.get("ending") ?? "finishes";
   const bankName = form.get("bank") ?? "pays";

@@ -42,7 +42,9 @@ function createAccount({ world, parameters }: Call<Stripe.V2.Core.AccountCreateP
   requireSupported(configuration, new Set(["recipient"]));
   const requested = configuration.recipient?.capabilities?.stripe_balance?.stripe_transfers?.requested === true;
   if (!requested)
-    throw invalidFields("Only accounts that request recipient.stripe_balance.stripe_transfers exist here.");
+    throw invalidFields(
+      "The embedded processor supports only accounts that request recipient.stripe_balance.stripe_transfers.",
+    );
   if (email === undefined)
     throw invalidFields("contact_email is required when configuring the account as a recipient.");
   if (identity?.country === undefined) throw invalidFields("identity.country is required to request capabilities.");
@@ -77,7 +79,7 @@ function invalidFields(message: string): Refusal {
   return new Refusal(400, { code: "invalid_fields", message });
 }
 
-/** Stripe leaves these parts out of an answer unless `include` names them. */
+/** Returns the account as Stripe's answers contain it: without the parts that `include` does not name. */
 function shown(account: Account, include: string[] = []): Account {
   const { configuration, identity, defaults, ...rest } = account;
   return {
@@ -96,7 +98,7 @@ function withCapabilities(account: Account, status: CapabilityStatus): Account {
   return { ...account, configuration: { recipient: { applied: true, capabilities } } };
 }
 
-/** Sets both capabilities, as Stripe does when details were checked, or when something turned out to be missing. */
+/** Sets both capabilities, as Stripe does when it has verified the details or when requirements become overdue. */
 export function setCapabilities(world: World, id: string, status: CapabilityStatus): Account {
   const account = world.store.get("v2.core.account", id);
   const changed = withCapabilities(account, status);
@@ -109,7 +111,7 @@ export function setCapabilities(world: World, id: string, status: CapabilityStat
   return changed;
 }
 
-/** Notes what a person gave in onboarding: who they are, and a bank account (see `choices.ts`). */
+/** Stores the details entered in onboarding: the identity and a bank account (see `choices.ts`). */
 export function setDetails(world: World, id: string, bank: BankAccount): void {
   const account = world.store.get("v2.core.account", id);
   const { defaults, identity } = account;
@@ -126,17 +128,18 @@ export function setDetails(world: World, id: string, bank: BankAccount): void {
   recordThinEvent(world, "v2.core.account[requirements].updated", id);
 }
 
-/** The bank account that was given, which decides what becomes of payouts. */
+/** Returns the account's bank account, which determines what happens to payouts. */
 export function bankAccountOf(world: World, id: string): BankAccount {
   const methods = world.store.get("v2.core.account", id).defaults?.payout_methods ?? {};
   return bankAccounts.find(({ name }) => Object.values(methods).includes(`ba_${name}`))?.name ?? "pays";
 }
 
-/** The status of one capability; undefined when it was never requested. */
+/** Returns a capability's status, or undefined if it was never requested. */
 export function capability(account: Account, name: Capability): CapabilityStatus | undefined {
   return account.configuration?.recipient?.capabilities?.stripe_balance?.[name]?.status;
 }
 
+/** @throws Refusal when the account cannot receive transfers */
 export function requireTransfers(world: World, id: string): void {
   const account = world.store.find("v2.core.account", id);
   if (account === undefined) {
@@ -148,6 +151,7 @@ export function requireTransfers(world: World, id: string): void {
   throw invalidRequest("insufficient_capabilities_for_transfer", message);
 }
 
+/** @throws Refusal when the account cannot make payouts */
 export function requirePayouts(world: World, owner: string): void {
   const account = world.store.find("v2.core.account", owner);
   if (account !== undefined && capability(account, "payouts") === "active") return;

@@ -23,11 +23,12 @@ export const chargeCalls = [
   ),
 ];
 
-/** A session's payment intent. The session names it only once somebody tried to pay, as at Stripe. */
+/** The id of a session's payment intent. As at Stripe, the session contains it only after an attempt to pay. */
 function paymentIntentId(session: Stripe.Checkout.Session): string {
   return session.id.replace("cs_test", "pi");
 }
 
+/** Creates the payment intent of a new session. */
 export function openPaymentIntent(world: World, session: Stripe.Checkout.Session, metadata: Stripe.Metadata): void {
   world.store.insert(platform, {
     ...initialPaymentIntent,
@@ -39,7 +40,7 @@ export function openPaymentIntent(world: World, session: Stripe.Checkout.Session
   });
 }
 
-/** Tries to take the session's amount from a card. Only "succeeded" moves money; "pending" is settled later. */
+/** Charges the session's amount to a card. Only "succeeded" moves money; a pending charge is settled later. */
 export function chargeCard(
   world: World,
   session: Stripe.Checkout.Session,
@@ -66,7 +67,7 @@ export function chargeCard(
   return charge;
 }
 
-/** Ends the latest charge of a payment intent, and books the money when it succeeded. */
+/** Settles the latest charge of a payment intent, and books the money if it succeeded. */
 export function settleCharge(world: World, intentId: string, result: "succeeded" | "failed"): void {
   const intent = world.store.get("payment_intent", intentId);
   const charge = world.store.get("charge", String(intent.latest_charge));

@@ -52,10 +52,11 @@ export const checkoutActions: Record<string, Action> = {
 };
 
 function createSession({ world, parameters, now }: Call<Stripe.Checkout.SessionCreateParams>): Stripe.Checkout.Session {
-  if (parameters.mode !== "payment") throw invalidRequest("parameter_invalid", "Only payments exist here.", "mode");
+  if (parameters.mode !== "payment")
+    throw invalidRequest("parameter_invalid", "The embedded processor supports only the mode payment.", "mode");
   const { success_url, ui_mode = "hosted_page" } = parameters;
   if (ui_mode !== "hosted_page")
-    throw invalidRequest("parameter_invalid", "Only the hosted page exists here.", "ui_mode");
+    throw invalidRequest("parameter_invalid", "The embedded processor supports only the hosted page.", "ui_mode");
   if (success_url === undefined) {
     throw invalidRequest("parameter_missing", "Missing required param: success_url.", "success_url");
   }
@@ -102,7 +103,7 @@ function totalOf(items: Stripe.Checkout.SessionCreateParams.LineItem[]): { amoun
     if (price === undefined || price.product_data === undefined) {
       throw invalidRequest(
         "parameter_missing",
-        `Only ${name}[price_data][product_data] exists here.`,
+        `The embedded processor requires ${name}[price_data][product_data].`,
         `${name}[price_data]`,
       );
     }
@@ -113,7 +114,7 @@ function totalOf(items: Stripe.Checkout.SessionCreateParams.LineItem[]): { amoun
   }
   const [currency = "", ...others] = currencies;
   if (!/^[a-z]{3}$/.test(currency) || others.length > 0) {
-    throw invalidRequest("parameter_invalid", "All line items must have one valid currency.", "line_items");
+    throw invalidRequest("parameter_invalid", "All line items must have the same valid currency.", "line_items");
   }
   if (amountCents < 50) {
     const message = "The Checkout Session's total amount must convert to at least 50 cents.";
@@ -123,15 +124,15 @@ function totalOf(items: Stripe.Checkout.SessionCreateParams.LineItem[]): { amoun
 }
 
 function requireUrl(url: string | undefined): void {
-  // The template of the session's id is no valid character in a URL, but allowed here.
+  // The placeholder of the session's id contains characters that are not valid in a URL.
   if (url !== undefined && !URL.canParse(url.replaceAll("{CHECKOUT_SESSION_ID}", "id"))) {
     throw invalidRequest("url_invalid", "Not a valid URL", "success_url");
   }
 }
 
 /**
- * A person pays an open session, with one of the named outcomes. Gives where the browser goes next, or null when the
- * card was declined and the page stays.
+ * Pays an open session with one of the named outcomes. Returns the URL that the browser is redirected to, or null if the
+ * card was declined and the page stays open.
  */
 export function paySession(world: World, id: string, outcome: CheckoutOutcome): string | null {
   const session = world.store.get("checkout.session", id);
@@ -154,14 +155,14 @@ export function paySession(world: World, id: string, outcome: CheckoutOutcome): 
   if (outcome === "refunded") later(world, world.stepMs, "refundAll", charge.id);
   if (outcome === "refunded_half") later(world, world.stepMs, "refundHalf", charge.id);
   if (outcome.startsWith("disputed")) later(world, world.stepMs, outcome, charge.id);
-  return successAddress(paid);
+  return successUrlOf(paid);
 }
 
-function successAddress(session: Stripe.Checkout.Session): string {
+function successUrlOf(session: Stripe.Checkout.Session): string {
   return (session.success_url ?? "/").replaceAll("{CHECKOUT_SESSION_ID}", session.id);
 }
 
-/** Closes a session that nobody paid. One that was paid meanwhile stays as it is. */
+/** Expires an open session. A session that was paid in the meantime is left unchanged. */
 export function expireSession(world: World, id: string): Stripe.Checkout.Session {
   const session = world.store.get("checkout.session", id);
   if (session.status !== "open") return session;

@@ -19,7 +19,7 @@ export const disputeCalls = [
   route("GET /v1/disputes/:id", ["expand"], ({ world, id, parameters }) =>
     expanded(world, world.store.get("dispute", id), parameters.expand),
   ),
-  // Closing a dispute oneself means to give up.
+  // Closing a dispute yourself means accepting it.
   route("POST /v1/disputes/:id/close", [], ({ world, id }) => closeDispute(world, id, "lost")),
 ];
 
@@ -31,11 +31,11 @@ export const disputeActions: Record<string, Action> = {
   loseDispute: (world, id) => void closeIfOpen(world, id, "lost"),
 };
 
-/** The card's owner takes the payment back: the money leaves the platform's balance at once. */
+/** Disputes a charge. The money leaves the platform's balance immediately. */
 export function openDispute(world: World, chargeId: string): Stripe.Dispute {
   const charge = world.store.get("charge", chargeId);
   if (charge.status !== "succeeded" || charge.disputed) {
-    throw invalidRequest("resource_invalid_state", "Only a charge that has succeeded and is not disputed yet can be.");
+    throw invalidRequest("resource_invalid_state", "Only a succeeded charge without a dispute can be disputed.");
   }
   const id = newId("dp");
   const amountCents = charge.amount - charge.amount_refunded;
@@ -57,7 +57,7 @@ export function openDispute(world: World, chargeId: string): Stripe.Dispute {
   return dispute;
 }
 
-/** "won" gives the money back to the platform, "lost" leaves it with the card's owner. */
+/** Closes a dispute. If it is won, the money returns to the platform; if it is lost, the cardholder keeps it. */
 export function closeDispute(world: World, id: string, result: "won" | "lost"): Stripe.Dispute {
   const dispute = world.store.get("dispute", id);
   if (dispute.status !== "needs_response") {

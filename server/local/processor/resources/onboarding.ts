@@ -15,7 +15,10 @@ function createLink(call: Call<Stripe.V2.Core.AccountLinkCreateParams>): Stripe.
   const { world, parameters, now } = call;
   const { account_onboarding: options, type } = parameters.use_case;
   if (type !== "account_onboarding" || options === undefined) {
-    throw new Refusal(400, { code: "invalid_fields", message: "Only use_case.account_onboarding exists here." });
+    throw new Refusal(400, {
+      code: "invalid_fields",
+      message: "The embedded processor supports only use_case.account_onboarding.",
+    });
   }
   for (const url of [options.refresh_url, options.return_url]) {
     if (url !== undefined && !URL.canParse(url)) {
@@ -44,14 +47,15 @@ function createLink(call: Call<Stripe.V2.Core.AccountLinkCreateParams>): Stripe.
   };
 }
 
-/** Whether a link still works. Stripe sends the browser to the refresh address when it does not. */
+/** Whether a link is unused and has not expired. If not, Stripe redirects the browser to the refresh URL. */
 export function isUsable(world: World, link: OnboardingLink): boolean {
   return link.usedAt === null && nowSeconds(world) < link.expiresAt;
 }
 
-/** A person leaves the onboarding page; the link is spent. Gives where the browser goes next. */
+/** Completes the onboarding page and uses up the link. Returns the URL that the browser is redirected to. */
 export function useLink(world: World, link: OnboardingLink, outcome: OnboardingOutcome, bank: BankAccount): string {
-  if (!isUsable(world, link)) throw invalidRequest("resource_invalid_state", "This link has expired or was used.");
+  if (!isUsable(world, link))
+    throw invalidRequest("resource_invalid_state", "This link has expired or has already been used.");
   world.store.update({ ...link, usedAt: nowSeconds(world) });
   onboard(world, link.account, outcome, bank);
   const data = { account_id: link.account, configurations: ["recipient"], use_case: "account_onboarding" };
@@ -59,7 +63,7 @@ export function useLink(world: World, link: OnboardingLink, outcome: OnboardingO
   return link.returnUrl;
 }
 
-/** What the given details do to the account. */
+/** Stores the details entered in onboarding and sets the account's capabilities accordingly. */
 export function onboard(world: World, accountId: string, outcome: OnboardingOutcome, bank: BankAccount): void {
   setDetails(world, accountId, bank);
   if (outcome !== "leaves") setCapabilities(world, accountId, outcome === "finishes" ? "active" : "restricted");

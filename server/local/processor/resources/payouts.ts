@@ -57,7 +57,7 @@ function scheduled(world: World, id: string): { payout: Stripe.Payout; outcome: 
   return { payout, outcome: magic?.name ?? bankAccountOf(world, owner) };
 }
 
-/** Connected account → bank. What becomes of it is decided by the amount or the bank account, see `choices.ts`. */
+/** Pays out from a connected account to its bank. The amount or the bank account decides the outcome, see `choices.ts`. */
 function createPayout({ world, parameters, owner }: Call<Stripe.PayoutCreateParams>): Stripe.Payout {
   const currency = parameters.currency.toLowerCase();
   const amountCents = requirePositive(parameters.amount);
@@ -66,7 +66,7 @@ function createPayout({ world, parameters, owner }: Call<Stripe.PayoutCreatePara
   return sendPayout(world, owner, amountCents, currency, parameters);
 }
 
-/** What Stripe does by itself unless the account's payout schedule is manual. */
+/** Pays out the whole balance, as Stripe does automatically unless the account's payout schedule is manual. */
 function automaticPayout(world: World, owner: string): void {
   const amountCents = balanceOf(world, owner, "usd");
   if (amountCents > 0) sendPayout(world, owner, amountCents, "usd", null);
@@ -118,7 +118,7 @@ function sendPayout(
 
 type PayoutStatus = "in_transit" | "paid" | "failed" | "canceled";
 
-// A payout that was reported as paid can still fail; nothing else leaves an end.
+// A payout that was reported as paid can still fail. All other final states are final.
 const possibleFrom: Record<PayoutStatus, string[]> = {
   in_transit: ["pending"],
   paid: ["pending", "in_transit"],
@@ -126,12 +126,12 @@ const possibleFrom: Record<PayoutStatus, string[]> = {
   canceled: ["pending"],
 };
 
-/** Whether a payout can still come to this status. */
+/** Whether the payout's state allows a change to this status. */
 export function canBecome(payout: Stripe.Payout, status: PayoutStatus): boolean {
   return possibleFrom[status].includes(payout.status);
 }
 
-/** Moves a payout on; money that did not arrive returns to the account's balance. */
+/** Changes a payout's status. If it fails or is canceled, the money returns to the account's balance. */
 export function changePayout(world: World, id: string, status: PayoutStatus): Stripe.Payout {
   const owner = world.store.ownerOf(id) ?? "";
   const payout = world.store.get("payout", id, owner);

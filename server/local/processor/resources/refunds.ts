@@ -42,7 +42,7 @@ function latestCharge(world: World, intentId: string | undefined): string | null
   return typeof charge === "string" ? charge : null;
 }
 
-/** Gives money of a charge back to the card: what is left of it, unless an amount in cents is told. */
+/** Refunds a charge to the card: `amount` cents or, by default, all that has not been refunded yet. */
 export function refund(
   world: World,
   chargeId: string,
@@ -93,7 +93,7 @@ export function refund(
   return made;
 }
 
-/** A refund that the bank gives back: the money returns to the platform. */
+/** Fails a refund, as if the bank had returned it: the money goes back to the platform. */
 export function failRefund(world: World, id: string): Stripe.Refund {
   const made = world.store.get("refund", id);
   if (made.status !== "succeeded") throw invalidRequest("resource_invalid_state", `This refund is ${made.status}.`);

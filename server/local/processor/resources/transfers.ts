@@ -28,7 +28,7 @@ export const transferCalls = [
   }),
 ];
 
-/** Platform → connected account, never beyond the platform's balance. */
+/** Transfers money from the platform to a connected account. The platform's balance must cover the amount. */
 function createTransfer({ world, parameters, now }: Call<Stripe.TransferCreateParams>): Stripe.Transfer {
   const { destination, description, metadata, transfer_group } = parameters;
   const currency = parameters.currency.toLowerCase();
@@ -63,7 +63,10 @@ function createTransfer({ world, parameters, now }: Call<Stripe.TransferCreatePa
   return transfer;
 }
 
-/** Connected account → platform, never more than was transferred or than the account still has. */
+/**
+ * Reverses a transfer, wholly or in part. What has not been reversed yet and the account's balance must both cover the
+ * amount.
+ */
 function createReversal(call: Call<Stripe.TransferCreateReversalParams>): Stripe.TransferReversal {
   const { world, parameters, now } = call;
   const transfer = world.store.get("transfer", call.id);
