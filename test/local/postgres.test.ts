@@ -8,12 +8,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  keepPostgresRunning,
-  type LocalPostgres,
-  type PostgresOptions,
-  startPostgres,
-} from "../../server/local/postgres/start.ts";
+import type { LocalPostgres } from "../../server/local/postgres/process.ts";
+import { keepPostgresRunning, type PostgresOptions, startPostgres } from "../../server/local/postgres/start.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const isRoot = process.getuid?.() === 0;
@@ -205,7 +201,7 @@ test("a crash of Postgres with all its backends loses nothing that was committed
   await client.query("INSERT INTO kept VALUES ('before the crash')");
   const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity");
   for (const pid of [postmasterPid(), ...rows.map((row) => row.pid)]) process.kill(pid, "SIGKILL");
-  await vi.waitUntil(() => messages.some((message) => message.includes("Postgres has ended by itself (SIGKILL)")));
+  await vi.waitUntil(() => messages.some((message) => message.includes("Postgres has stopped unexpectedly (SIGKILL)")));
   const after = await start({ previousUrl: before.url });
   expect(await query(after.url, "SELECT word FROM kept")).toEqual([{ word: "kept" }, { word: "before the crash" }]);
 });
