@@ -1,23 +1,27 @@
 import type { BackingServiceSettings } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
-import { type LocalState, readLocalState } from "./dataDirectory/claim.ts";
+import { readLocalState } from "./dataDirectory/claim.ts";
+import type { LocalState } from "./dataDirectory/state.ts";
 
 /**
- * The backing services of the Rebid that runs on this data directory: what the settings name, and the embedded ones for
- * the rest; with its address once it answers. For the project's other commands.
- * @throws ConfigError when nothing runs there and the settings do not name everything.
+ * Returns the settings of the backing services of the Rebid that runs on this data directory: configured ones and, for
+ * the rest, embedded ones. `serviceUrl` is null until the service is ready. For the project's commands.
+ * @throws ConfigError when no service is running there and the configuration is not complete
  */
 export function findRunning(config: Config): { settings: BackingServiceSettings; serviceUrl: string | null } {
   const state = readLocalState(config.dataDirectory);
   return { settings: settingsOf(config, state), serviceUrl: state?.serviceUrl ?? null };
 }
 
-/** The address of the service on this data directory; null when none answers. */
+/** Returns the URL of the service on this data directory, or null if none is ready. */
 export function findServiceUrl(dataDirectory: string): string | null {
   return readLocalState(dataDirectory)?.serviceUrl ?? null;
 }
 
-/** What was set, completed with the addresses and keys of the embedded services. */
+/**
+ * Returns the configured settings, completed with the URLs and keys of the embedded services.
+ * @throws ConfigError when settings are missing and no embedded service provides them
+ */
 export function settingsOf(config: Config, state: LocalState | null): BackingServiceSettings {
   const databaseUrl = config.databaseUrl ?? state?.databaseUrl;
   const sessionSecret = config.sessionSecret ?? state?.sessionSecret;

@@ -146,7 +146,7 @@ describe("claimDataDirectory", () => {
   test("a state file that cannot be understood is named, and leaves the directory free", async () => {
     (await claimDataDirectory(directory)).release();
     writeFileSync(join(directory, "local.json"), "{");
-    await expect(claimDataDirectory(directory)).rejects.toThrow("local.json cannot be understood");
+    await expect(claimDataDirectory(directory)).rejects.toThrow("local.json is not valid");
     rmSync(join(directory, "local.json"));
     (await claimDataDirectory(directory)).release();
   });
