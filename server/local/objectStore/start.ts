@@ -7,23 +7,23 @@ import { verifySignature } from "./signature.ts";
 import { parseTarget } from "./target.ts";
 
 export interface ObjectStoreOptions {
-  /** Where the objects live; made when missing. One running store at a time. */
+  /** The directory of the objects. It is created if it does not exist, and only one store may use it at a time. */
   directory: string;
   bucket: string;
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** 0 takes a free one. */
+  /** 0 means any free port. */
   port: number;
   /** Defaults to 127.0.0.1. */
   host?: string;
-  /** Milliseconds since the epoch, for signatures' dates; tests move it. */
+  /** Returns the time in epoch milliseconds, which signatures are checked against. Defaults to the system clock. */
   now?: () => number;
 }
 
 const methods = ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"];
 
-// A header of this family that the store does not understand (an ACL, encryption, metadata) must not be dropped silently.
+// Other x-amz headers (ACLs, encryption, metadata) are refused, because ignoring them would change the request's meaning.
 const knownAmzHeaders = new Set([
   "x-amz-checksum-algorithm",
   "x-amz-checksum-mode",
@@ -34,10 +34,10 @@ const knownAmzHeaders = new Set([
 ]);
 
 /**
- * Starts a small, strict, S3-compatible store on one machine: PutObject, CopyObject, GetObject, HeadObject and DeleteObject
- * in one bucket, path style. `npm start` uses it where no S3 is configured, so whatever S3 would refuse, it refuses.
- * A stored object survives a crash; a PUT that has not been answered with 200 leaves nothing.
- * @returns the endpoint's URL, and `stop`, which lets running requests end (5 seconds) and then cuts them off
+ * Starts a small, strict S3-compatible store: PutObject, CopyObject, GetObject, HeadObject and DeleteObject in one bucket,
+ * with path-style URLs. `npm start` uses it if no S3 is configured, so it refuses everything that S3 would refuse.
+ * A stored object survives a crash. A PUT without a 200 answer stores nothing.
+ * @returns the endpoint's URL, and `stop`, which gives running requests 5 seconds to complete and then aborts them
  */
 export async function startObjectStore(options: ObjectStoreOptions): Promise<{ url: string; stop(): Promise<void> }> {
   const files = await openObjectFiles(options.directory);
@@ -47,10 +47,10 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<{ u
     running.add(handled);
   };
   const server = createServer(listener);
-  // A client that asks first ("Expect: 100-continue") learns of a refusal before it sends a gigabyte.
+  // A client that sends "Expect: 100-continue" gets a refusal before it sends a gigabyte.
   server.on("checkContinue", listener);
   server.headersTimeout = 30_000;
-  // A gigabyte over a slow line takes long; a connection on which nothing moves is closed after a minute.
+  // A gigabyte over a slow connection takes a long time. A connection without any traffic is closed after a minute.
   server.requestTimeout = 60 * 60 * 1000;
   server.timeout = 60_000;
   const url = await listen(server, options.port, options.host ?? "127.0.0.1");
@@ -86,28 +86,28 @@ async function answer(
 ): Promise<void> {
   const requestId = randomUUID();
   response.setHeader("x-amz-request-id", requestId);
-  // Strangers wrote the objects: a browser must neither guess a type nor run anything in them.
+  // The objects come from strangers. A browser must not guess their type or run anything in them.
   response.setHeader("X-Content-Type-Options", "nosniff");
   response.setHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
   response.setHeader("Cross-Origin-Resource-Policy", "cross-origin");
-  // Any web page may use a URL it was given. The signature is the permission, and no cookie is involved.
+  // Any web page may use a URL that it was given. The signature is the permission; cookies are not involved.
   response.setHeader("Access-Control-Allow-Origin", "*");
   response.setHeader("Access-Control-Expose-Headers", "ETag, Content-Range, Content-Disposition, x-amz-request-id");
   try {
     await route(request, response, files, options);
   } catch (error) {
-    // Nobody is left to answer when the client went away in the middle.
+    // The client has disconnected, or part of the answer has been sent: an error can no longer be sent.
     if (response.headersSent || request.socket.destroyed) {
       response.destroy();
       return;
     }
-    if (!(error instanceof S3Error)) console.error("object store:", error);
+    if (!(error instanceof S3Error)) console.error("The embedded object store failed:", error);
     refuse(request, response, error instanceof S3Error ? error : new S3Error("InternalError"), requestId);
   }
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, error: S3Error, requestId: string): void {
-  // A client still waiting for "100 Continue" may or may not send its body now: only a new connection is unambiguous.
+  // A client that waits for "100 Continue" may or may not send its body now, so the connection cannot be reused.
   if (request.headers.expect !== undefined) response.setHeader("Connection", "close");
   if (error.code === "MethodNotAllowed") response.setHeader("Allow", methods.join(", "));
   response.statusCode = error.status;
