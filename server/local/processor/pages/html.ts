@@ -113,7 +113,7 @@ label.field + input + label.field { margin-top: 12px }
 .choice b { display: block; font-weight: 550; line-height: 1.4 }
 .choice small { display: block; color: var(--soft); font-size: 14px; line-height: 1.4 }
 details { margin-top: 24px } summary { cursor: pointer; font-weight: 550; padding: 4px 0 }
-details fieldset { margin-top: 8px }
+details fieldset { margin-top: 8px } details fieldset + fieldset { margin-top: 20px }
 button { display: block; width: 100%; margin-top: 24px; padding: 14px 18px; border: 0; border-radius: 10px;
   font: inherit; font-weight: 600; background: var(--accent); color: var(--accent-ink); cursor: pointer }
 button.quiet { margin-top: 10px; background: none; color: var(--accent) }
