@@ -17,7 +17,7 @@ export interface ObjectInfo {
 }
 
 /** An object that is open for reading. It stays intact even if it is replaced or deleted in the meantime. */
-export interface OpenObject {
+interface OpenObject {
   info: ObjectInfo;
   /** Returns the bytes from `start` to `end`, both inclusive. The object is closed at the end of the stream. */
   read(start: number, end: number): ReadStream;
@@ -33,7 +33,7 @@ export interface ObjectFiles {
   delete(key: string): Promise<void>;
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   mimeType: string;
   /** The announced length. A body with a different length is refused. */
   bytes: number;

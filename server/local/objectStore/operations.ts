@@ -7,7 +7,7 @@ import { unsignedPayload } from "./signature.ts";
 import { parseCopySource, type Target } from "./target.ts";
 
 /** A request with a valid signature for our bucket. Each operation answers it or throws an S3Error. */
-export interface Exchange {
+interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   target: Target;

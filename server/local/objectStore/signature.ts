@@ -9,7 +9,7 @@ export interface Credentials {
   secretAccessKey: string;
 }
 
-export interface RequestToVerify {
+interface RequestToVerify {
   method: string;
   target: Target;
   /** Node's `headersDistinct`: lower-case names with separate values. */

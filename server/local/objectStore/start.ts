@@ -6,7 +6,7 @@ import { copyObject, deleteObject, getObject, putObject } from "./operations.ts"
 import { verifySignature } from "./signature.ts";
 import { parseTarget } from "./target.ts";
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   /** The directory of the objects. It is created if it does not exist, and only one store may use it at a time. */
   directory: string;
   bucket: string;

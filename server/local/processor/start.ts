@@ -11,7 +11,7 @@ import { answerPage } from "./pages/answer.ts";
 import { actions, routes } from "./resources/routes.ts";
 import { answerTestCall } from "./testApi/run.ts";
 
-export interface ProcessorOptions {
+interface ProcessorOptions {
   /** The directory of `processor.sqlite`. It is created if it does not exist. */
   directory: string;
   /** 0 means any free port. */

@@ -17,7 +17,7 @@ import {
 import type { Route } from "./call.ts";
 import { apiVersion } from "./parameters.ts";
 
-export interface ApiAnswer {
+interface ApiAnswer {
   status: number;
   body: string;
   headers: Record<string, string>;

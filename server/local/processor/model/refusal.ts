@@ -9,7 +9,7 @@ export class Refusal extends Error {
   }
 }
 
-export interface RefusalDetails {
+interface RefusalDetails {
   message: string;
   type?: "invalid_request_error" | "idempotency_error" | "api_error";
   code?: string;

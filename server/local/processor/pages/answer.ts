@@ -7,7 +7,7 @@ import { checkoutPage, chosenOutcome } from "./checkoutPage.ts";
 import { homePage, readForm } from "./homePage.ts";
 import { chosenOnboarding, onboardingPage } from "./onboardingPage.ts";
 
-export interface PageAnswer {
+interface PageAnswer {
   status: number;
   headers: Record<string, string>;
   body: string;
