@@ -16,6 +16,15 @@ const floors: readonly (readonly string[])[] = [
   ["config.ts", "errors.ts", "schemas/", "gateways/", "requestId.ts", "prisma/"],
 ];
 
+/** The floors inside `server/local`, in the same order and under the same rules. Rooms are relative to that folder. */
+const localFloors: readonly (readonly string[])[] = [
+  ["start.ts"],
+  ["runningServices.ts", "postgres/", "objectStore/", "processor/start.ts"],
+  ["processor/pages/", "processor/testApi/"],
+  ["processor/resources/"],
+  ["processor/api/", "processor/model/", "dataDirectory/", "freePort.ts"],
+];
+
 interface Import {
   from: string;
   to: string;
@@ -81,13 +90,17 @@ test("there are at most seven floors, and every file stands on one of them", () 
 });
 
 test("no import runs upward, not even for a type", () => {
-  const upward = imports.flatMap(({ from, to }) => {
-    const [fromFloor, toFloor] = [floorOf(from), isOurs(to) ? floorOf(to) : 0];
+  expect(upwardImports(imports, (path) => (isOurs(path) ? floorOf(path) : 0))).toEqual([]);
+});
+
+/** The imports that run upward, with both floors. A file without a floor is reported by a test of its own. */
+function upwardImports(among: readonly Import[], floorOfFile: (path: string) => number | null): string[] {
+  return among.flatMap(({ from, to }) => {
+    const [fromFloor, toFloor] = [floorOfFile(from), floorOfFile(to)];
     if (fromFloor === null || toFloor === null || toFloor <= fromFloor) return [];
     return [`${from} (floor ${fromFloor}) imports ${to} (floor ${toFloor})`];
   });
-  expect(upward).toEqual([]);
-});
+}
 
 test("no imports run in a circle, neither between files nor between rooms, not even for types", () => {
   const ours = imports.filter(({ to }) => isOurs(to));
@@ -95,6 +108,38 @@ test("no imports run in a circle, neither between files nor between rooms, not e
   expect.soft(circlesOf(ours.map(({ from, to }) => [from, to]))).toEqual([]);
   expect.soft(circlesOf(ours.map(({ from, to }) => [roomOf(from), roomOf(to)]))).toEqual([]);
   expect.soft(circlesOf(ours.map(({ from, to }) => [market(from), market(to)]))).toEqual([]);
+});
+
+const isLocal = (path: string) => path.startsWith("server/local/");
+
+/** The room of `localFloors` that a file belongs to; null if it has none. */
+function localRoomOf(path: string): string | null {
+  const name = relative("server/local", path);
+  return localFloors.flat().find((room) => (room.endsWith("/") ? name.startsWith(room) : name === room)) ?? null;
+}
+
+function localFloorOf(path: string): number | null {
+  const index = localFloors.findIndex((rooms) => rooms.includes(localRoomOf(path) ?? ""));
+  return index < 0 ? null : localFloors.length - index;
+}
+
+test("the embedded services have at most five floors of their own, and every file is on one of them", () => {
+  expect(localFloors.length).toBeLessThanOrEqual(5);
+  const homeless = files
+    .filter(({ path }) => isLocal(path) && localFloorOf(path) === null)
+    .map(({ path }) => `${path} is on no floor of server/local; add its room to \`localFloors\``);
+  expect(homeless).toEqual([]);
+  const empty = localFloors
+    .flat()
+    .filter((room) => !files.some(({ path }) => isLocal(path) && localRoomOf(path) === room));
+  expect(empty).toEqual([]);
+});
+
+test("inside the embedded services no import runs upward or in a circle, not even for a type", () => {
+  const inside = imports.filter(({ from, to }) => isLocal(from) && isLocal(to));
+  expect.soft(upwardImports(inside, localFloorOf)).toEqual([]);
+  const rooms = inside.map(({ from, to }) => [localRoomOf(from) ?? from, localRoomOf(to) ?? to] as const);
+  expect.soft(circlesOf(rooms)).toEqual([]);
 });
 
 /** Each circle in a graph, as a path to be read; what leads to itself directly is none. */

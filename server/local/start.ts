@@ -4,46 +4,50 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type BackingServices, external } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
-import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory.ts";
+import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory/claim.ts";
 import { freePort } from "./freePort.ts";
-import { startObjectStore } from "./objectStore.ts";
-import { keepPostgresRunning } from "./postgres.ts";
+import { startObjectStore } from "./objectStore/start.ts";
+import { keepPostgresRunning } from "./postgres/start.ts";
 import { startProcessor } from "./processor/start.ts";
-import { findRunning, findServiceUrl, settingsOf } from "./runningParts.ts";
+import { findRunning, findServiceUrl, settingsOf } from "./runningServices.ts";
 
 const secret = () => randomBytes(32).toString("hex");
 const portOf = (url: string | undefined) => (url === undefined ? undefined : Number(new URL(url).port));
 
 export { findRunning, findServiceUrl };
 
-/** How long a lone `api` or `worker` waits for the service on its data directory to be ready: longer than a recovery. */
+/** How long an `api` or `worker` waits until the service on its data directory is ready. A recovery takes less. */
 const JOIN_TIMEOUT_MS = 60_000;
+
+/** How long a worker with a configured database waits for an owner before it claims the data directory itself. */
 const ALONE_AFTER_MS = 3_000;
 
 /**
- * Starts an embedded part for each that the settings do not name. The process that does so owns the data directory.
- * An `api` joins the parts of a service that runs on the same directory already; a `worker` always joins, and waits for
- * that service, since the embedded processor has to know where the events go. `eventsUrl` is that address.
+ * Starts an embedded service for each backing service that is not configured. The process that starts them owns the data
+ * directory. An `api` joins a service that is already running on the same directory. A `worker` waits for that service
+ * and joins it, because the embedded processor must know the URL that events are posted to.
+ * @param eventsUrl the URL that the embedded processor posts events to
+ * @throws ConfigError when another process owns the directory, or when no service to join becomes ready
  */
 export async function startLocal(config: Config, eventsUrl: string, log: Logger): Promise<BackingServices> {
   const claim = config.role === "all" ? await claimDataDirectory(config.dataDirectory) : await claimOrJoin(config);
-  if (claim !== null) return startParts(config, claim, eventsUrl, log);
+  if (claim !== null) return startServices(config, claim, eventsUrl, log);
   const settings = settingsOf(config, readLocalState(config.dataDirectory));
   return external(settings);
 }
 
-/** The data directory if it is ours now, or null when a service on it is ready. Several may come at the same moment. */
+/** Claims the data directory, or returns null when a service on it is ready. Several processes may do so at once. */
 async function claimOrJoin({ role, dataDirectory, databaseUrl }: Config): Promise<DataDirectory | null> {
   const startedAt = Date.now();
   for (;;) {
     const running = readLocalState(dataDirectory);
     if (running?.serviceUrl) return null;
     const waitedMs = Date.now() - startedAt;
-    // A worker on a database of its own may be alone on this directory for good.
+    // A worker with a configured database may be the only process that ever uses this directory.
     const isAlone = role === "api" || (databaseUrl !== null && waitedMs > ALONE_AFTER_MS);
     if (running === null && isAlone) {
       const claim = await claimDataDirectory(dataDirectory).catch((error: unknown) => {
-        // Another process was faster; whatever else is wrong is not cured by waiting.
+        // If another process was faster, wait for it. Any other error would not go away.
         if (readLocalState(dataDirectory) === null) throw error;
         return null;
       });
@@ -59,7 +63,7 @@ async function claimOrJoin({ role, dataDirectory, databaseUrl }: Config): Promis
   }
 }
 
-async function startParts(
+async function startServices(
   config: Config,
   claim: DataDirectory,
   eventsUrl: string,
@@ -67,9 +71,9 @@ async function startParts(
 ): Promise<BackingServices> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
-    // In the reverse order of their start, and each whatever becomes of the others.
-    for (const stopPart of stops.toReversed())
-      await stopPart().catch((error: unknown) => log.error({ error }, "stopping a part failed"));
+    // In reverse order, and each one even if another fails to stop.
+    for (const stopService of stops.toReversed())
+      await stopService().catch((error: unknown) => log.error({ error }, "stopping an embedded service failed"));
     claim.release();
   };
   try {
@@ -77,7 +81,7 @@ async function startParts(
     claim.update({ sessionSecret: state.sessionSecret ?? secret() });
     await Promise.all([
       config.databaseUrl ? null : startDatabase(claim, log, stops),
-      config.storage ? null : startStore(claim, stops),
+      config.storage ? null : startStorage(claim, stops),
       config.processor ? null : startPayments(claim, eventsUrl, stops),
     ]);
     return {
@@ -103,7 +107,7 @@ async function startDatabase(claim: DataDirectory, log: Logger, stops: (() => Pr
   claim.update({ databaseUrl: url });
 }
 
-async function startStore(claim: DataDirectory, stops: (() => Promise<void>)[]): Promise<void> {
+async function startStorage(claim: DataDirectory, stops: (() => Promise<void>)[]): Promise<void> {
   const previous = claim.state().s3;
   const settings = {
     bucket: "rebid",

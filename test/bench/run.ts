@@ -4,7 +4,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { applyMigrations } from "../../prisma/migrate.ts";
 import { migrateJobs } from "../../server/jobs/worker.ts";
-import { startPostgres } from "../../server/local/postgres.ts";
+import { startPostgres } from "../../server/local/postgres/start.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import type { Bench, Measurement } from "./setup/bench.ts";
 

@@ -7,7 +7,7 @@ describe.skipIf(!hasBrowser)("the start page of the embedded processor, in a rea
   let browser: Browser;
   let harness: Harness;
   beforeAll(async () => {
-    // Nothing moves on by itself, so that a button is still right when it is pressed.
+    // Nothing happens automatically, so that a button is still valid when it is pressed.
     harness = await startHarness({ stepMs: 600_000 });
     browser = await launchBrowser();
   });
@@ -16,7 +16,7 @@ describe.skipIf(!hasBrowser)("the start page of the embedded processor, in a rea
     await harness?.stop();
   });
 
-  test.each([1_100, 390])("its buttons work, and it fits into a width of %i pixels", async (width) => {
+  test.each([1_100, 390])("its buttons work, and it fits a width of %i pixels", async (width) => {
     const accountId = await payableAccount(harness);
     await harness.gateway.createTransfer(transfer(accountId));
     const { id: payoutId } = await harness.gateway.createPayout(payout(accountId));
@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)("the start page of the embedded processor, in a rea
     await fault.getByRole("button", { name: "Set" }).click();
     await page.getByRole("status").getByText("POST /test/faults").waitFor();
     expect(await fault.getByLabel("Next").inputValue()).toBe("3");
-    await page.getByRole("button", { name: "End all faults" }).click();
+    await page.getByRole("button", { name: "Turn off all faults" }).click();
     await page.getByRole("status").getByText("DELETE /test/faults").waitFor();
     expect(await fault.getByLabel("Next").inputValue()).toBe("");
 
@@ -46,7 +46,7 @@ describe.skipIf(!hasBrowser)("the start page of the embedded processor, in a rea
     await page.locator(`#${session.id}`).getByRole("button", { name: "Pay" }).click();
     await page.locator("#charges + table").getByText("failed").first().waitFor();
 
-    // Another tab was faster: the page is as old as what it shows.
+    // Another tab was faster: the page shows an outdated state.
     await harness.test("POST", `checkout/${session.id}/pay`);
     await page.locator(`#${session.id}`).getByRole("button", { name: "Pay" }).click();
     await page.getByRole("alert").getByText("This session is complete.").waitFor();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readLocalState } from "../../server/local/dataDirectory.ts";
+import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
 import { cookieOf } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
 import { eventually } from "../setup/processorControl.ts";

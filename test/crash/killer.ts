@@ -10,7 +10,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
 import { z } from "zod";
-import { type LocalPostgres, startPostgres } from "../../server/local/postgres.ts";
+import type { LocalPostgres } from "../../server/local/postgres/process.ts";
+import { startPostgres } from "../../server/local/postgres/start.ts";
 import { randomFrom } from "./random.ts";
 
 const Settings = z.object({

@@ -3,7 +3,7 @@
  * else; an answer that did not come, or that says that something is away, is an unknown outcome.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { BankAccount, CheckoutOutcome } from "../../server/local/processor/choices.ts";
+import type { BankAccount, CheckoutOutcome } from "../../server/local/processor/model/choices.ts";
 import { resolutions } from "../../server/schemas/dispute.ts";
 import { cookieOf } from "../factories/people.ts";
 import { disputeReason, taskInput } from "../factories/tasks.ts";

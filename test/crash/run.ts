@@ -19,7 +19,7 @@ import getPort from "get-port";
 import pg from "pg";
 import { audit } from "../../server/audit/audit.ts";
 import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
-import { callFaults, eventFaults } from "../../server/local/processor/choices.ts";
+import { callFaults, eventFaults } from "../../server/local/processor/model/choices.ts";
 import { ledgerKinds } from "../../server/schemas/ledgerEntry.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { rest } from "../setup/client.ts";

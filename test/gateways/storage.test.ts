@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Storage, StorageUnavailable, s3Storage } from "../../server/gateways/storage.ts";
-import { startObjectStore } from "../../server/local/objectStore.ts";
+import { startObjectStore } from "../../server/local/objectStore/start.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "storage-"));
 const account = { bucket: "rebid", region: "us-east-1", accessKeyId: "AKIDTEST", secretAccessKey: "a secret" };

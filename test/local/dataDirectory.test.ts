@@ -6,10 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { claimDataDirectory, readLocalState } from "../../server/local/dataDirectory.ts";
+import { claimDataDirectory, readLocalState } from "../../server/local/dataDirectory/claim.ts";
 import { freePort } from "../../server/local/freePort.ts";
 
-const modulePath = new URL("../../server/local/dataDirectory.ts", import.meta.url).href;
+const claimModule = new URL("../../server/local/dataDirectory/claim.ts", import.meta.url).href;
+const freePortModule = new URL("../../server/local/freePort.ts", import.meta.url).href;
 const children: ChildProcess[] = [];
 let root: string;
 let directory: string;
@@ -24,10 +25,10 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** A real process that runs a script with the module's functions at hand, and the lines that it prints. */
+/** Starts a real process that runs a script with the modules' functions, and reads the lines that it prints. */
 function startProcess(script: string) {
-  const code = `
-    import { claimDataDirectory, readLocalState } from ${JSON.stringify(modulePath)};
+  const code = `import { freePort } from ${JSON.stringify(freePortModule)};
+    import { claimDataDirectory, readLocalState } from ${JSON.stringify(claimModule)};
     const directory = process.argv[1];
     ${script}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code, directory], {
@@ -57,14 +58,14 @@ async function startOwner(changes: object = {}): Promise<ChildProcess> {
 }
 
 describe("claimDataDirectory", () => {
-  test("creates a directory and a state file that only their owner may read", async () => {
+  test("creates a directory and a state file that only their owner can read", async () => {
     const claim = await claimDataDirectory(directory);
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     expect(statSync(join(directory, "local.json")).mode & 0o777).toBe(0o600);
     claim.release();
   });
 
-  test("of many processes that claim at the same moment, exactly one wins", async () => {
+  test("of several processes that claim at the same time, exactly one wins", async () => {
     const contenders = Array.from({ length: 6 }, () =>
       startProcess(`
         console.log("ready");
@@ -82,14 +83,14 @@ describe("claimDataDirectory", () => {
     expect(answers.filter((answer) => answer.includes(`in use by process ${winner?.pid}`))).toHaveLength(5);
   });
 
-  test("the refusal names the directory, the process and the address of the running service", async () => {
+  test("the error names the directory, the process and the URL of the running service", async () => {
     const owner = await startOwner({ serviceUrl: "http://localhost:3000" });
     const refusal = await claimDataDirectory(directory).catch((error: Error) => error.message);
     expect(refusal).toContain(directory);
     expect(refusal).toContain(`process ${owner.pid}, which serves http://localhost:3000`);
   });
 
-  test("an owner that was killed by SIGKILL does not block the next start, which finds its ports and secrets", async () => {
+  test("an owner killed by SIGKILL does not block the next start, which keeps its ports and secrets", async () => {
     const owner = await startOwner({
       serviceUrl: "http://localhost:3000",
       databaseUrl: "postgresql://rebid:secret@127.0.0.1:5555/rebid",
@@ -105,7 +106,7 @@ describe("claimDataDirectory", () => {
     claim.release();
   });
 
-  test("a number of a process that was given out again does not count as an owner", async () => {
+  test("a reused pid does not count as an owner", async () => {
     (await claimDataDirectory(directory)).release();
     writeFileSync(join(directory, "local.json"), JSON.stringify({ pid: process.ppid, ports: {} }));
     expect(readLocalState(directory)).toBeNull();
@@ -114,7 +115,7 @@ describe("claimDataDirectory", () => {
     claim.release();
   });
 
-  test("one process cannot claim a directory twice, and can claim it again after it let go", async () => {
+  test("a process cannot claim a directory twice, but can claim it again after releasing it", async () => {
     const claim = await claimDataDirectory(directory);
     await expect(claimDataDirectory(directory)).rejects.toThrow(`in use by process ${process.pid}`);
     claim.release();
@@ -123,13 +124,13 @@ describe("claimDataDirectory", () => {
     (await claimDataDirectory(directory)).release();
   });
 
-  test("a path far longer than a unix socket's works", async () => {
+  test("a path much longer than a unix socket's works", async () => {
     directory = join(root, ...Array.from({ length: 8 }, () => "a".repeat(50)));
     await startOwner();
     await expect(claimDataDirectory(directory)).rejects.toThrow("in use");
   });
 
-  test("readers never make a start fail", async () => {
+  test("readers never cause a start to fail", async () => {
     (await claimDataDirectory(directory)).release();
     const readers = Array.from({ length: 2 }, () =>
       startProcess(`
@@ -142,15 +143,15 @@ describe("claimDataDirectory", () => {
     for (const reader of readers) expect(await reader.nextLine()).toBe("done");
   });
 
-  test("a state file that cannot be understood is named, and leaves the directory free", async () => {
+  test("the error about an invalid state file names it, and the directory stays free", async () => {
     (await claimDataDirectory(directory)).release();
     writeFileSync(join(directory, "local.json"), "{");
-    await expect(claimDataDirectory(directory)).rejects.toThrow("local.json cannot be understood");
+    await expect(claimDataDirectory(directory)).rejects.toThrow("local.json is not valid");
     rmSync(join(directory, "local.json"));
     (await claimDataDirectory(directory)).release();
   });
 
-  test("an update that does not fit the schema changes nothing", async () => {
+  test("an invalid update changes nothing", async () => {
     const claim = await claimDataDirectory(directory);
     expect(() => claim.update({ ports: { storage: 70_000 } })).toThrow();
     expect(claim.state().ports).toEqual({});
@@ -160,7 +161,7 @@ describe("claimDataDirectory", () => {
 });
 
 describe("readLocalState", () => {
-  test("gives the state exactly while an owner lives", async () => {
+  test("returns the state exactly while an owner is alive", async () => {
     expect(readLocalState(directory)).toBeNull();
     const owner = await startOwner({ serviceUrl: "http://localhost:3000" });
     expect(readLocalState(directory)).toEqual({ pid: owner.pid, serviceUrl: "http://localhost:3000", ports: {} });
@@ -168,7 +169,7 @@ describe("readLocalState", () => {
     expect(readLocalState(directory)).toBeNull();
   });
 
-  test("works inside the owner, and does not cost it the directory", async () => {
+  test("works inside the owner, which keeps the directory", async () => {
     const claim = await claimDataDirectory(directory);
     expect(readLocalState(directory)?.pid).toBe(process.pid);
     const { nextLine } = startProcess(`console.log(String(readLocalState(directory)?.pid));`);
@@ -178,7 +179,7 @@ describe("readLocalState", () => {
 });
 
 describe("freePort", () => {
-  test("gives the preferred port if it is free, and another one if it is not", async () => {
+  test("returns the preferred port if it is free, and another one otherwise", async () => {
     const port = await freePort();
     expect(await freePort(port)).toBe(port);
     const server = createServer().listen(port, "127.0.0.1");

@@ -10,7 +10,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startObjectStore } from "../../server/local/objectStore.ts";
+import { startObjectStore } from "../../server/local/objectStore/start.ts";
 
 interface Aws4Request {
   method: string;
@@ -33,7 +33,7 @@ interface Aws4 {
   sign(request: Aws4Request, credentials: { accessKeyId: string; secretAccessKey: string }): Aws4Signed;
 }
 
-// aws4 brings no types; `require` lets us say here what we use of it.
+// aws4 has no types. With `require` we can declare the part that we use.
 const aws4: Aws4 = createRequire(import.meta.url)("aws4");
 
 const credentials = { accessKeyId: "AKIDTEST", secretAccessKey: "a secret of the tests/+=" };
@@ -112,7 +112,7 @@ async function outcome(response: Response): Promise<string> {
   return `${response.status} ${code ?? "no code"}`;
 }
 
-/** A request signed by aws4, sent by node:http, which changes nothing in it. */
+/** Sends a request signed by aws4 with node:http, which sends it unchanged. */
 function aws4Request(
   method: string,
   path: string,
@@ -164,7 +164,7 @@ function rawRequest(method: string, path: string, headers: Record<string, string
   });
 }
 
-/** Everything that the store answers to these bytes until it closes the connection. */
+/** Sends these bytes and returns everything that the store answers until it closes the connection. */
 function rawSocket(bytes: string, end = false): Promise<string> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(store.url);
@@ -194,8 +194,8 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-describe("what is stored", () => {
-  test("comes back byte for byte, with its type, length, ETag and SHA-256", async () => {
+describe("a stored object", () => {
+  test("is returned byte for byte, with its type, length, ETag and SHA-256", async () => {
     const body = "héllo, wörld";
     await stored("objects/plain name é+&.txt", body);
     const response = await fetch(await downloadUrl("objects/plain name é+&.txt"));
@@ -209,13 +209,13 @@ describe("what is stored", () => {
     expect(head.ChecksumSHA256).toBe(createHash("sha256").update(body).digest("base64"));
   });
 
-  test("may be empty", async () => {
+  test("can be empty", async () => {
     await stored("objects/empty", "");
     const response = await fetch(await downloadUrl("objects/empty"));
     expect([response.status, await response.text()]).toEqual([200, ""]);
   });
 
-  test("is served so that a browser neither guesses its type nor runs it", async () => {
+  test("is served in a way that a browser neither guesses its type nor runs it", async () => {
     await stored("objects/page", "<script>alert(1)</script>");
     const { headers } = await fetch(
       await downloadUrl("objects/page", {
@@ -230,7 +230,7 @@ describe("what is stored", () => {
     expect(headers.get("content-security-policy")).toContain("default-src 'none'");
   });
 
-  test("is gone once deleted, and deleting it again is a success", async () => {
+  test("no longer exists once deleted, and deleting it again succeeds", async () => {
     await stored("objects/deleted", "x");
     expect((await aws4Request("DELETE", `/${bucket}/objects/deleted`)).outcome).toBe("204");
     expect((await aws4Request("DELETE", `/${bucket}/objects/deleted`)).outcome).toBe("204");
@@ -253,7 +253,7 @@ describe("what is stored", () => {
     rmSync(own, { recursive: true });
   });
 
-  test("is read whole by whoever began, even when it is replaced meanwhile", async () => {
+  test("is read completely even if it is replaced in the meantime", async () => {
     const before = "a".repeat(4_000_000);
     await stored("objects/replaced", before);
     const response = await fetch(await downloadUrl("objects/replaced"));
@@ -273,21 +273,21 @@ describe("ranges", () => {
     ["bytes=0-1,4-5", 200, "0123456789", null],
     ["lines=0-1", 200, "0123456789", null],
   ];
-  test.each(cases)("%s gives %i %j", async (range, status, body, contentRange) => {
+  test.each(cases)("%s returns %i %j", async (range, status, body, contentRange) => {
     await stored("ranges/digits", "0123456789");
     const response = await fetch(await downloadUrl("ranges/digits"), { headers: { Range: range } });
     expect([response.status, await response.text()]).toEqual([status, body]);
     expect(response.headers.get("content-range")).toBe(contentRange);
   });
 
-  test.each(["bytes=10-", "bytes=-0"])("%s, outside the object, is 416", async (range) => {
+  test.each(["bytes=10-", "bytes=-0"])("%s, outside the object, gets 416", async (range) => {
     await stored("ranges/digits", "0123456789");
     const response = await fetch(await downloadUrl("ranges/digits"), { headers: { Range: range } });
     expect(response.headers.get("content-range")).toBe("bytes */10");
     expect(await outcome(response)).toBe("416 InvalidRange");
   });
 
-  test("If-Range with another ETag gives the whole object", async () => {
+  test("If-Range with another ETag returns the whole object", async () => {
     await stored("ranges/digits", "0123456789");
     const headers = { Range: "bytes=0-3", "If-Range": '"old"' };
     expect((await fetch(await downloadUrl("ranges/digits"), { headers })).status).toBe(200);
@@ -380,7 +380,7 @@ describe("a presigned URL", () => {
     expect(await exists("presigned/tampered")).toBe(false);
   });
 
-  test("expires, and is not valid before its time", async () => {
+  test("expires, and is not valid before its date", async () => {
     const url = await uploadUrl("presigned/expiring", "x");
     try {
       clock.offsetMs = 61_000;
@@ -393,7 +393,7 @@ describe("a presigned URL", () => {
     expect(await exists("presigned/expiring")).toBe(false);
   });
 
-  test("refuses another type, no type, another length", async () => {
+  test("refuses another type, a missing type and another length", async () => {
     const url = await uploadUrl("presigned/bound", "four");
     expect(await outcome(await upload(url, "four", "text/html"))).toBe("403 SignatureDoesNotMatch");
     expect(await outcome(await fetch(url, { method: "PUT", body: Buffer.from("four") }))).toBe(
@@ -415,13 +415,13 @@ describe("a presigned URL", () => {
     expect(await exists("presigned/method")).toBe(true);
   });
 
-  test("refuses headers of S3's that it does not cover", async () => {
+  test("refuses x-amz headers that the signature does not cover", async () => {
     const url = await uploadUrl("presigned/extra", "x");
     const headers = { "Content-Type": "text/plain", "x-amz-copy-source": `/${bucket}/other` };
     expect(await outcome(await fetch(url, { method: "PUT", body: "x", headers }))).toBe("403 AccessDenied");
   });
 
-  test("signed by aws4 works too, and together with an Authorization header it does not", async () => {
+  test("signed by aws4 works too, but not together with an Authorization header", async () => {
     const headers = { "Content-Type": "text/plain", "Content-Length": 4 };
     const path = `/${bucket}/presigned/aws4`;
     const put = await aws4Request("PUT", path, { headers, signQuery: true, sentBody: "aws4" });
@@ -465,7 +465,7 @@ describe("a request with an Authorization header", () => {
     clock.offsetMs = 0;
   });
 
-  test("stores nothing when the body is not the one that was signed", async () => {
+  test("stores nothing if the body is not the signed one", async () => {
     const path = `/${bucket}/header/body`;
     const headers = { "Content-Type": "text/plain" };
     const swapped = await aws4Request("PUT", path, { body: "signed", headers, sentBody: "other!" });
@@ -476,7 +476,7 @@ describe("a request with an Authorization header", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  test("is refused without its date, its payload hash, or with a header the signature leaves out", async () => {
+  test("is refused without a date or payload hash, or with a header that is not signed", async () => {
     const path = `/${bucket}/header/incomplete`;
     const without = (name: string) => (signed: Aws4Signed) => {
       delete signed.headers[name];
@@ -497,7 +497,7 @@ describe("a request with an Authorization header", () => {
     expect((await aws4Request("GET", path, { after: garbled })).outcome).toBe("400 AuthorizationHeaderMalformed");
   });
 
-  test("may make a write conditional: of twenty at once, exactly one is stored", async () => {
+  test("can make a write conditional: of twenty concurrent writes, exactly one is stored", async () => {
     const headers = { "Content-Type": "text/plain", "If-None-Match": "*" };
     const attempts = Array.from({ length: 20 }, (_, index) =>
       aws4Request("PUT", `/${bucket}/header/once`, { body: `writer ${index}`, headers }),
@@ -529,14 +529,14 @@ describe("a body", () => {
     );
   };
 
-  test("cut off before its end leaves nothing", async () => {
+  test("that is cut off leaves nothing", async () => {
     const url = await uploadUrl("bodies/truncated", "0123456789");
     await rawSocket(`${head(url, ["Content-Length: 10"])}01234`, true);
     await until(() => leftovers().length === 0);
     expect(await exists("bodies/truncated")).toBe(false);
   });
 
-  test("longer than announced never counts: the surplus is a malformed next request", async () => {
+  test("longer than announced is cut: the surplus is a malformed next request", async () => {
     const url = await uploadUrl("bodies/surplus", "0123");
     const answer = await rawSocket(`${head(url, ["Content-Length: 4"])}0123SURPLUS\r\n\r\n`);
     expect(answer).toContain("400 Bad Request");
@@ -573,7 +573,7 @@ describe("a body", () => {
     expect(answer).toMatch(/^HTTP\/1.1 400 .*<Code>EntityTooLarge/s);
   });
 
-  test("is asked for with 100 Continue only when it is welcome", async () => {
+  test("is requested with 100 Continue only if it would be accepted", async () => {
     const url = await uploadUrl("bodies/continue", "0123");
     const lines = ["Content-Length: 4", "Expect: 100-continue", "Connection: close"];
     expect(await rawSocket(`${head(url, lines)}0123`)).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 200 /);
@@ -612,7 +612,7 @@ describe("a key", () => {
   test.each(traversal)("%s is refused, signed or not", async (key) => {
     const headers = { "Content-Type": "text/plain" };
     expect((await rawRequest("GET", `/${bucket}/${key}`, { Host: host })).outcome).toBe("400 InvalidURI");
-    // aws4 cannot express some of these paths, so the valid signature is put on a plain one; the path is judged first.
+    // aws4 cannot express some of these paths, so the signature is for a plain one. The path is checked first.
     const put = await aws4Request("PUT", `/${bucket}/plain`, {
       body: "x",
       headers,
@@ -623,21 +623,21 @@ describe("a key", () => {
     expect(put.outcome).toBe("400 InvalidURI");
   });
 
-  test("may have 1,024 bytes and no more", async () => {
+  test("can have at most 1,024 bytes", async () => {
     await stored("k".repeat(1024), "x");
     expect(await exists("k".repeat(1024))).toBe(true);
     expect(await outcome(await fetch(await downloadUrl("k".repeat(1025))))).toBe("400 KeyTooLongError");
     expect(await outcome(await fetch(await downloadUrl("é".repeat(513))))).toBe("400 KeyTooLongError");
   });
 
-  test("never names a file: the directory holds digests only", async () => {
+  test("never appears in a file name: the directory contains only digests", async () => {
     await stored("objects/named.txt", "x");
     expect(readdirSync(directory).sort()).toEqual(["incoming", "objects"]);
     for (const name of readdirSync(join(directory, "objects"))) expect(name).toMatch(/^[0-9a-f]{64}$/);
     expect(existsSync(join(directory, "..", "outside"))).toBe(false);
   });
 
-  test("in another bucket, or no key, is not served", async () => {
+  test("in another bucket, or an empty key, is not served", async () => {
     expect((await aws4Request("GET", "/other/key")).outcome).toBe("404 NoSuchBucket");
     expect((await aws4Request("GET", `/${bucket}`)).outcome).toBe("501 NotImplemented");
     expect((await rawRequest("GET", `http://${host}/${bucket}/a`, { Host: host })).outcome).toBe("400 InvalidURI");
@@ -645,7 +645,7 @@ describe("a key", () => {
 });
 
 describe("browsers", () => {
-  test("may PUT and GET from any page", async () => {
+  test("can PUT and GET from any page", async () => {
     const url = await uploadUrl("browsers/a", "x");
     const preflight = await fetch(url, {
       method: "OPTIONS",
@@ -656,15 +656,15 @@ describe("browsers", () => {
     expect(preflight.headers.get("access-control-allow-methods")).toContain("PUT");
     expect(preflight.headers.get("access-control-allow-headers")).toBe("*");
     expect((await upload(url, "x")).headers.get("access-control-allow-origin")).toBe("*");
-    // A page must be able to read a refusal, too.
+    // A page must also be able to read an error.
     expect((await upload(`${url}0`, "x")).headers.get("access-control-allow-origin")).toBe("*");
   });
 
-  test("need not load again what they have", async () => {
+  test("need not reload what they have cached", async () => {
     await stored("browsers/cached", "x");
     const url = await downloadUrl("browsers/cached");
     const tag = (await fetch(url)).headers.get("etag") ?? "";
-    // node:http, since fetch hides a 304 behind its own cache mode.
+    // With node:http, because fetch hides a 304 behind its cache mode.
     const { pathname, search } = new URL(url);
     const again = await rawRequest("GET", pathname + search, { Host: host, "If-None-Match": tag });
     expect(again.outcome).toBe("304");
@@ -673,13 +673,13 @@ describe("browsers", () => {
 
 describe("the process", () => {
   const script = `
-    import { startObjectStore } from ${JSON.stringify(join(import.meta.dirname, "../../server/local/objectStore.ts"))};
+    import { startObjectStore } from ${JSON.stringify(join(import.meta.dirname, "../../server/local/objectStore/start.ts"))};
     const { url } = await startObjectStore(JSON.parse(process.argv[1]));
     console.log(url);
     setInterval(() => console.log("rss " + process.memoryUsage().rss), 20);
   `;
 
-  /** A store in a process of its own. */
+  /** Starts a store in a separate process. */
   async function spawnStore(own: string): Promise<{ url: string; child: ChildProcess; peakRss: () => number }> {
     const options = JSON.stringify({ directory: own, bucket, region, ...credentials, port: 0 });
     const child = spawn(process.execPath, ["--input-type=module", "-e", script, options], {
@@ -710,7 +710,7 @@ describe("the process", () => {
     return fetch(signed, { method: "PUT", headers, body, duplex: "half" });
   }
 
-  test("killed in the middle of a PUT leaves nothing of it and everything before it", { timeout: 15_000 }, async () => {
+  test("killed during a PUT leaves nothing of it and keeps everything stored before", { timeout: 15_000 }, async () => {
     const own = mkdtempSync(join(tmpdir(), "objectStore-"));
     const first = await spawnStore(own);
     expect((await put(first.url, "before", Buffer.from("before"), 6)).status).toBe(200);
@@ -734,7 +734,7 @@ describe("the process", () => {
     rmSync(own, { recursive: true });
   });
 
-  test("takes and gives 200 MB without holding them in memory", { timeout: 15_000 }, async () => {
+  test("receives and returns 200 MB without holding them in memory", { timeout: 15_000 }, async () => {
     const own = mkdtempSync(join(tmpdir(), "objectStore-"));
     const { url, child, peakRss } = await spawnStore(own);
     await until(() => peakRss() > 0);

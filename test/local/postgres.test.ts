@@ -8,20 +8,16 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  keepPostgresRunning,
-  type LocalPostgres,
-  type PostgresOptions,
-  startPostgres,
-} from "../../server/local/postgres.ts";
+import type { LocalPostgres } from "../../server/local/postgres/process.ts";
+import { keepPostgresRunning, type PostgresOptions, startPostgres } from "../../server/local/postgres/start.ts";
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const isRoot = process.getuid?.() === 0;
 const processes: ChildProcess[] = [];
 const servers: LocalPostgres[] = [];
-/** mkdtemp gives it mode 700: for root, a place that nobody else may enter. */
+/** mkdtemp creates it with mode 700: if root runs the tests, no other user can enter it. */
 let root: string;
-/** A stopped cluster to copy, because making one takes a second. */
+/** A stopped cluster to copy, because creating one takes a second. */
 let template: string;
 let templateUrl: string;
 let directory: string;
@@ -59,7 +55,7 @@ async function start(options: Partial<PostgresOptions> = {}): Promise<LocalPostg
 
 async function query(url: string, sql: string): Promise<unknown[]> {
   const client = new Client({ connectionString: url });
-  client.on("error", () => {}); // A server that is killed fails the query, too.
+  client.on("error", () => {}); // If the server is killed, the query fails as well.
   await client.connect();
   try {
     return (await client.query(sql)).rows;
@@ -68,10 +64,10 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-/** A real process that starts Postgres in the directory, and then runs a script with `postgres` and `query`. */
+/** Starts a real process that starts Postgres in the directory and then runs a script with `postgres` and `query`. */
 function startProcess(script: string, options: { previousUrl?: string; path?: string; detached?: boolean } = {}) {
   const code = `
-    import { startPostgres } from ${JSON.stringify(join(repository, "server/local/postgres.ts"))};
+    import { startPostgres } from ${JSON.stringify(join(repository, "server/local/postgres/start.ts"))};
     import pg from ${JSON.stringify(import.meta.resolve("pg"))};
     const query = async (sql) => {
       const client = new pg.Client({ connectionString: postgres.url });
@@ -112,13 +108,13 @@ function postmasterPid(): number {
   return Number.parseInt(readFileSync(join(directory, "postgres", "postmaster.pid"), "utf8"), 10);
 }
 
-/** Whether a process runs. A killed one may keep its number until whoever adopted it collects it: that counts as ended. */
+/** Whether a process is running. A zombie counts as ended. */
 function isAlive(pid: number): boolean {
   const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
   return stdout.trim() !== "" && !stdout.startsWith("Z");
 }
 
-test("it answers on loopback only, with its password only, in UTC, safe against a crash of the machine", async () => {
+test("it listens only on loopback, requires its password, uses UTC, and survives a crash of the machine", async () => {
   copyTemplate();
   const { url } = await start({ previousUrl: templateUrl, durable: true });
   expect(
@@ -136,7 +132,7 @@ test("it answers on loopback only, with its password only, in UTC, safe against 
   expect(statSync(join(directory, "postgres")).uid).toBe(process.getuid?.());
 });
 
-test("the extensions that search needs are there, and text is ordered the same on every machine", async () => {
+test("the extensions that the search needs are available, and text has the same order on every machine", async () => {
   copyTemplate();
   const { url } = await start({ previousUrl: templateUrl });
   await query(url, "CREATE EXTENSION pg_trgm; CREATE EXTENSION citext");
@@ -145,7 +141,7 @@ test("the extensions that search needs are there, and text is ordered the same o
   ]);
 });
 
-test("data, port and password stay the same over a restart", async () => {
+test("data, port and password survive a restart", async () => {
   copyTemplate();
   const before = await start({ previousUrl: templateUrl });
   await query(before.url, "INSERT INTO kept VALUES ('later')");
@@ -156,7 +152,7 @@ test("data, port and password stay the same over a restart", async () => {
   expect(await query(after.url, "SELECT word FROM kept")).toEqual([{ word: "kept" }, { word: "later" }]);
 });
 
-test("a previous port that is taken is replaced by another one", async () => {
+test("a previous port that is in use is replaced by another one", async () => {
   copyTemplate();
   const other = createServer().listen(Number(new URL(templateUrl).port), "127.0.0.1");
   await once(other, "listening");
@@ -166,14 +162,14 @@ test("a previous port that is taken is replaced by another one", async () => {
   other.close();
 });
 
-test("a lost password costs no data", async () => {
+test("a lost password does not lose data", async () => {
   copyTemplate();
   const { url } = await start();
   expect(new URL(url).password).not.toBe(new URL(templateUrl).password);
   expect(await query(url, "SELECT word FROM kept")).toEqual([{ word: "kept" }]);
 });
 
-test("the Postgres of an owner that was killed is stopped, and what it had committed is there", async () => {
+test("the Postgres of a killed owner is stopped, and everything it had committed is kept", async () => {
   copyTemplate();
   const { child, nextLine } = startProcess(
     `await query("INSERT INTO kept VALUES ('committed')");
@@ -195,7 +191,7 @@ test("the Postgres of an owner that was killed is stopped, and what it had commi
   expect(await query(url, "SELECT word FROM kept")).toEqual([{ word: "kept" }, { word: "committed" }]);
 });
 
-test("a crash of Postgres with all its backends loses nothing that was committed", async () => {
+test("a crash of Postgres with all its backends does not lose committed data", async () => {
   copyTemplate();
   const messages: string[] = [];
   const before = await start({ previousUrl: templateUrl, log: (message) => messages.push(message) });
@@ -205,7 +201,7 @@ test("a crash of Postgres with all its backends loses nothing that was committed
   await client.query("INSERT INTO kept VALUES ('before the crash')");
   const { rows } = await client.query<{ pid: number }>("SELECT pid FROM pg_stat_activity");
   for (const pid of [postmasterPid(), ...rows.map((row) => row.pid)]) process.kill(pid, "SIGKILL");
-  await vi.waitUntil(() => messages.some((message) => message.includes("Postgres has ended by itself (SIGKILL)")));
+  await vi.waitUntil(() => messages.some((message) => message.includes("Postgres has stopped unexpectedly (SIGKILL)")));
   const after = await start({ previousUrl: before.url });
   expect(await query(after.url, "SELECT word FROM kept")).toEqual([{ word: "kept" }, { word: "before the crash" }]);
 });
@@ -223,7 +219,7 @@ test("a crash of the postmaster alone does not leave two servers on the same dat
   expect(await busy).toBe("cut off");
 });
 
-test("a pid file whose number now belongs to another process neither blocks the start nor harms that process", async () => {
+test("a pid file whose pid now belongs to another process neither blocks the start nor harms that process", async () => {
   copyTemplate();
   const innocent = spawn("sleep", ["60"], { stdio: "ignore" });
   processes.push(innocent);
@@ -237,7 +233,7 @@ test("a pid file whose number now belongs to another process neither blocks the 
   expect(innocent.exitCode ?? innocent.signalCode).toBeNull();
 });
 
-test("a first start that was killed half-way is begun again", async () => {
+test("a first start that was killed halfway is started over", async () => {
   const { child } = startProcess("");
   await vi.waitUntil(
     () => statSync(directory, { throwIfNoEntry: false }) && readdirSync(directory).some(isUnfinished),
@@ -255,7 +251,7 @@ function isUnfinished(name: string): boolean {
   return name.startsWith("postgres.new-") && readdirSync(join(directory, name)).includes("PG_VERSION");
 }
 
-test("a process that ends without stopping Postgres does not leave it behind", async () => {
+test("a process that ends without stopping Postgres does not leave it running", async () => {
   copyTemplate();
   const { nextLine } = startProcess("console.log(query.name); process.stdin.on('data', () => process.exit(0));", {
     previousUrl: templateUrl,
@@ -282,13 +278,13 @@ test("Ctrl-C in the terminal does not reach Postgres before the ordered shutdown
   );
   await nextLine();
   expect(await nextLine()).toBe("waiting");
-  process.kill(-Number(child.pid), "SIGINT"); // As a terminal does: to the whole process group.
+  process.kill(-Number(child.pid), "SIGINT"); // Like a terminal: to the whole process group.
   expect(await nextLine()).toBe('[{"word":"kept"}]');
   if (child.exitCode === null) await once(child, "exit");
   expect(child.exitCode).toBe(0);
 });
 
-test("a start that fails says why, in Postgres' own words, and leaves nothing running", async () => {
+test("a failed start reports Postgres' own message and leaves nothing running", async () => {
   copyTemplate();
   writeFileSync(join(directory, "postgres", "PG_VERSION"), "17\n");
   await expect(start({ previousUrl: templateUrl })).rejects.toThrow(
@@ -296,7 +292,7 @@ test("a start that fails says why, in Postgres' own words, and leaves nothing ru
   );
 });
 
-test("shutdown does not wait for clients that are connected", async () => {
+test("shutdown does not wait for connected clients", async () => {
   copyTemplate();
   const server = await start({ previousUrl: templateUrl });
   const sleeping = query(server.url, "SELECT pg_sleep(60)").catch((error: Error) => error.message);
@@ -307,7 +303,7 @@ test("shutdown does not wait for clients that are connected", async () => {
   expect(await sleeping).toContain("terminating connection");
 });
 
-/** A PATH on which user namespaces look as if they were switched off. */
+/** A PATH that makes user namespaces look disabled. */
 function pathWithoutNamespaces(): string {
   const commands = join(root, "commands");
   mkdirSync(commands, { recursive: true });
@@ -351,7 +347,7 @@ test.runIf(nobodyMayRead)("root without user namespaces: Postgres runs as an unp
 });
 
 describe("a server that is kept running", () => {
-  test("comes again at the same address when it is killed, with what was committed", { timeout: 60_000 }, async () => {
+  test("restarts with the same URL and all committed data when it is killed", { timeout: 60_000 }, async () => {
     copyTemplate();
     const kept = await keepPostgresRunning({ directory, durable: false, previousUrl: templateUrl });
     try {
@@ -371,7 +367,7 @@ describe("a server that is kept running", () => {
     await expect(query(kept.url, "SELECT 1")).rejects.toThrow();
   });
 
-  test("that is stopped while it comes again ends for good", { timeout: 60_000 }, async () => {
+  test("that is stopped during its restart stays stopped", { timeout: 60_000 }, async () => {
     copyTemplate();
     const kept = await keepPostgresRunning({ directory, durable: false, previousUrl: templateUrl });
     process.kill(postmasterPid(), "SIGKILL");

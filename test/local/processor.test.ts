@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Stripe from "stripe";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { checkoutOutcomes } from "../../server/local/processor/choices.ts";
+import { checkoutOutcomes } from "../../server/local/processor/model/choices.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { type Harness, payableAccount, payout, secretKey, startHarness, topup, transfer } from "./processorHarness.ts";
 
@@ -23,7 +23,7 @@ function stripeClient(): Stripe {
 
 const key = () => ({ idempotencyKey: crypto.randomUUID() });
 
-/** A raw request, for what the SDK would not send. */
+/** Sends a raw request that the SDK would not send. */
 async function raw(path: string, options: { method?: string; body?: string; headers?: Record<string, string> } = {}) {
   const { method = "POST", body = "", headers = {} } = options;
   const response = await fetch(`${harness.url}${path}`, {
@@ -53,7 +53,7 @@ function types(): string[] {
   return harness.events.map(({ type }) => type);
 }
 
-describe("strictness: what Stripe would refuse is refused", () => {
+describe("strictness: requests that Stripe would refuse are refused", () => {
   test.each([
     [
       "an unknown parameter",
@@ -88,7 +88,7 @@ describe("strictness: what Stripe would refuse is refused", () => {
     expect({ status, code: error.code, parameter: error.param }).toEqual({ status: 400, code, parameter });
   });
 
-  test("the same holds for JSON and for queries", async () => {
+  test("JSON bodies and queries are validated as well", async () => {
     const json = await raw("/v2/core/account_links", { body: JSON.stringify({ account: 7 }) });
     expect(json).toMatchObject({ status: 400, error: { code: "invalid_fields" } });
     expect(await raw("/v2/core/account_links", { body: "{" })).toMatchObject({ status: 400 });
@@ -98,7 +98,7 @@ describe("strictness: what Stripe would refuse is refused", () => {
     });
   });
 
-  test("a wrong key, version, path or content type", async () => {
+  test("a wrong key, version, path or content type is refused", async () => {
     expect((await raw("/v1/balance", { method: "GET", headers: { Authorization: "Bearer sk_live" } })).status).toBe(
       401,
     );
@@ -111,7 +111,7 @@ describe("strictness: what Stripe would refuse is refused", () => {
     );
   });
 
-  test("a POST without an idempotency key, also when the SDK invents one", async () => {
+  test("a POST without an idempotency key is refused, even if the SDK generates one", async () => {
     const withoutKey = await raw("/v1/refunds", { headers: { "Idempotency-Key": "" }, body: "charge=ch_1" });
     expect(withoutKey).toMatchObject({ status: 400, error: { type: "idempotency_error" } });
     const invented = stripeClient().transfers.create({ currency: "usd", destination: "acct_1", amount: 1 });
@@ -119,7 +119,7 @@ describe("strictness: what Stripe would refuse is refused", () => {
   });
 });
 
-test("another account's things are out of reach, and a platform's call is not made for an account", async () => {
+test("another account's objects are not accessible, and a call for the platform cannot be made for an account", async () => {
   const accountId = await payableAccount(harness);
   const unknown = await raw("/v1/payouts", { method: "GET", headers: { "Stripe-Account": "acct_none" } });
   expect(unknown).toMatchObject({ status: 403, error: { code: "account_invalid" } });
@@ -132,7 +132,7 @@ test("another account's things are out of reach, and a platform's call is not ma
 });
 
 describe("idempotency", () => {
-  test("a stored answer is replayed, also after a restart", async () => {
+  test("a stored answer is replayed, even after a restart", async () => {
     const accountId = await payableAccount(harness);
     const input = transfer(accountId);
     const first = await harness.gateway.createTransfer(input);
@@ -141,7 +141,7 @@ describe("idempotency", () => {
     expect(await balanceCents(accountId)).toBe(2_000);
   });
 
-  test("a refusal of the execution is stored too, a refusal of the parameters is not", async () => {
+  test("an error during execution is stored too, an error in the parameters is not", async () => {
     const accountId = await payableAccount(harness, { platformCents: 0 });
     await harness.test("POST", "balance", { amountCents: 1_000 - (await balanceCents()) });
     const body = `currency=usd&destination=${accountId}&amount=1001`;
@@ -154,7 +154,7 @@ describe("idempotency", () => {
     expect(again.headers.get("idempotent-replayed")).toBe("true");
   });
 
-  test("a key is forgotten after 24 hours: then the same call pays twice, as at Stripe", async () => {
+  test("a key expires after 24 hours: then the same call pays twice, as at Stripe", async () => {
     const accountId = await payableAccount(harness);
     const input = transfer(accountId);
     const first = await harness.gateway.createTransfer(input);
@@ -162,7 +162,7 @@ describe("idempotency", () => {
     expect(await harness.gateway.createTransfer(input)).not.toEqual(first);
   });
 
-  test("a second request with a key that is in progress is 409", async () => {
+  test("a second request with a key that is in progress gets 409", async () => {
     const accountId = await payableAccount(harness);
     await harness.test("POST", "faults", { name: "timeout_after", next: 1 });
     const input = { destination: accountId, currency: "usd", amount: 10 };
@@ -221,7 +221,7 @@ describe("checkout", () => {
     }
   });
 
-  test("a session is paid once, and its page says so", async () => {
+  test("a session is paid only once, and its page says so", async () => {
     const session = await harness.gateway.createCheckoutSession(topup());
     const pay = () => fetch(`${session.url}/pay`, { method: "POST", redirect: "manual" });
     const statuses = (await Promise.all([pay(), pay(), pay()])).map(({ status }) => status);
@@ -230,7 +230,7 @@ describe("checkout", () => {
     await expect(harness.test("POST", `checkout/${session.id}/pay`)).rejects.toThrow("complete");
   });
 
-  test("a session that nobody pays expires by itself and can no longer be paid", async () => {
+  test("a session that nobody pays expires automatically and can no longer be paid", async () => {
     const session = await harness.gateway.createCheckoutSession(topup());
     harness.advance(24 * 3_600_000);
     await fetch(harness.url);
@@ -240,7 +240,7 @@ describe("checkout", () => {
     expect((await fetch(`${session.url}/pay`, { method: "POST" })).status).toBe(409);
   });
 
-  test("what a stranger wrote appears on a page as text", async () => {
+  test("text from strangers appears on a page as text, not as HTML", async () => {
     const cancelUrl = 'http://127.0.0.1/"><script>alert(1)</script>';
     const { url } = await harness.gateway.createCheckoutSession(topup({ cancelUrl }));
     expect(await (await fetch(String(url))).text()).not.toContain("<script>");
@@ -282,7 +282,7 @@ describe("onboarding", () => {
     });
   });
 
-  test("what stayed incomplete becomes active when the onboarding is done again", async () => {
+  test("an incomplete account becomes active when onboarding is repeated", async () => {
     const { accountId, url } = await newLink();
     await visit(url, { outcome: "stays_incomplete" });
     const addresses = { returnUrl: "http://127.0.0.1:3000/back", refreshUrl: "http://127.0.0.1:3000/again" };
@@ -291,7 +291,7 @@ describe("onboarding", () => {
     expect(await harness.gateway.getAccount(accountId)).toMatchObject({ transfersActive: true, payoutsActive: true });
   });
 
-  test("a link works once and for five minutes, then the browser goes to the refresh address", async () => {
+  test("a link works once and for five minutes; after that it redirects to the refresh URL", async () => {
     const used = await newLink();
     await visit(used.url, { outcome: "leaves" });
     expect((await visit(used.url)).headers.get("location")).toBe("http://127.0.0.1:3000/again");
@@ -303,11 +303,11 @@ describe("onboarding", () => {
     expect(await harness.gateway.getAccount(late.accountId)).toMatchObject({ transfersActive: false });
   });
 
-  test("a change of capabilities is told by thin events that carry no state", async () => {
+  test("a change of capabilities is announced by thin events without state", async () => {
     const { accountId, url } = await newLink();
     await visit(url, { outcome: "finishes" });
     const type = "v2.core.account[configuration.recipient].capability_status_updated";
-    // Events of the accounts of other tests may still be on their way.
+    // Events of other tests' accounts may still arrive.
     const told = () => harness.events.find((event) => event.type === type && event.relatedObjectId === accountId);
     await expect.poll(told).toMatchObject({ data: null });
     const listed = await stripeClient().v2.core.events.list({ object_id: accountId, types: [type], limit: 1 });
@@ -319,7 +319,7 @@ describe("onboarding", () => {
     expect(count).toBeGreaterThan(2);
   });
 
-  test("nobody is paid without the capability", async () => {
+  test("an account without the capability cannot be paid", async () => {
     const { accountId } = await newLink();
     const sent = harness.gateway.createTransfer(transfer(accountId));
     await expect(sent).rejects.toMatchObject({ code: "insufficient_capabilities_for_transfer" });
@@ -330,7 +330,7 @@ describe("onboarding", () => {
 });
 
 describe("transfers and payouts", () => {
-  test("parallel transfers never take more than the platform has", async () => {
+  test("parallel transfers never exceed the platform's balance", async () => {
     const accountId = await payableAccount(harness, { platformCents: 0 });
     await harness.test("POST", "balance", { amountCents: 10_000 - (await balanceCents()) });
     const attempts = Array.from({ length: 20 }, () => harness.gateway.createTransfer(transfer(accountId)));
@@ -339,7 +339,7 @@ describe("transfers and payouts", () => {
     expect([await balanceCents(), await balanceCents(accountId)]).toEqual([0, 10_000]);
   });
 
-  test("a reversal takes no more than was transferred, and no more than the account has", async () => {
+  test("a reversal exceeds neither the transfer nor the account's balance", async () => {
     const accountId = await payableAccount(harness);
     const { transferId } = await harness.gateway.createTransfer(transfer(accountId));
     const reverse = (amountCents: number) =>
@@ -372,7 +372,7 @@ describe("transfers and payouts", () => {
     },
   );
 
-  test("an account whose payout schedule is not manual is paid out by itself", async () => {
+  test("an account whose payout schedule is not manual is paid out automatically", async () => {
     const accountId = await payableAccount(harness);
     const options = { ...key(), stripeAccount: accountId };
     await stripeClient().balanceSettings.update(
@@ -397,7 +397,7 @@ describe("transfers and payouts", () => {
 });
 
 describe("events", () => {
-  test("an event is sent until it was received, also over a restart", async () => {
+  test("an event is sent until it has been received, even across a restart", async () => {
     harness.answerEventsWith(503);
     const session = await harness.gateway.createCheckoutSession(topup());
     await harness.test("POST", `checkout/${session.id}/pay`);
@@ -409,7 +409,7 @@ describe("events", () => {
     expect(await harness.test("GET", "events")).toMatchObject({ pending: [] });
   });
 
-  test("after a failure the next attempts come quickly", async () => {
+  test("after a failure, the next attempts follow quickly", async () => {
     harness.answerEventsWith(500);
     const session = await harness.gateway.createCheckoutSession(topup());
     await harness.test("POST", `checkout/${session.id}/pay`);
@@ -436,7 +436,7 @@ describe("events", () => {
 });
 
 describe("faults", () => {
-  test("a fault hits the calls it was told to, and every hit is counted", async () => {
+  test("a fault hits the calls it is limited to, and every hit is counted", async () => {
     await harness.test("DELETE", "faults");
     const hits = async () => {
       const { faults } = JSON.parse(JSON.stringify(await harness.test("GET", "faults")));
@@ -462,7 +462,7 @@ describe("faults", () => {
   });
 });
 
-test("killed at any moment, it comes back with all that it had answered", async () => {
+test("after being killed at any moment, it restarts with everything that it had acknowledged", async () => {
   const directory = mkdtempSync(join(tmpdir(), "processor-crash-"));
   const options = { directory, secretKey, webhookSecret: "whsec", eventsUrl: "http://127.0.0.1:1/" };
   const module = join(import.meta.dirname, "../../server/local/processor/start.ts");

@@ -13,20 +13,20 @@ export const webhookSecret = "whsec_embedded";
 export interface Harness {
   url: string;
   gateway: Processor;
-  /** What the listener received, verified by the gateway. */
+  /** The events that the listener received and the gateway verified. */
   events: ProcessorEvent[];
-  /** Answers of the listener from now on; 200 unless told. */
+  /** Sets the status that the listener answers with from now on. The default is 200. */
   answerEventsWith(status: number): void;
-  /** Stops and starts it on the same data, at another port. */
+  /** Restarts the processor on the same data, on another port. */
   restart(): Promise<void>;
-  /** A call of the `/test` API; throws on a refusal. */
+  /** Makes a call of the `/test` API. Throws if it is refused. */
   test(method: string, path: string, body?: unknown): Promise<unknown>;
   /** Moves the processor's clock. */
   advance(ms: number): void;
   stop(): Promise<void>;
 }
 
-/** A listening processor with a listener for its events and a gateway through the real `stripe` package. */
+/** Starts a processor, a listener for its events, and a gateway that uses the real `stripe` package. */
 export async function startHarness(options: { timeoutMs?: number; stepMs?: number } = {}): Promise<Harness> {
   const directory = mkdtempSync(join(tmpdir(), "processor-"));
   const events: ProcessorEvent[] = [];
@@ -46,7 +46,7 @@ export async function startHarness(options: { timeoutMs?: number; stepMs?: numbe
       events.push(gateway().verifyEvent(body, signature, now()));
       return 200;
     } catch {
-      // Too old when a test has just moved the clock: the next attempt is signed anew.
+      // The signature is too old if a test has just moved the clock. The next attempt has a new one.
       return 400;
     }
   };
@@ -113,7 +113,7 @@ function portOf(address: AddressInfo | string | null): number {
   return address.port;
 }
 
-/** What a test sends for a top-up; every call has a key of its own unless told. */
+/** The parameters of a top-up. Each call has its own idempotency key by default. */
 export function topup(changes: Partial<Parameters<Processor["createCheckoutSession"]>[0]> = {}) {
   return {
     topupId: "topup-1",
@@ -127,7 +127,7 @@ export function topup(changes: Partial<Parameters<Processor["createCheckoutSessi
   };
 }
 
-/** An account that can be paid, and money on the platform's balance to pay it with. */
+/** Creates an account that can be paid, and adds money to the platform's balance. */
 export async function payableAccount(
   { gateway, test }: Harness,
   { bank = "pays", platformCents = 100_000 }: { bank?: string; platformCents?: number } = {},
@@ -144,7 +144,7 @@ export async function payableAccount(
   return accountId;
 }
 
-/** What a test sends for a transfer. */
+/** The parameters of a transfer. */
 export function transfer(accountId: string, changes: Partial<Parameters<Processor["createTransfer"]>[0]> = {}) {
   return {
     accountId,
@@ -157,6 +157,7 @@ export function transfer(accountId: string, changes: Partial<Parameters<Processo
   };
 }
 
+/** The parameters of a payout. */
 export function payout(accountId: string, changes: Partial<Parameters<Processor["createPayout"]>[0]> = {}) {
   return {
     accountId,

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { testCalls } from "../../server/local/processor/testApi.ts";
+import { testCalls } from "../../server/local/processor/testApi/calls.ts";
 import { type Harness, payableAccount, payout, startHarness, topup, transfer } from "./processorHarness.ts";
 
 let harness: Harness;
 beforeAll(async () => {
-  // Nothing moves on by itself, so that every change is one of a button.
+  // Nothing happens automatically, so that every change comes from a button.
   harness = await startHarness({ stepMs: 600_000 });
 });
 afterAll(() => harness.stop());
 beforeEach(async () => void (await harness.test("DELETE", "faults")));
 
-/** Sends a form of the start page. */
+/** Submits a form of the start page. */
 function press(fields: Record<string, string>, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(harness.url, { method: "POST", body: new URLSearchParams(fields), headers, redirect: "manual" });
 }
@@ -19,18 +19,18 @@ async function startPage(): Promise<string> {
   return await (await fetch(harness.url)).text();
 }
 
-/** What the page says about one object or fault: the HTML of its row. */
+/** Returns the HTML of an object's or fault's row on the page. */
 async function rowOf(id: string): Promise<string> {
   return new RegExp(`<tr id="${id}"[^]*?</tr>`).exec(await startPage())?.[0] ?? "";
 }
 
 interface Form {
   fields: Record<string, string>;
-  /** What stands in its row, without ids and numbers: the object's state. */
+  /** The text of its row without ids and numbers, which shows the object's state. */
   state: string;
 }
 
-/** What a browser would send for each form, if only what must be filled in is. */
+/** Returns what a browser would send for each form if only the required fields are filled in. */
 function formsOf(page: string): Form[] {
   return page.split("<tr ").flatMap((row) => {
     const state = /<p>([^<]*)</.exec(row)?.[1]?.replace(/\w+_\w{20,}|[$\d,.]+/g, "") ?? "";
@@ -64,7 +64,7 @@ async function balanceCents(accountId: string | null): Promise<number> {
   return cents;
 }
 
-test("every button that is shown works, and every call of the test API that changes something has one", async () => {
+test("every button on the page works, and every call of the test API that changes something has one", async () => {
   for (let count = 0; count < 4; count += 1) await pendingPayout();
   for (let count = 0; count < 4; count += 1) await paidSession();
   await harness.test("POST", `charges/${await paidSession()}/dispute`);
@@ -77,7 +77,7 @@ test("every button that is shown works, and every call of the test API that chan
       const template = (fields.request ?? "").replace(/\w+_\w{20,}/, ":id");
       return { fields, template, key: JSON.stringify({ ...fields, request: template, state }) };
     });
-    // The same button counts once for each state of an object.
+    // Each button is pressed once for each state of an object.
     const next = forms.find(({ key }) => !pressed.has(key));
     if (next === undefined) break;
     const answer = await press(next.fields);
@@ -92,7 +92,7 @@ test("every button that is shown works, and every call of the test API that chan
   expect([...templates].sort()).toEqual(changing.sort());
 });
 
-test("a fault that the form sets hits, is counted on the page, and ends with the button for all", async () => {
+test("a fault set with the form hits, is counted on the page, and is turned off with the button for all faults", async () => {
   const hits = async () => Number(/(\d+) hits?</.exec(await rowOf("rate_limit"))?.[1]);
   const before = await hits();
   const limited = { request: "POST /test/faults", name: "rate_limit", next: "1", share: "", call: "GET /v1/balance_" };
@@ -108,7 +108,7 @@ test("a fault that the form sets hits, is counted on the page, and ends with the
   expect(await hits()).toBe(before + 2);
 });
 
-test("a payout that the button fails comes back to the account, and the platform is told", async () => {
+test("a payout failed with the button returns to the account, and the platform gets an event", async () => {
   const { accountId, payoutId } = await pendingPayout();
   expect(await balanceCents(accountId)).toBe(0);
   await press({ request: `POST /test/payouts/${payoutId}/fail` });
@@ -119,7 +119,7 @@ test("a payout that the button fails comes back to the account, and the platform
   await expect.poll(told).toContain("payout.failed");
 });
 
-test("a refusal is shown and changes nothing", async () => {
+test("a refused call is shown and changes nothing", async () => {
   const before = await balanceCents(null);
   const sessionId = await paidSession();
   const refused = async (status: number, text: string, fields: Record<string, string>) => {
@@ -149,7 +149,7 @@ test("another site cannot press the buttons", async () => {
   expect([own.status, await balanceCents(null)]).toEqual([303, before + 100]);
 });
 
-test("what others wrote appears as text, and an address cannot claim that something was done", async () => {
+test("text from others appears as text, and a URL cannot claim that something was done", async () => {
   const hostile = '"><script>alert(1)</script>';
   await harness.gateway.createAccount({
     userId: "user-1",

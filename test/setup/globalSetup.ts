@@ -5,7 +5,7 @@ import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { applyMigrations } from "../../prisma/migrate.ts";
 import { migrateJobs } from "../../server/jobs/worker.ts";
-import { startPostgres } from "../../server/local/postgres.ts";
+import { startPostgres } from "../../server/local/postgres/start.ts";
 import { openDatabase } from "../../server/store/database.ts";
 
 declare module "vitest" {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { ResolveName } from "../../server/gateways/egress.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
-import { startObjectStore } from "../../server/local/objectStore.ts";
+import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { TestClock } from "./testClock.ts";

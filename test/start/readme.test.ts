@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import * as choices from "../../server/local/processor/choices.ts";
+import * as choices from "../../server/local/processor/model/choices.ts";
 
 const run = promisify(execFile);
 

@@ -8,7 +8,8 @@ import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { applyMigrations } from "../../prisma/migrate.ts";
-import { type LocalPostgres, startPostgres } from "../../server/local/postgres.ts";
+import type { LocalPostgres } from "../../server/local/postgres/process.ts";
+import { startPostgres } from "../../server/local/postgres/start.ts";
 
 const migratePath = fileURLToPath(new URL("../../prisma/migrate.ts", import.meta.url));
 let root: string;

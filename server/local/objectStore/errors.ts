@@ -1,11 +1,11 @@
-/** S3's error codes that this store gives, with S3's statuses and a message for a person. */
+/** The S3 error codes that this store returns, with S3's status and a message for people. */
 const catalogue = {
   AccessDenied: { status: 403, message: "Access Denied" },
   AuthorizationHeaderMalformed: { status: 400, message: "The authorization header is malformed." },
   AuthorizationQueryParametersError: { status: 400, message: "The authorization query parameters are malformed." },
   BadDigest: { status: 400, message: "The Content-MD5 you specified did not match what we received." },
   EntityTooLarge: { status: 400, message: "Your proposed upload exceeds the maximum allowed object size." },
-  IncompleteBody: { status: 400, message: "The body is not as long as the Content-Length header says." },
+  IncompleteBody: { status: 400, message: "The body does not have the length in the Content-Length header." },
   InternalError: { status: 500, message: "We encountered an internal error. Please try again." },
   InvalidAccessKeyId: { status: 403, message: "The access key id you provided does not exist in our records." },
   InvalidArgument: { status: 400, message: "Invalid Argument" },
@@ -17,7 +17,7 @@ const catalogue = {
   MissingContentLength: { status: 411, message: "You must provide the Content-Length HTTP header." },
   NoSuchBucket: { status: 404, message: "The specified bucket does not exist." },
   NoSuchKey: { status: 404, message: "The specified key does not exist." },
-  NotImplemented: { status: 501, message: "You asked for something that this store does not implement." },
+  NotImplemented: { status: 501, message: "This store does not implement what you requested." },
   PreconditionFailed: { status: 412, message: "At least one of the preconditions you specified did not hold." },
   RequestTimeTooSkewed: { status: 403, message: "The request time and the server's time differ too much." },
   SignatureDoesNotMatch: { status: 403, message: "The signature we calculated does not match the one you provided." },
@@ -26,7 +26,7 @@ const catalogue = {
 
 export type S3ErrorCode = keyof typeof catalogue;
 
-/** A refusal, in S3's own words. */
+/** An error response with one of S3's codes. */
 export class S3Error extends Error {
   readonly code: S3ErrorCode;
   readonly status: number;
@@ -39,7 +39,7 @@ export class S3Error extends Error {
   }
 }
 
-/** S3's XML body of an error. */
+/** Returns the XML body of an error response. */
 export function errorXml(error: S3Error, requestId: string): string {
   const fields = { Code: error.code, Message: error.message, RequestId: requestId };
   const elements = Object.entries(fields).map(([name, value]) => `<${name}>${escapeXml(value)}</${name}>`);

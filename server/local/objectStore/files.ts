@@ -4,63 +4,64 @@ import { type FileHandle, link, mkdir, open, readdir, rename, rm } from "node:fs
 import { join } from "node:path";
 import { S3Error } from "./errors.ts";
 
-/** What is known of an object beside its bytes. */
+/** An object's metadata. */
 export interface ObjectInfo {
   mimeType: string;
   bytes: number;
-  /** Both in hexadecimal. */
+  /** Hexadecimal. */
   md5: string;
+  /** Hexadecimal. */
   sha256: string;
   /** ISO 8601, UTC. */
   modifiedAt: string;
 }
 
-/** An object open for reading. It stays whole while it is read, even when it is replaced or deleted meanwhile. */
-export interface OpenObject {
+/** An object that is open for reading. It stays intact even if it is replaced or deleted in the meantime. */
+interface OpenObject {
   info: ObjectInfo;
-  /** Bytes `start` to `end`, both included; closes the object at its end. */
+  /** Returns the bytes from `start` to `end`, both inclusive. The object is closed at the end of the stream. */
   read(start: number, end: number): ReadStream;
   close(): Promise<void>;
 }
 
 export interface ObjectFiles {
   write(key: string, body: AsyncIterable<Buffer>, options: WriteOptions): Promise<ObjectInfo>;
-  /** @returns null when there is no such object */
+  /** @returns null when the object does not exist */
   open(key: string): Promise<OpenObject | null>;
   /** @throws S3Error NoSuchKey, PreconditionFailed */
   copy(fromKey: string, toKey: string, options: { onlyIfAbsent: boolean }): Promise<void>;
   delete(key: string): Promise<void>;
 }
 
-export interface WriteOptions {
+interface WriteOptions {
   mimeType: string;
-  /** The announced length; another one is refused. */
+  /** The announced length. A body with a different length is refused. */
   bytes: number;
   onlyIfAbsent: boolean;
   modifiedAt: string;
-  /** Looks at the digests before the object becomes visible; throws to refuse it. */
+  /** Checks the digests before the object becomes visible. Throws to refuse it. */
   check(info: ObjectInfo): void;
 }
 
 /**
- * Objects as files. One object is one file: its bytes, then its description as JSON, then that JSON's length in four bytes.
- * So a single rename makes both appear together, and there is no moment at which a crash leaves half an object.
- * A file's name is the key's SHA-256: no key, however crafted, can name a place outside the directory.
+ * Stores each object in one file: its bytes, then its metadata as JSON, then the length of that JSON in four bytes. A single
+ * rename publishes both together, so a crash never leaves half an object. The file's name is the SHA-256 of the key, so
+ * that a crafted key cannot refer to a path outside the directory.
  */
 export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
   const objects = join(directory, "objects");
   const incoming = join(directory, "incoming");
   await mkdir(objects, { recursive: true, mode: 0o700 });
   await mkdir(incoming, { recursive: true, mode: 0o700 });
-  // What stands here was being written when the last process ended; nobody was told that it is stored.
+  // Files that were being written when the last process ended. No client was told that they are stored.
   for (const name of await readdir(incoming)) await rm(join(incoming, name), { force: true });
 
   const pathOf = (key: string) => join(objects, createHash("sha256").update(key).digest("hex"));
 
-  /** Makes a finished file visible under its key, durably. */
+  /** Makes a complete file visible under its key, durably. */
   async function publish(finished: string, key: string, onlyIfAbsent: boolean): Promise<void> {
     if (onlyIfAbsent) {
-      // A link fails when the name is taken, in one step: of two that race, one gets it.
+      // Creating a link fails atomically if the name exists: only one of two concurrent writers succeeds.
       await link(finished, pathOf(key)).catch((error: unknown) => {
         throw hasCode(error, "EEXIST") ? new S3Error("PreconditionFailed") : error;
       });
@@ -99,7 +100,7 @@ export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
     },
 
     async copy(fromKey, toKey, { onlyIfAbsent }) {
-      // Files never change once visible, so a copy is a second name for the same one: no bytes move.
+      // Visible files never change, so a copy is a second link to the same file and copies no bytes.
       const path = join(incoming, randomUUID());
       try {
         await link(pathOf(fromKey), path).catch((error: unknown) => {
@@ -124,7 +125,7 @@ async function writeFile(path: string, body: AsyncIterable<Buffer>, options: Wri
     const md5 = createHash("md5");
     const sha256 = createHash("sha256");
     let bytes = 0;
-    // One chunk at a time: the sender waits for the disk, and memory stays flat at any size.
+    // One chunk at a time: the sender waits for the disk, and memory use does not depend on the size.
     for await (const chunk of body) {
       bytes += chunk.length;
       md5.update(chunk);
@@ -153,7 +154,8 @@ async function readInfo(file: FileHandle): Promise<ObjectInfo> {
   const description = Buffer.alloc(length.readUInt32BE());
   await file.read(description, 0, description.length, size - 4 - description.length);
   const info: ObjectInfo = JSON.parse(description.toString());
-  if (info.bytes + description.length + 4 !== size) throw new Error("an object's file does not have its own length");
+  if (info.bytes + description.length + 4 !== size)
+    throw new Error("The file of an object does not have the length in its metadata.");
   return info;
 }
 
@@ -166,7 +168,7 @@ async function openIfExists(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** A rename is on the disk only when its directory is. */
+/** A rename is durable only after its directory has been synced. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, "r");
   try {

@@ -6,15 +6,15 @@ import type { ObjectFiles, ObjectInfo } from "./files.ts";
 import { unsignedPayload } from "./signature.ts";
 import { parseCopySource, type Target } from "./target.ts";
 
-/** A request whose signature holds and whose bucket is ours. Each operation answers it or throws an S3Error. */
-export interface Exchange {
+/** A request with a valid signature for our bucket. Each operation answers it or throws an S3Error. */
+interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   target: Target;
-  /** The body's SHA-256 as signed, in hexadecimal, or UNSIGNED-PAYLOAD. */
+  /** The signed SHA-256 of the body in hexadecimal, or UNSIGNED-PAYLOAD. */
   payloadHash: string;
   files: ObjectFiles;
-  /** ISO 8601, UTC: what an object stored now carries. */
+  /** The modification time of an object stored by this request. ISO 8601, UTC. */
   modifiedAt: string;
 }
 
@@ -22,7 +22,7 @@ export interface Exchange {
 const maxObjectBytes = 5 * 1024 ** 3;
 const emptySha256 = createHash("sha256").digest("hex");
 
-/** PutObject: the object is there, whole and on the disk, when the answer is 200, and not at all otherwise. */
+/** PutObject. When the answer is 200, the object is complete and on disk. Otherwise nothing is stored. */
 export async function putObject({
   request,
   response,
@@ -35,7 +35,7 @@ export async function putObject({
   if (bytes > maxObjectBytes) throw new S3Error("EntityTooLarge");
   if (request.headers["content-encoding"] !== undefined) throw new S3Error("NotImplemented");
   const onlyIfAbsent = writeCondition(request);
-  // Asked again when the object is published; here it saves sending the bytes.
+  // This is checked again when the object is published. Checking it here saves sending the bytes.
   if (onlyIfAbsent) await refuseIfPresent(target.key, files);
   if (request.headers.expect !== undefined) response.writeContinue();
   const contentMd5 = request.headers["content-md5"];
@@ -70,7 +70,7 @@ export async function copyObject(exchange: Exchange): Promise<void> {
   );
 }
 
-/** DeleteObject: deleting what is not there is a success, as in S3. */
+/** DeleteObject. As in S3, deleting an object that does not exist succeeds. */
 export async function deleteObject(exchange: Exchange): Promise<void> {
   checkNoBody(exchange);
   await exchange.files.delete(exchange.target.key);
@@ -114,7 +114,7 @@ export async function getObject(exchange: Exchange): Promise<void> {
   }
 }
 
-/** One range is served; several, or one that cannot be read, mean the whole object, as in S3. */
+/** Chooses the bytes to serve. As in S3, several ranges or a malformed one mean the whole object. */
 function chooseRange(request: IncomingMessage, response: ServerResponse, info: ObjectInfo) {
   response.setHeader("Accept-Ranges", "bytes");
   const whole = { start: 0, end: info.bytes - 1 };
@@ -139,19 +139,19 @@ function setContentHeaders(response: ServerResponse, target: Target, info: Objec
     response.setHeader("Content-Type", target.query.get("response-content-type") ?? info.mimeType);
     if (disposition !== undefined) response.setHeader("Content-Disposition", disposition);
   } catch {
-    throw new S3Error("InvalidArgument", "A response header cannot hold these characters.");
+    throw new S3Error("InvalidArgument", "A response header cannot contain these characters.");
   }
 }
 
 function checkNoBody({ request, payloadHash }: Exchange): void {
   const { "content-length": length, "transfer-encoding": transferEncoding } = request.headers;
   if (transferEncoding !== undefined || (length !== undefined && length !== "0")) {
-    throw new S3Error("InvalidRequest", "This operation takes no body.");
+    throw new S3Error("InvalidRequest", "This operation does not accept a body.");
   }
   if (payloadHash !== unsignedPayload && payloadHash !== emptySha256) throw new S3Error("XAmzContentSHA256Mismatch");
 }
 
-/** `If-None-Match: *` writes only where nothing stands; S3 knows no other value there. */
+/** Whether `If-None-Match: *` allows a write only if the key does not exist. S3 has no other value for writes. */
 function writeCondition(request: IncomingMessage): boolean {
   const condition = request.headers["if-none-match"];
   if (request.headers["if-match"] !== undefined) throw new S3Error("NotImplemented");

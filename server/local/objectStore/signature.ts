@@ -2,21 +2,21 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { S3Error, type S3ErrorCode } from "./errors.ts";
 import { encode, type Target } from "./target.ts";
 
-/** The one key pair that the store knows, and the region it answers for. */
+/** The store's only key pair, and its region. */
 export interface Credentials {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
 }
 
-export interface RequestToVerify {
+interface RequestToVerify {
   method: string;
   target: Target;
-  /** Node's `headersDistinct`: lower-case names, every value kept apart. */
+  /** Node's `headersDistinct`: lower-case names with separate values. */
   headers: NodeJS.Dict<string[]>;
 }
 
-/** The signature as the request states it, from the query or from the Authorization header. */
+/** The signature and its parameters, from the query or from the Authorization header. */
 interface Claim {
   credential: string;
   signedHeaders: string[];
@@ -24,7 +24,7 @@ interface Claim {
   date: string;
   payloadHash: string;
   expiresInSeconds: number | null;
-  /** What S3 answers when the claim cannot be read, which depends on where it stood. */
+  /** S3's error code for a malformed claim, which differs between query and header. */
   malformed: S3ErrorCode;
 }
 
@@ -34,12 +34,12 @@ const maxSkewMs = 15 * 60 * 1000;
 const maxExpiresInSeconds = 604_800;
 
 /**
- * Verifies AWS Signature Version 4 (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html),
- * in a presigned query or an Authorization header. It is written from that page and shares no code with the SDK that signs;
- * the tests hold it against the SDK and against aws4.
+ * Verifies AWS Signature Version 4 (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html)
+ * in a presigned query or an Authorization header. It is written from that page and shares no code with the SDK, which
+ * signs. The tests compare it with the SDK and with aws4.
  * @param nowMs the time of the request, in milliseconds since the epoch
  * @returns the SHA-256 that the body must have, in hexadecimal, or UNSIGNED-PAYLOAD
- * @throws S3Error with S3's code for whatever is missing, malformed, expired or wrong
+ * @throws S3Error with S3's code when the signature is missing, malformed, expired or wrong
  */
 export function verifySignature(request: RequestToVerify, credentials: Credentials, nowMs: number): string {
   const claim = readClaim(request);
@@ -57,7 +57,7 @@ export function verifySignature(request: RequestToVerify, credentials: Credentia
   const keys = [day, region, "s3", "aws4_request"];
   const signingKey = keys.reduce<string | Buffer>((key, part) => hmac(key, part), `AWS4${credentials.secretAccessKey}`);
   const expected = hmac(signingKey, stringToSign);
-  // Both are 32 bytes: the claim's shape was checked, so the comparison takes the same time whatever stands in it.
+  // Both have 32 bytes, because the claim's format was checked. The comparison takes constant time.
   if (!timingSafeEqual(expected, Buffer.from(claim.signature, "hex"))) throw new S3Error("SignatureDoesNotMatch");
   return claim.payloadHash;
 }
@@ -66,7 +66,7 @@ function readClaim({ target, headers }: RequestToVerify): Claim {
   const authorization = single(headers, "authorization");
   const presigned = [...target.query.keys()].some((name) => name.startsWith("X-Amz-"));
   if (authorization !== undefined && presigned) {
-    throw new S3Error("InvalidArgument", "Only one way of authentication is allowed.");
+    throw new S3Error("InvalidArgument", "Only one authentication mechanism is allowed.");
   }
   if (authorization !== undefined) return readHeader(authorization, headers);
   if (presigned) return readQuery(target.query, headers);
@@ -109,7 +109,7 @@ function readQuery(query: ReadonlyMap<string, string>, headers: NodeJS.Dict<stri
   return checked(claim, parameter("X-Amz-SignedHeaders"));
 }
 
-/** Checks the shape of what both places share. */
+/** Checks the format of the fields that queries and headers have in common. */
 function checked(claim: Omit<Claim, "signedHeaders">, signedHeaders: string): Claim {
   const names = signedHeaders.split(";");
   if (names.some((name, index) => !/^[a-z0-9-]+$/.test(name) || (index > 0 && name <= (names[index - 1] ?? "")))) {
@@ -134,8 +134,8 @@ function checkTime(claim: Claim, nowMs: number): void {
 }
 
 /**
- * The signature must cover the host and whatever changes the meaning of the request. A presigned upload must also cover its
- * type and its length. S3 does not ask for that; here it makes a URL that leaves them open fail in the first test.
+ * The signature must cover the host and every header that changes the meaning of the request. A presigned upload must also
+ * cover its type and length. S3 does not require this; here it ensures that a URL that leaves them open fails in tests.
  */
 function checkCoverage({ method, headers }: RequestToVerify, claim: Claim): void {
   const required = Object.keys(headers).filter((name) => name.startsWith("x-amz-"));
@@ -162,7 +162,7 @@ function canonicalRequest({ method, target, headers }: RequestToVerify, claim: C
   return [method, target.path, query.join("&"), headerLines.join(""), signedHeaders, claim.payloadHash].join("\n");
 }
 
-/** @returns milliseconds since the epoch, or NaN when the text is not a date in AWS's basic ISO 8601 form */
+/** @returns epoch milliseconds, or NaN if the text is not a date in AWS's basic ISO 8601 format */
 function parseDate(text: string): number {
   const [, year, month, day, hour, minute, second] = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(text) ?? [];
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
@@ -171,7 +171,7 @@ function parseDate(text: string): number {
 function single(headers: NodeJS.Dict<string[]>, name: string): string | undefined {
   const values = headers[name];
   if (values !== undefined && values.length > 1)
-    throw new S3Error("InvalidRequest", `The header ${name} stands twice.`);
+    throw new S3Error("InvalidRequest", `The header ${name} is given twice.`);
   return values?.[0];
 }
 

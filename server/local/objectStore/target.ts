@@ -1,8 +1,8 @@
 import { S3Error } from "./errors.ts";
 
-/** What a request's URL names: an object in a bucket, path style, and the parameters of the operation. */
+/** The parts of a request's path-style URL: a bucket, an object's key, and the parameters of the operation. */
 export interface Target {
-  /** The path as it stands in the request, which is also its canonical form. */
+  /** The path in the request, which is also its canonical form. */
   path: string;
   bucket: string;
   key: string;
@@ -11,7 +11,7 @@ export interface Target {
 
 const maxKeyBytes = 1024;
 
-// Any other parameter asks for another operation ("?acl", "?uploads"), which must not be taken for a plain GET or PUT.
+// Other parameters select other operations ("?acl", "?uploads"), which must not be treated as a plain GET or PUT.
 const knownParameters = new Set([
   "X-Amz-Algorithm",
   "X-Amz-Content-Sha256",
@@ -27,9 +27,9 @@ const knownParameters = new Set([
 ]);
 
 /**
- * Reads a request's target. A key has exactly one spelling: whatever is encoded in another way than RFC 3986's (an encoded
- * slash, a plus, lower-case hex digits) is refused, so the signature, the key and the file can never speak of three things.
- * @throws S3Error InvalidURI, KeyTooLongError, InvalidArgument (a parameter twice), NotImplemented (an unknown parameter)
+ * Parses a request's URL. A key has exactly one encoding, RFC 3986's. Any other (an encoded slash, a plus, lower-case hex
+ * digits) is refused, so that the signature, the key and the file always refer to the same object.
+ * @throws S3Error InvalidURI, KeyTooLongError, InvalidArgument (repeated parameter), NotImplemented (unknown parameter)
  */
 export function parseTarget(url: string): Target {
   const queryStart = url.indexOf("?");
@@ -43,12 +43,12 @@ export function parseTarget(url: string): Target {
   return { path, bucket, key, query: parseQuery(queryStart < 0 ? "" : url.slice(queryStart + 1)) };
 }
 
-/** Reads `x-amz-copy-source`: `[/]bucket/key`, encoded like a path. */
+/** Parses `x-amz-copy-source`: `[/]bucket/key`, encoded like a path. */
 export function parseCopySource(value: string): Target {
   return parseTarget(value.startsWith("/") ? value : `/${value}`);
 }
 
-/** RFC 3986's encoding as AWS defines it: everything but letters, digits and `-._~`. */
+/** Percent-encodes everything but letters, digits and `-._~`: RFC 3986's encoding as AWS defines it. */
 export function encode(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }
@@ -65,10 +65,10 @@ function decode(text: string): string {
   }
 }
 
-/** S3 itself allows such names. Nobody here needs them, and each has opened a hole somewhere. */
+/** Refuses names that S3 allows but nobody needs here, because each of them has caused a vulnerability somewhere. */
 function checkSegments(segments: string[]): void {
   for (const segment of segments) {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: matching control characters is the purpose
     const unsafe = segment === "" || segment === "." || segment === ".." || /[\u0000-\u001f\u007f\\]/.test(segment);
     if (unsafe) throw new S3Error("InvalidURI");
   }
@@ -81,7 +81,7 @@ function parseQuery(text: string): Map<string, string> {
     const equals = pair.indexOf("=");
     const name = decode(equals < 0 ? pair : pair.slice(0, equals));
     if (!knownParameters.has(name)) throw new S3Error("NotImplemented");
-    if (query.has(name)) throw new S3Error("InvalidArgument", "A query parameter stands twice.");
+    if (query.has(name)) throw new S3Error("InvalidArgument", "A query parameter is given twice.");
     query.set(name, equals < 0 ? "" : decode(pair.slice(equals + 1)));
   }
   return query;

@@ -1,50 +1,50 @@
-/**
- * The embedded payment processor: speaks Stripe's API to the `stripe` package, keeps real books, shows the hosted pages
- * and posts signed events. It is for development and tests, and listens on the loopback address.
- */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { Api } from "./api.ts";
-import { Deliveries } from "./deliveries.ts";
-import { answerPage } from "./pages.ts";
-import { Refusal } from "./refusal.ts";
-import { actions } from "./routes.ts";
-import { startSchedule } from "./schedule.ts";
-import { Store } from "./store.ts";
-import { answerTestCall } from "./testApi.ts";
-import type { World } from "./world.ts";
+import { Api } from "./api/api.ts";
+import { Deliveries } from "./model/deliveries.ts";
+import { Refusal } from "./model/refusal.ts";
+import { startSchedule } from "./model/schedule.ts";
+import { Store } from "./model/store.ts";
+import type { World } from "./model/world.ts";
+import { answerPage } from "./pages/answer.ts";
+import { actions, routes } from "./resources/routes.ts";
+import { answerTestCall } from "./testApi/run.ts";
 
-export interface ProcessorOptions {
-  /** Where `processor.sqlite` lives; made when it does not exist. */
+interface ProcessorOptions {
+  /** The directory of `processor.sqlite`. It is created if it does not exist. */
   directory: string;
-  /** 0 takes a free port. */
+  /** 0 means any free port. */
   port: number;
-  /** 127.0.0.1 unless told. */
+  /** Defaults to 127.0.0.1. */
   host?: string;
   secretKey: string;
   webhookSecret: string;
-  /** Where the events are posted. */
+  /** The URL that events are posted to. */
   eventsUrl: string;
-  /** How long each step of slow things takes, in milliseconds; 1000 unless told. */
+  /** Duration of each step of a slow process, in milliseconds. Defaults to 1000. */
   stepMs?: number;
-  /** Milliseconds since the epoch; the real clock unless told. */
+  /** Returns the time in epoch milliseconds. Defaults to the system clock. */
   nowMs?: () => number;
 }
 
 const maxBodyBytes = 1_000_000;
 
-/** Starts it. `url` has no slash at the end; `stop` ends open connections and keeps all state for the next start. */
+/**
+ * Starts the embedded payment processor, a stand-in for Stripe in development and tests. It serves Stripe's API to the
+ * `stripe` package, keeps exact balances, shows the hosted pages and posts signed events.
+ * @returns `url` without a trailing slash, and `stop`, which closes open connections; all state is kept for the next start
+ */
 export async function startProcessor(options: ProcessorOptions): Promise<{ url: string; stop(): Promise<void> }> {
   const host = options.host ?? "127.0.0.1";
   const store = new Store(options.directory);
   const world: World = { store, url: "", nowMs: options.nowMs ?? Date.now, stepMs: options.stepMs ?? 1_000 };
-  const api = new Api(world, options.secretKey);
+  const api = new Api(world, routes, options.secretKey);
   const deliveries = new Deliveries(world, options);
   const schedule = startSchedule(world, actions, () => deliveries.alarm.check());
   const server = createServer((request, response) => {
     void serve(world, api, request, response).finally(() => {
-      // Whatever the request did, it may have left something to send or something that happens later.
+      // The request may have scheduled an action or queued an event.
       schedule.check();
       deliveries.alarm.check();
     });
@@ -76,12 +76,12 @@ async function listen(server: Server, port: number, host: string): Promise<strin
   server.listen(port, host);
   await once(server, "listening");
   const address: AddressInfo | string | null = server.address();
-  if (address === null || typeof address === "string") throw new Error("The processor has no port.");
+  if (address === null || typeof address === "string") throw new Error("The processor is not listening on a port.");
   return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
 async function serve(world: World, api: Api, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // `close` comes also after a complete answer; then nobody waits for it any more.
+  // `close` is also emitted after a complete response, but then nothing waits for it.
   const clientGone = new Promise<void>((resolve) => void response.once("close", resolve));
   try {
     const body = await readBody(request);
@@ -100,10 +100,10 @@ async function serve(world: World, api: Api, request: IncomingMessage, response:
       return;
     }
     const answer = answerPage(world, method, url, body);
-    if (answer === null) send(response, 404, { "Content-Type": "text/plain" }, "There is nothing here.\n");
+    if (answer === null) send(response, 404, { "Content-Type": "text/plain" }, "Not found.\n");
     else send(response, answer.status, answer.headers, answer.body);
   } catch (error) {
-    // The client went away in the middle of its request.
+    // The client disconnected during its request.
     if (request.destroyed && !(error instanceof Refusal)) return;
     const refusal = error instanceof Refusal ? error : new Refusal(500, { message: String(error), type: "api_error" });
     if (refusal !== error) console.error("The embedded processor failed:", error);
@@ -113,7 +113,7 @@ async function serve(world: World, api: Api, request: IncomingMessage, response:
   }
 }
 
-/** A page on another site must not press the buttons of this one. */
+/** Refuses requests from pages of other sites: they must not be able to press the buttons here. */
 function requireOwnOrigin({ headers: { origin, host } }: IncomingMessage): void {
   if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host)) {
     throw new Refusal(403, { message: "This request comes from another site." });

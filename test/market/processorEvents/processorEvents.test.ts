@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Processor, ProcessorUnavailable } from "../../../server/gateways/processor.ts";
-import { signature } from "../../../server/local/processor/deliveries.ts";
+import { signature } from "../../../server/local/processor/model/deliveries.ts";
 import { advancePayout } from "../../../server/market/payouts/advance.ts";
 import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
 import { readMissedEvents } from "../../../server/market/processorEvents/inbox.ts";

@@ -126,7 +126,7 @@ test("twenty parallel starts of the onboarding make one account", async () => {
 });
 
 async function stripeVersion(): Promise<string> {
-  const { apiVersion } = await import("../../../server/local/processor/parameters.ts");
+  const { apiVersion } = await import("../../../server/local/processor/api/parameters.ts");
   return apiVersion;
 }
 

@@ -1,0 +1,17 @@
+import type { Store } from "./store.ts";
+
+/** The context that every part of the processor works with. */
+export interface World {
+  store: Store;
+  /** The processor's own URL, without a trailing slash. */
+  url: string;
+  /** Milliseconds since the epoch. */
+  nowMs(): number;
+  /** Duration of each step of a slow process (bank debit, payout, dispute) in milliseconds. At Stripe it is days. */
+  stepMs: number;
+}
+
+/** The current time in epoch seconds, as Stripe's v1 objects have it. */
+export function nowSeconds(world: World): number {
+  return Math.floor(world.nowMs() / 1000);
+}
