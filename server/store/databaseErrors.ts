@@ -7,9 +7,9 @@ const CHECK_VIOLATION = "23514";
 
 /** Unique constraints that keep a feed's timestamps apart: a tie is chance, and the next attempt gets another time. */
 const feedConstraints = new Set([
-  "tasks_created_at_key",
-  "bids_created_at_key",
-  "disputes_created_at_key",
+  "tasks_feed_key",
+  "bids_feed_key",
+  "disputes_feed_key",
   "payouts_feed_key",
   "webhook_deliveries_feed_key",
 ]);

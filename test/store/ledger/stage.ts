@@ -223,8 +223,8 @@ export class Stage {
   async #topUp(user: string, amount: number): Promise<string> {
     const paymentIntent = `pi_${randomUUID()}`;
     await this.#services.database.query(sql`
-      INSERT INTO topups (user_id, amount_cents, currency, session_id)
-      VALUES (${user}::uuid, ${amount}, 'usd', ${sessionOf(paymentIntent)})`);
+      INSERT INTO topups (user_id, amount_cents, currency, session_id, success_url, cancel_url)
+      VALUES (${user}::uuid, ${amount}, 'usd', ${sessionOf(paymentIntent)}, '', '')`);
     await this.#tellPaid({ paymentIntent, user, amount }, "checkout.session.completed");
     return paymentIntent;
   }
