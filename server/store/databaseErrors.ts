@@ -1,20 +1,15 @@
 import pg from "pg";
+import { cursorLists, feedConstraintOf } from "./cursorLists.ts";
 
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK_DETECTED = "40P01";
 const UNIQUE_VIOLATION = "23505";
 const CHECK_VIOLATION = "23514";
 
-/** Unique constraints that keep a feed's timestamps apart: a tie is chance, and the next attempt gets another time. */
-const feedConstraints = new Set([
-  "tasks_feed_key",
-  "bids_feed_key",
-  "disputes_feed_key",
-  "payouts_feed_key",
-  "webhook_deliveries_feed_key",
-]);
+/** A violation means that two rows got the same timestamp by chance; the next attempt gets another one. */
+const feedConstraints = new Set(Object.values(cursorLists).map(({ table }) => feedConstraintOf(table)));
 
-/** True when the transaction failed by bad luck, changed nothing, and is worth running again. */
+/** True if the transaction failed by chance and may succeed when it runs again. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   if (error.code === SERIALIZATION_FAILURE || error.code === DEADLOCK_DETECTED) return true;
