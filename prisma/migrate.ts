@@ -3,10 +3,13 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Client, DatabaseError } from "pg";
 
-/** The lock that Prisma's own `migrate deploy` takes, so that it and this runner exclude each other, too. */
+/** The advisory lock that Prisma's own `migrate deploy` takes, so that the two never run at the same time. */
 const prismaLockKey = 72707369;
 
-/** As Prisma creates it, so that its command line finds a table it understands. */
+/** The first migration of every database from before the first release. It was later folded into today's migrations. */
+const preReleaseMigration = "20261120000000_marketplace";
+
+/** The same table that Prisma creates, so that its command line can read it. */
 const createTable = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
     id                  VARCHAR(36) PRIMARY KEY NOT NULL,
@@ -30,16 +33,23 @@ interface AppliedMigration {
   isFinished: boolean;
 }
 
+/** The database cannot be brought up to date. The message says why and what to do, and needs no stack trace. */
+export class MigrationError extends Error {
+  override name = "MigrationError";
+}
+
 /**
- * Applies the migrations that a database does not have yet, each in a transaction of its own, and returns their names.
+ * Applies the migrations that a database does not have yet, each in its own transaction, and returns their names.
  *
- * It does what `prisma migrate deploy` does, which needs an engine that Prisma downloads at run time. Any number of
- * processes may call it at once: one applies, the others wait and then find nothing to do. With nothing to do it costs
- * one query. A migration is sent as one simple query, so it may hold several statements and functions, but nothing that
- * refuses a transaction (CREATE INDEX CONCURRENTLY). It needs a session, not a transaction pooler.
+ * This replaces `prisma migrate deploy`, which needs an engine that Prisma downloads at run time. Any number of processes
+ * may call it at once: one applies the migrations; the others wait and then find nothing to do. If there is nothing to do,
+ * it costs one query. A migration is sent as one simple query, so it may contain several statements and functions, but
+ * nothing that cannot run in a transaction (CREATE INDEX CONCURRENTLY). The connection must not go through a transaction
+ * pooler, because the lock belongs to the session.
  *
- * @param options.directory holds `<name>/migration.sql`, applied in the order of the names; `prisma/migrations` by default.
- * @throws Error when history and files disagree, and when a migration fails, which leaves no trace of that migration.
+ * @param options.directory contains `<name>/migration.sql`, applied in order of name; `prisma/migrations` by default.
+ * @throws MigrationError if the database's history does not match the files, or if a migration fails. A migration that
+ *   fails is rolled back completely.
  */
 export async function applyMigrations(databaseUrl: string, options: { directory?: string } = {}): Promise<string[]> {
   const migrations = await readMigrations(options.directory ?? join(import.meta.dirname, "migrations"));
@@ -49,17 +59,17 @@ export async function applyMigrations(databaseUrl: string, options: { directory?
     const before = compare(migrations, await readApplied(client));
     if (before.problem === null && before.pending.length === 0) return [];
 
-    // A migration whose process was killed ends within a second, and not when its statement is through.
+    // If this process is killed, Postgres cancels its running statement within a second.
     await client.query("SET client_connection_check_interval = '1s'");
-    // What looked wrong without the lock may have been another process at work, so only what is seen under it counts.
+    // Without the lock, a migration in progress in another process may look like a problem, so compare again under it.
     await client.query("SELECT pg_advisory_lock($1)", [prismaLockKey]);
     const { problem, pending } = compare(migrations, await readApplied(client));
-    if (problem !== null) throw new Error(problem);
+    if (problem !== null) throw new MigrationError(problem);
     await client.query(createTable);
     for (const migration of pending) await apply(client, migration);
     return pending.map((migration) => migration.name);
   } finally {
-    await client.end(); // This also gives the lock back.
+    await client.end(); // Ending the session also releases the lock.
   }
 }
 
@@ -79,12 +89,12 @@ async function readApplied(client: Client): Promise<AppliedMigration[]> {
     );
     return rows;
   } catch (error) {
-    if (error instanceof DatabaseError && error.code === "42P01") return []; // undefined_table: nothing was ever applied.
+    if (error instanceof DatabaseError && error.code === "42P01") return []; // undefined_table: a new database
     throw error;
   }
 }
 
-/** What is still to be applied, and the first reason, if there is one, why nothing can be. */
+/** The migrations still to be applied, and the first problem that prevents it, or null. */
 function compare(migrations: Migration[], applied: AppliedMigration[]) {
   const onDisk = new Map(migrations.map((migration) => [migration.name, migration]));
   const appliedNames = new Set(applied.map((migration) => migration.name));
@@ -93,24 +103,30 @@ function compare(migrations: Migration[], applied: AppliedMigration[]) {
 }
 
 function findProblem(onDisk: Map<string, Migration>, applied: AppliedMigration[]): string | null {
+  if (applied.some(({ name }) => name === preReleaseMigration)) {
+    return (
+      "This database was created by a pre-release version of Rebid and cannot be upgraded. Move the data directory away " +
+      "(`.data`, or what DATA_DIR names), or point DATABASE_URL to an empty database, and start again."
+    );
+  }
   for (const { name, checksum, isFinished } of applied) {
     const migration = onDisk.get(name);
     if (!isFinished) {
       return (
-        `Migration ${name} was started and never finished. Look at the database, then say what happened to it: ` +
+        `Migration ${name} was started and never finished. Inspect the database, then record the outcome: ` +
         `prisma migrate resolve --applied ${name}, or --rolled-back ${name}.`
       );
     }
     if (!migration) {
       return (
-        `Migration ${name} is applied to this database, but there is no such file. Is this an older version of the code, ` +
-        "or the database of another branch? Restore the file, or use another database."
+        `Migration ${name} has been applied to this database, but its file does not exist. Either this version of Rebid ` +
+        "is older than the database, or the database belongs to another branch. Restore the file, or use another database."
       );
     }
     if (!checksumsOf(migration.sql).includes(checksum)) {
       return (
-        `The file of migration ${name} was changed after it had been applied to this database. Restore the file and ` +
-        "put the change into a new migration."
+        `The file of migration ${name} was changed after it was applied to this database. Restore the file and put the ` +
+        "change into a new migration."
       );
     }
   }
@@ -128,8 +144,8 @@ async function apply(client: Client, { name, sql }: Migration): Promise<void> {
     );
     await client.query("COMMIT");
   } catch (cause) {
-    await client.query("ROLLBACK").catch(() => {}); // The connection may be what broke; then the server rolls back.
-    throw new Error(`Migration ${name} failed and was rolled back: ${describe(cause, sql)}`, { cause });
+    await client.query("ROLLBACK").catch(() => {}); // If the connection is broken, the server rolls back.
+    throw new MigrationError(`Migration ${name} failed and was rolled back: ${describe(cause, sql)}`, { cause });
   }
 }
 
@@ -143,21 +159,25 @@ function checksumOf(sql: string): string {
   return createHash("sha256").update(sql).digest("hex");
 }
 
-/** git may change line ends between systems; like Prisma, we take both for the same file. */
+/** git may convert line endings between systems. Like Prisma, we accept either. */
 function checksumsOf(sql: string): string[] {
   const unix = sql.replaceAll("\r\n", "\n");
   return [sql, unix, unix.replaceAll("\n", "\r\n")].map(checksumOf);
 }
 
-if (import.meta.main) {
+async function main(): Promise<void> {
   const databaseUrl = process.env.DATABASE_URL;
-  if (!databaseUrl) {
-    console.error("Set DATABASE_URL to the PostgreSQL database that the migrations are for.");
-    process.exit(1);
-  }
+  if (!databaseUrl) throw new MigrationError("Set DATABASE_URL to the PostgreSQL database to migrate.");
   const directory = process.argv[2];
   const applied = await applyMigrations(databaseUrl, directory ? { directory: resolve(directory) } : {});
   console.log(
     applied.length === 0 ? "Nothing to apply." : `Applied:\n${applied.map((name) => `  ${name}`).join("\n")}`,
   );
+}
+
+if (import.meta.main) {
+  await main().catch((error: unknown) => {
+    console.error(error instanceof MigrationError ? error.message : error);
+    process.exitCode = 1;
+  });
 }

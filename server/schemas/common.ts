@@ -88,23 +88,22 @@ export const InputTimestamp = z
 /** The input of what takes none: an unknown field is refused here, too. */
 export const NoInput = z.strictObject({}).optional();
 
-/** The query of every list: rows strictly older than `cursor`, newest first. Source: interface.md "Endpoints". */
+/**
+ * The query of every list that is walked by cursor: rows strictly older than `cursor`, newest first. The list itself is
+ * declared in `server/store/cursorLists.ts`. Source: docs/contract.md "Conventions".
+ */
 export const PageQuery = z.strictObject({
   cursor: InputTimestamp.meta({
-    description: "Gives the rows strictly older than this; take it from `nextCursor`. Omit it for the first page.",
+    description:
+      "Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first page.",
   }).optional(),
-  limit: z.int().min(1).max(100).default(50).meta({ description: "Rows a page." }),
+  limit: z.int().min(1).max(100).default(50).meta({ description: "Rows per page." }),
 });
 
 export const NextCursor = z
   .string()
   .nullable()
-  .meta({ format: "date-time", description: "`createdAt` of the last row, or null when this is the last page." });
-
-/** The cursor of the next page, or null when fewer rows than asked for came back. */
-export function nextCursorOf(rows: readonly { createdAt: string }[], limit: number): string | null {
-  return rows.length < limit ? null : (rows.at(-1)?.createdAt ?? null);
-}
+  .meta({ format: "date-time", description: "`createdAt` of the last row, or null if this is the last page." });
 
 /** A comma-separated list of `values`, as the query parameter `status` takes it. */
 export const listOf = (values: readonly string[]) =>

@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { MigrationError } from "../../prisma/migrate.ts";
 import { ConfigError, readConfig } from "../config.ts";
 import { isDatabaseAway } from "../store/databaseErrors.ts";
 import { startService } from "./service.ts";
@@ -12,7 +13,7 @@ const secretPaths = ["password", "token", "raw", "authorization", "cookie", "sig
 );
 
 function explain(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
+  if (error instanceof ConfigError || error instanceof MigrationError) return error.message;
   if (isDatabaseAway(error)) return `The database does not answer; is DATABASE_URL right? (${messageOf(error)})`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -7,13 +7,13 @@ export type Sql = Prisma.Sql;
 
 export interface QueryOptions {
   /**
-   * `cached`, the default: Postgres parses the statement once a connection and may keep one plan for all values; creating
-   * a task takes half the time. `fresh` plans for the values at hand: for a search, where they decide which index is best.
+   * `cached` (default): Postgres parses the statement once per connection and may reuse one plan for all values, which
+   * halves the time to create a task. `fresh` plans for the actual values: for a search, they decide which index is best.
    */
   plan?: "cached" | "fresh";
 }
 
-/** Runs one statement. Timestamps arrive as ISO 8601 text with six fractional digits, 64-bit integers as numbers. */
+/** Runs one statement. Timestamps are returned as ISO 8601 text with six fractional digits, 64-bit integers as numbers. */
 export interface Connection {
   query<Row extends object>(statement: Sql, options?: QueryOptions): Promise<Row[]>;
 }
@@ -22,7 +22,7 @@ const MAX_STATEMENT_NAMES = 500;
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
 
-/** Postgres prints `2026-11-20 16:16:32.12+00` (sessions are in UTC); the API prints `2026-11-20T16:16:32.120000Z`. */
+/** Converts Postgres' `2026-11-20 16:16:32.12+00` (sessions are in UTC) to the API's `2026-11-20T16:16:32.120000Z`. */
 export function isoTimestamp(text: string): string {
   const [seconds = "", fraction = ""] = text.replace(" ", "T").replace(/\+00$/, "").split(".");
   return `${seconds}.${fraction.padEnd(6, "0")}Z`;
@@ -30,11 +30,11 @@ export function isoTimestamp(text: string): string {
 
 function safeInteger(text: string): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} does not fit a JavaScript integer`);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} exceeds JavaScript's safe integers`);
   return value;
 }
 
-// A JavaScript Date would cut microseconds, and a cursor made of it would lose rows: so timestamps stay text.
+// Timestamps stay text: a JavaScript Date truncates microseconds, and a cursor made from it would skip rows.
 const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) => {
     if (oid === TIMESTAMPTZ) return isoTimestamp;
@@ -43,20 +43,20 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/** Opens the pool that both our SQL and Prisma run on. `size` is the number of connections at most. */
+/** Opens the connection pool that our SQL and Prisma share. `size` is the maximum number of connections. */
 export function openPool(databaseUrl: string, size: number): pg.Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     max: size,
     types,
-    // A session in another time zone would store and print other times. A process that hangs inside a transaction must
-    // not keep its locks for ever: transactions take milliseconds, since no remote call stands inside one.
+    // `isoTimestamp` relies on UTC. The timeout releases the locks of a process that hangs inside a transaction; a healthy
+    // one takes milliseconds, because no transaction contains a remote call.
     options: "-c TimeZone=UTC -c idle_in_transaction_session_timeout=60s",
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
   });
-  // An idle connection that the server closes is replaced at its next use; without a listener it would end the process.
+  // The pool replaces an idle connection that the server has closed. Without listeners, its error would end the process.
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
@@ -69,8 +69,9 @@ export function openPrisma(pool: pg.Pool): PrismaClient {
 const statementNames = new Map<string, string>();
 
 /**
- * The name under which each connection keeps a prepared statement. Values are parameters, so there are as many texts as
- * combinations of optional parts; one beyond the limit, which only generated SQL could reach, stays without a name.
+ * The name under which a connection keeps the prepared statement for this text. Values are parameters, so the number of
+ * texts is the number of combinations of optional clauses. Texts beyond the limit, which only generated SQL could reach,
+ * are not prepared.
  */
 function statementName(text: string): string | undefined {
   const known = statementNames.get(text);
@@ -80,7 +81,7 @@ function statementName(text: string): string | undefined {
   return name;
 }
 
-/** `client` is the pool itself, or one connection of it inside a transaction. */
+/** `client` is the pool, or one of its connections for the duration of a transaction. */
 export function connectionOver(client: pg.Pool | pg.PoolClient): Connection {
   return {
     async query<Row extends object>({ text, values }: Sql, { plan = "cached" }: QueryOptions = {}) {

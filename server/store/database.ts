@@ -6,7 +6,7 @@ import { ledgerOver } from "./ledger.ts";
 import { recordEvent } from "./outbox.ts";
 import { addJob } from "./queue.ts";
 
-/** What changes together: state (`query`), money (`ledger`), events and jobs, all or nothing. */
+/** State (`query`), money (`ledger`), events and jobs, committed together or not at all. */
 export interface Transaction extends Connection {
   readonly ledger: ReturnType<typeof ledgerOver>;
   readonly events: { record: (...event: Tail<Parameters<typeof recordEvent>>) => Promise<void> };
@@ -15,17 +15,18 @@ export interface Transaction extends Connection {
 type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer Rest] ? Rest : never;
 
 export interface Database extends Connection {
-  /** For ordinary single statements; what must be atomic or fast goes through `transaction` and `query`. */
+  /** For ordinary single statements. Use `transaction` for what must be atomic and `query` for what must be fast. */
   readonly prisma: PrismaClient;
   readonly pool: pg.Pool;
   /**
-   * Runs `work` in one READ COMMITTED transaction and commits it. Work may run more than once (serialization failure,
-   * deadlock, a timestamp tie), so it must touch nothing but the transaction: no remote call stands inside one.
+   * Runs `work` in a READ COMMITTED transaction and commits it. After a serialization failure, a deadlock or a tie between
+   * timestamps, `work` runs again, so it must have no effect outside the transaction; above all, no remote call.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
+/** Runs of one transaction before its error is thrown. The pauses between them add up to at most 1.3 s. */
 const MAX_ATTEMPTS = 8;
 
 function transactionOver(client: pg.PoolClient): Transaction {
@@ -45,12 +46,13 @@ async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise
     await client.query("BEGIN");
     const result = await work(transactionOver(client));
     const { command } = await client.query("COMMIT");
-    // Postgres answers COMMIT with ROLLBACK, and no error, when a statement failed and its error was caught in `work`.
-    if (command !== "COMMIT")
-      throw new Error("a failed statement was caught inside a transaction: nothing is committed");
+    // If a statement failed and `work` caught its error, Postgres answers COMMIT with ROLLBACK instead of an error.
+    if (command !== "COMMIT") {
+      throw new Error("a statement failed inside the transaction and its error was caught: nothing was committed");
+    }
     return result;
   } catch (error) {
-    // A connection that cannot even roll back is thrown away, with whatever it held.
+    // A connection that cannot roll back is closed, which releases its locks.
     await client.query("ROLLBACK").catch((reason: Error) => {
       broken = reason;
     });
@@ -73,7 +75,7 @@ export function openDatabase(databaseUrl: string, options: { poolSize: number })
           return await runOnce(pool, work);
         } catch (error) {
           if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
-          // Full jitter, so that two that met once do not meet again in step.
+          // Full jitter, so that two transactions that collided do not collide again in step.
           const pauseMs = Math.random() * 5 * 2 ** attempt;
           await new Promise((resume) => setTimeout(resume, pauseMs));
         }

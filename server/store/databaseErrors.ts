@@ -1,32 +1,27 @@
 import pg from "pg";
+import { cursorLists, feedConstraintOf } from "./cursorLists.ts";
 
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK_DETECTED = "40P01";
 const UNIQUE_VIOLATION = "23505";
 const CHECK_VIOLATION = "23514";
 
-/** Unique constraints that keep a feed's timestamps apart: a tie is chance, and the next attempt gets another time. */
-const feedConstraints = new Set([
-  "tasks_created_at_key",
-  "bids_created_at_key",
-  "disputes_created_at_key",
-  "payouts_feed_key",
-  "webhook_deliveries_feed_key",
-]);
+/** A violation means that two rows got the same timestamp by chance; the next attempt gets another one. */
+const feedConstraints = new Set(Object.values(cursorLists).map(({ table }) => feedConstraintOf(table)));
 
-/** True when the transaction failed by bad luck, changed nothing, and is worth running again. */
+/** True if the transaction failed by chance and may succeed when it runs again. */
 export function isRetryable(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
   if (error.code === SERIALIZATION_FAILURE || error.code === DEADLOCK_DETECTED) return true;
   return error.code === UNIQUE_VIOLATION && feedConstraints.has(error.constraint ?? "");
 }
 
-/** The name of the unique constraint that refused a row of our own SQL, or null. */
+/** The name of the unique constraint that a statement of `query` violated, or null for any other error. */
 export function violatedUniqueConstraint(error: unknown): string | null {
   return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION ? (error.constraint ?? null) : null;
 }
 
-/** True when the ledger refused because a bucket would have become negative; no other error means that. */
+/** True if the ledger refused a movement because a bucket would have become negative. No other error means that. */
 export function isOverdraft(error: unknown): boolean {
   return (
     error instanceof pg.DatabaseError &&
@@ -36,14 +31,14 @@ export function isOverdraft(error: unknown): boolean {
 }
 
 const connectionCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND"]);
-/** Prisma's: cannot reach, reached too late, operation timed out, connection closed, no connection free, too many of them. */
+/** Prisma's codes: unreachable, connection timeout, operation timeout, connection closed, pool timeout, too many connections. */
 const prismaConnectionCodes = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2037"]);
 
-/** True when the database is away (connection lost or refused, starting, shutting down, out of connections). */
+/** True if the database is unavailable: connection lost or refused, starting, shutting down, out of connections. */
 export function isDatabaseAway(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isDatabaseAway);
   if (!(error instanceof Error)) return false;
-  // Prisma keeps what the driver said as its cause, or only in its own message.
+  // Prisma keeps the driver's error as its cause, or only repeats its message.
   if (
     error.name.startsWith("PrismaClient") &&
     (isDatabaseAway(error.cause) || /closed the connection/.test(error.message))

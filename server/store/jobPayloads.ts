@@ -1,16 +1,16 @@
 import { z } from "zod";
 
-/** Every background job: its name and the payload that it takes. A job may run twice and must then change nothing. */
+/** Every background job and its payload. A job may run twice; the second run must change nothing. */
 export const jobPayloads = {
-  /** Accepts a delivery whose acceptance window has passed. */
+  /** Accepts a delivery when its acceptance window has passed. */
   acceptDelivery: z.strictObject({ taskId: z.uuid() }),
-  /** Returns the money of an awarded task whose time for the delivery has passed. */
+  /** Expires an awarded task that was not delivered in time, and releases the buyer's money. */
   expireTask: z.strictObject({ taskId: z.uuid() }),
-  /** Does what a stored event of the payment processor says. */
+  /** Applies a stored event of the payment processor. */
   applyProcessorEvent: z.strictObject({ eventId: z.string() }),
-  /** Takes a payout one step further. */
+  /** Advances a payout by one step. */
   advancePayout: z.strictObject({ payoutId: z.uuid() }),
-  /** Checks the whole ledger; the schedule adds fields of its own. */
+  /** Audits the whole ledger. Not strict, because the scheduler adds fields of its own. */
   auditLedger: z.object({}),
   /** Deletes webhook deliveries that are older than 30 days. */
   pruneWebhookDeliveries: z.object({}),

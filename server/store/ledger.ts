@@ -1,21 +1,21 @@
 import { type Connection, join, type Sql, sql } from "./connection.ts";
 
-/** Why money moved: the task or bid that it belongs to. */
+/** Why money moved: the task, and the bid if there is one. */
 export interface Reason {
   taskId: string;
   bidId?: string | null;
 }
 
-/** Within one wallet: the two kinds of return from `held` to `available`. */
+/** The two kinds of movement from `held` back to `available`. */
 type ReturnKind = "hold_release" | "dispute_refund";
 /**
- * `topup_refund` and `chargeback` come in when a refund failed or a dispute was won: what was taken before. `adjustment` is
- * the money that the seed gives.
+ * `topup_refund` and `chargeback` return what was taken before, after a refund failed or a dispute was won. `adjustment` is
+ * the seed's money.
  */
 type IncomingKind = "topup" | "payout_reversal" | "topup_refund" | "chargeback" | "adjustment";
 type ClawBackKind = "topup_refund" | "chargeback";
 
-/** One side of a movement inside the market; a negative amount leaves the bucket. */
+/** One side of a movement between users; a negative amount leaves the bucket. */
 interface Side {
   userId: string;
   kind: "hold" | ReturnKind | "task_payment" | "task_earning";
@@ -24,20 +24,20 @@ interface Side {
 }
 
 /**
- * Every movement of money. Each is one statement (one round trip, measured 2.8 to 4.4 times faster than several) that
- * writes entries which sum to zero; the insert of an entry changes its wallet. Amounts are positive cents. What becomes
- * available pays the user's debts at the commit.
+ * Every movement of money. Each is a single statement (one round trip, 2.8 to 4.4 times faster than several) that inserts
+ * entries which sum to zero; inserting an entry changes its wallet. Amounts are positive integer cents. Money that becomes
+ * available pays the user's debts at commit.
  *
- * The database refuses an overdraft: the call throws an error for which `isOverdraft` is true, and the transaction is
- * lost. A movement with an `externalRef` happens once for ever: a repetition returns null, the same reference with
- * another kind, user or amount throws. Lock order: the task's row first, then wallets by ascending user id.
+ * The database refuses an overdraft: the call throws an error for which `isOverdraft` is true, and the transaction must be
+ * rolled back. A movement with an `externalRef` is booked only once: repeating it returns null, and reusing the reference
+ * with another kind, user or amount throws. Lock order: the task's row first, then wallets by ascending user id.
  */
 export function ledgerOver(connection: Connection) {
   const move = async ({ taskId, bidId }: Reason, ...sides: Side[]): Promise<void> => {
     const values = sides.map(
       ({ userId, kind, bucket, amountCents }) => sql`(${userId}::uuid, ${kind}, ${bucket}, ${amountCents}::bigint)`,
     );
-    // Entries lock the wallets in the order in which they are written.
+    // Inserting an entry locks its wallet, so the order of the rows is the lock order.
     await connection.query(sql`
       WITH transfer AS (
         INSERT INTO ledger_transfers (task_id, bid_id) VALUES (${taskId}::uuid, ${bidId ?? null}::uuid) RETURNING id
@@ -59,7 +59,7 @@ export function ledgerOver(connection: Connection) {
         { userId, kind: "hold", bucket: "held", amountCents },
       ),
 
-    /** held → available; nothing when the amount is 0 */
+    /** held → available; does nothing if the amount is 0 */
     release: async (userId: string, amountCents: number, reason: Reason, kind: ReturnKind = "hold_release") =>
       amountCents === 0
         ? undefined
@@ -77,21 +77,21 @@ export function ledgerOver(connection: Connection) {
         { userId: bidderId, kind: "task_earning", bucket: "available", amountCents },
       ),
 
-    /** the world outside → available; the entry's id, or null when the reference was booked before */
+    /** outside world → available; returns the entry's id, or null if the reference was booked before */
     deposit: (userId: string, kind: IncomingKind, amountCents: number, externalRef: string) =>
       moveOnce(sql`SELECT ledger_exchange(${userId}::uuid, ${kind}, ${amountCents}::bigint, ${externalRef}) AS id`),
 
-    /** available → the world outside, as a payout; the entry's id, or null when the reference was booked before */
+    /** available → outside world, as a payout; returns the entry's id, or null if the reference was booked before */
     withdraw: (userId: string, amountCents: number, externalRef: string) =>
       moveOnce(sql`SELECT ledger_exchange(${userId}::uuid, 'payout', ${-amountCents}::bigint, ${externalRef}) AS id`),
 
-    /** what is available → the world outside, the rest as a debt that later credits pay first */
+    /** available → outside world, as far as the balance goes; the rest becomes a debt, which later credits pay first */
     clawBack: (userId: string, kind: ClawBackKind, amountCents: number, externalRef: string) =>
       moveOnce(sql`SELECT ledger_claw_back(${userId}::uuid, ${kind}, ${amountCents}::bigint, ${externalRef}) AS id`),
   };
 }
 
-/** The two buckets that the API shows. A user without a wallet has nothing in both. */
+/** The two buckets that the API shows. Both are 0 for a user without a wallet. */
 export async function readWallet(connection: Connection, userId: string) {
   const [wallet] = await connection.query<{ availableCents: number; heldCents: number }>(sql`
     SELECT available_cents AS "availableCents", held_cents AS "heldCents" FROM wallets WHERE user_id = ${userId}::uuid`);

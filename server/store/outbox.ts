@@ -10,15 +10,15 @@ import { type Connection, sql } from "./connection.ts";
 const recorded = { ...eventCatalogue, ...internalEvents };
 
 /**
- * Writes the event in the transaction of its change, so that it leaves with the change or not at all.
- * `task.created` goes to every subscriber, the others to the parties. Source: interface.md "Events".
+ * Records an event in the transaction of the change it reports, so that it is sent if and only if the change commits.
+ * `task.created` goes to every subscriber, other events to the parties. Source: docs/contract.md "Events and webhooks".
  */
 export async function recordEvent(
   connection: Connection,
   type: EventType | InternalEventType,
   data: EventData,
 ): Promise<void> {
-  // Keeps what is not public (such as the row's own ids) out of what subscribers are sent, and refuses what lacks a part.
+  // Removes what is not public, such as internal ids of the row, and throws if a part of the payload is missing.
   const payload = recorded[type].data.parse(data);
   await connection.query(sql`
     INSERT INTO events (type, task_id, recipients, data)

@@ -2,9 +2,9 @@ import { type Connection, sql } from "./connection.ts";
 import type { JobName, JobPayload } from "./jobPayloads.ts";
 
 /**
- * Adds a job in the caller's transaction: it exists when, and only when, the change is committed. `runAt` is when it
- * may start at the earliest; of jobs with the same `key` only the last added waits. A lost job is no lost deadline:
- * deadlines are also swept from the domain's own rows.
+ * Adds a job in the caller's transaction, so that it exists if and only if the change commits. `runAt` is the earliest
+ * time it may start; a job replaces a waiting one with the same `key`. Deadlines do not depend on jobs: sweeps also find
+ * them in the domain's own rows, so losing a job delays a deadline but does not lose it.
  */
 export async function addJob<Name extends JobName>(
   connection: Connection,

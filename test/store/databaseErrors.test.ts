@@ -18,7 +18,7 @@ const failureOf = (query: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test("a connection that the server ends says that the database is away: during a query and at the next one", async () => {
+test("a connection that the server ends counts as an unavailable database, during a query and at the next one", async () => {
   const [victim, admin] = await Promise.all([connect(), connect()]);
   const { rows } = await victim.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
   const lost = once(victim, "error");
@@ -30,7 +30,7 @@ test("a connection that the server ends says that the database is away: during a
   await admin.end();
 });
 
-test("a server that is not there says so, and a wrong statement does not", async () => {
+test("an unreachable server counts as an unavailable database, and an invalid statement does not", async () => {
   const nowhere = new pg.Client({ connectionString: "postgres://nobody@127.0.0.1:1/nothing" });
   expect(isDatabaseAway(await failureOf(nowhere.connect()))).toBe(true);
   const client = await connect();

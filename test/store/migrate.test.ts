@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { applyMigrations } from "../../prisma/migrate.ts";
+import { applyMigrations, MigrationError } from "../../prisma/migrate.ts";
 import type { LocalPostgres } from "../../server/local/postgres/process.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
+import { useProcesses } from "../setup/serviceProcess.ts";
 
 const migratePath = fileURLToPath(new URL("../../prisma/migrate.ts", import.meta.url));
 let root: string;
@@ -18,6 +19,7 @@ let databaseUrl: string;
 let directory: string;
 let client: Client;
 let databaseCount = 0;
+const processes = useProcesses();
 
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "rebid-migrate-"));
@@ -66,7 +68,7 @@ function startMigrate(): ChildProcess {
   });
 }
 
-test("migrations are applied once, in the order of their names, and nothing else is created but their history", async () => {
+test("migrations are applied once, in order of name, and create nothing else but their history", async () => {
   write(second, "ALTER TABLE task ADD COLUMN title text; INSERT INTO task (title) VALUES ('from the second');");
   write(
     first,
@@ -81,7 +83,7 @@ test("migrations are applied once, in the order of their names, and nothing else
   expect((await client.query("SELECT one(), title FROM task")).rows).toEqual([{ one: 1, title: "from the second" }]);
 });
 
-test("the history is the one that Prisma writes", async () => {
+test("the history is written as Prisma writes it", async () => {
   const sql = "CREATE TABLE task ();\n-- Umlaute: ä\n";
   write(first, sql);
   await applyMigrations(databaseUrl, { directory });
@@ -101,7 +103,7 @@ test("the history is the one that Prisma writes", async () => {
   ]);
 });
 
-test("with nothing to do it costs one query", async () => {
+test("a database that is up to date costs one query", async () => {
   write(first, "CREATE TABLE task ();");
   await applyMigrations(databaseUrl, { directory });
   const query = vi.spyOn(Client.prototype, "query");
@@ -110,7 +112,7 @@ test("with nothing to do it costs one query", async () => {
   query.mockRestore();
 });
 
-test("processes that start at the same moment apply each migration once, and all succeed", async () => {
+test("processes that start at the same time apply each migration once, and all succeed", async () => {
   write(first, "CREATE TABLE task (); SELECT pg_sleep(0.2);");
   write(second, "CREATE TABLE bid ();");
   const processes = Array.from({ length: 4 }, startMigrate);
@@ -125,7 +127,7 @@ test("processes that start at the same moment apply each migration once, and all
   expect((await client.query("SELECT count(*)::int AS count FROM _prisma_migrations")).rows).toEqual([{ count: 2 }]);
 });
 
-test("a migration that fails leaves no trace, and those before it stay", async () => {
+test("a migration that fails is rolled back completely, and those before it stay applied", async () => {
   write(first, "CREATE TABLE task ();");
   write(second, "CREATE TABLE bid ();\n\nCREATE TABLE task ();\nSELECT wrong;");
   await expect(applyMigrations(databaseUrl, { directory })).rejects.toThrow(
@@ -138,7 +140,7 @@ test("a migration that fails leaves no trace, and those before it stay", async (
   expect(await applyMigrations(databaseUrl, { directory })).toEqual([second]);
 });
 
-test("a process that is killed in the middle of a migration neither leaves a part of it nor blocks the next", async () => {
+test("a process killed during a migration leaves no part of it behind and does not block the next process", async () => {
   write(first, "CREATE TABLE task (); SELECT pg_sleep(60);");
   const child = startMigrate();
   await vi.waitUntil(
@@ -152,7 +154,7 @@ test("a process that is killed in the middle of a migration neither leaves a par
   expect(await applyMigrations(databaseUrl, { directory })).toEqual([first]);
 });
 
-test("a file that was changed after it was applied stops everything", async () => {
+test("a file that was changed after it was applied is refused", async () => {
   write(first, "CREATE TABLE task ();");
   await applyMigrations(databaseUrl, { directory });
   write(first, "CREATE TABLE task (id int);");
@@ -163,23 +165,25 @@ test("a file that was changed after it was applied stops everything", async () =
   expect(await tables()).toEqual(["_prisma_migrations", "task"]);
 });
 
-test("line ends that git has changed are not a change", async () => {
+test("line endings converted by git do not count as a change", async () => {
   write(first, "CREATE TABLE task ();\nCREATE TABLE bid ();\n");
   await applyMigrations(databaseUrl, { directory });
   write(first, "CREATE TABLE task ();\r\nCREATE TABLE bid ();\r\n");
   expect(await applyMigrations(databaseUrl, { directory })).toEqual([]);
 });
 
-test("an applied migration that is missing on disk stops everything", async () => {
+test("an applied migration that is missing on disk is refused", async () => {
   write(first, "CREATE TABLE task ();");
   write(second, "CREATE TABLE bid ();");
   await applyMigrations(databaseUrl, { directory });
   const older = `${directory}-older`;
   cpSync(join(directory, first), join(older, first), { recursive: true });
-  await expect(applyMigrations(databaseUrl, { directory: older })).rejects.toThrow(`Migration ${second} is applied`);
+  await expect(applyMigrations(databaseUrl, { directory: older })).rejects.toThrow(
+    `Migration ${second} has been applied to this database, but its file does not exist`,
+  );
 });
 
-test("a migration that was started and never finished stops everything, until somebody resolves it", async () => {
+test("a migration that was started and never finished is refused until it is resolved", async () => {
   write(first, "CREATE TABLE task ();");
   await applyMigrations(databaseUrl, { directory });
   write(second, "CREATE TABLE bid ();");
@@ -193,9 +197,25 @@ test("a migration that was started and never finished stops everything, until so
   expect(await applyMigrations(databaseUrl, { directory })).toEqual([second]);
 });
 
-test("a folder without a migration is named, and nothing is applied", async () => {
+test("a folder without a migration is named in the error, and nothing is applied", async () => {
   write(first, "CREATE TABLE task ();");
   mkdirSync(join(directory, second));
   await expect(applyMigrations(databaseUrl, { directory })).rejects.toThrow(second);
   expect(await tables()).toEqual([]);
 });
+
+test("a database from before the first release is refused with a sentence that says what to do, and is not touched", async () => {
+  const sentence =
+    "This database was created by a pre-release version of Rebid and cannot be upgraded. Move the data directory away " +
+    "(`.data`, or what DATA_DIR names), or point DATABASE_URL to an empty database, and start again.";
+  const preRelease = "20261120000000_marketplace";
+  write(first, "CREATE TABLE task ();");
+  await applyMigrations(databaseUrl, { directory });
+  await client.query("UPDATE _prisma_migrations SET migration_name = $1", [preRelease]);
+
+  await expect(applyMigrations(databaseUrl)).rejects.toThrow(new MigrationError(sentence));
+  expect(await tables()).toEqual(["_prisma_migrations", "task"]);
+  const service = await processes.start({ DATABASE_URL: databaseUrl, DATA_DIR: await processes.dataDirectory() });
+  expect(await service.ended).toBe(1);
+  expect(service.stderr()).toBe(`Rebid did not start.\n${sentence}\n`);
+}, 30_000);

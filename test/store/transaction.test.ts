@@ -4,12 +4,12 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-test("a transaction in which a failed statement was caught fails, since nothing of it is committed", async () => {
+test("a transaction fails if the error of one of its statements was caught, because nothing of it is committed", async () => {
   const { database } = service.services;
   const work = database.transaction(async (tx) => {
     await tx.query(sql`SELECT 1 / 0`).catch(() => {});
     return "done";
   });
-  await expect(work).rejects.toThrow("nothing is committed");
+  await expect(work).rejects.toThrow("nothing was committed");
   expect(await database.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
 });

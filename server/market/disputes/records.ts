@@ -3,6 +3,7 @@ import type { Bid } from "../../schemas/bid.ts";
 import type { Dispute, DisputeCase } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, empty, sql } from "../../store/connection.ts";
+import { pageStatement } from "../../store/cursorLists.ts";
 import type { Transaction } from "../../store/database.ts";
 import { bidColumns } from "../bids/records.ts";
 import { readReputations } from "../reputation.ts";
@@ -61,14 +62,12 @@ export async function readDisputeCases(
   { partyId, disputeId, statuses, cursor, limit }: DisputeFilter,
 ): Promise<DisputeCase[]> {
   const { database } = services;
-  const disputes = await database.query<Dispute>(sql`
-    SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id
-    WHERE true
+  const select = sql`SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`;
+  const where = sql`true
       ${partyId === null ? empty : sql`AND ${partyId}::uuid IN (t.buyer_id, t.awarded_bidder_id)`}
       ${disputeId === undefined ? empty : sql`AND d.id = ${disputeId}::uuid`}
-      ${statuses === undefined ? empty : sql`AND d.status = ANY (${statuses}::text[])`}
-      ${cursor === undefined ? empty : sql`AND d.created_at > ${cursor}::timestamptz`}
-    ORDER BY d.created_at LIMIT ${limit}`);
+      ${statuses === undefined ? empty : sql`AND d.status = ANY (${statuses}::text[])`}`;
+  const disputes = await database.query<Dispute>(pageStatement("disputes.list", select, where, { cursor, limit }));
   if (disputes.length === 0) return [];
 
   const taskIds = disputes.map((dispute) => dispute.taskId);

@@ -1,13 +1,14 @@
 import { z } from "zod";
 import { readDisputeCases } from "../../market/disputes/records.ts";
 import { disputeReader } from "../../market/disputes/rules.ts";
-import { InputTimestamp, listOf, NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
+import { InputTimestamp, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { DisputeCase, disputeStatuses } from "../../schemas/dispute.ts";
+import { nextCursorOf } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
 /**
- * A work list, and so the one list that runs the other way: oldest first, and a page holds the disputes strictly
- * younger than its cursor. `nextCursor` is the timestamp of the last row, as everywhere.
+ * Disputes, oldest first, because moderators use this as a work list. It is the only list in this order: a page contains
+ * the disputes strictly newer than its cursor.
  */
 export const list = signedIn
   .meta({
@@ -15,13 +16,13 @@ export const list = signedIn
     summary: "List disputes",
     description:
       "A moderator's session sees all disputes, anyone else those of their own tasks, each with what is needed to " +
-      "decide. **Oldest first**: a page holds the disputes strictly younger than `cursor`, so a walk ends with the newest.",
+      "decide. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a walk ends with the newest.",
   })
   .input(
     PageQuery.extend({
       cursor: InputTimestamp.optional().meta({
         description:
-          "Gives the rows strictly younger than this; take it from `nextCursor`. Omit it for the first page.",
+          "Returns the rows strictly newer than this. Take it from the previous page's `nextCursor`; omit it for the first page.",
       }),
       status: listOf(disputeStatuses).optional(),
     }),

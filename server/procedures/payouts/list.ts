@@ -1,10 +1,13 @@
 import { z } from "zod";
 import { failureMessageOf } from "../../market/payouts/failures.ts";
 import { type PayoutState, payoutStates } from "../../market/payouts/rules.ts";
-import { NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
+import { NextCursor, PageQuery } from "../../schemas/common.ts";
 import { Payout } from "../../schemas/payout.ts";
-import { empty, sql } from "../../store/connection.ts";
+import { sql } from "../../store/connection.ts";
+import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
+
+type PayoutRow = Omit<Payout, "status" | "failureMessage"> & { state: PayoutState; failureCode: string | null };
 
 /** The caller's payouts, newest first. */
 export const list = signedIn
@@ -12,18 +15,18 @@ export const list = signedIn
   .input(PageQuery)
   .output(z.object({ payouts: z.array(Payout), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
-    const rows = await ctx.database.query<
-      Omit<Payout, "status" | "failureMessage"> & { state: PayoutState; failureCode: string | null }
-    >(sql`
-      SELECT id, amount_cents AS "amountCents", state, ledger_entry_id AS "pendingLedgerId",
-             failure_code AS "failureCode", created_at AS "createdAt", updated_at AS "updatedAt"
-      FROM payouts
-      WHERE user_id = ${ctx.userId}::uuid ${input.cursor ? sql`AND created_at < ${input.cursor}::timestamptz` : empty}
-      ORDER BY created_at DESC LIMIT ${input.limit}`);
+    const { rows, nextCursor } = await readPage<PayoutRow>(ctx.database, "payouts.list", {
+      ...input,
+      select: sql`
+        SELECT p.id, p.amount_cents AS "amountCents", p.state, p.ledger_entry_id AS "pendingLedgerId",
+               p.failure_code AS "failureCode", p.created_at AS "createdAt", p.updated_at AS "updatedAt"
+        FROM payouts p`,
+      where: sql`p.user_id = ${ctx.userId}::uuid`,
+    });
     const payouts = rows.map(({ state, failureCode, ...payout }) => ({
       ...payout,
       status: payoutStates[state].status,
       failureMessage: failureMessageOf(failureCode),
     }));
-    return { payouts, nextCursor: nextCursorOf(payouts, input.limit) };
+    return { payouts, nextCursor };
   });

@@ -1,19 +1,20 @@
 import { z } from "zod";
 import { searchTasks } from "../../market/search/search.ts";
-import { listOf, MAX_INT32, NextCursor, nextCursorOf, PageQuery, text } from "../../schemas/common.ts";
+import { listOf, MAX_INT32, NextCursor, PageQuery, text } from "../../schemas/common.ts";
 import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
+import { nextCursorOf } from "../../store/cursorLists.ts";
 import { open } from "../../trpc.ts";
 
 const Budget = z.int().min(0).max(MAX_INT32);
 
-/** The public feed, newest first; all filters are combined with AND. */
+/** The public feed, newest first. A task must match all filters. */
 export const list = open
   .meta({ rest: { method: "GET", path: "/tasks" }, summary: "Search tasks" })
   .input(
     PageQuery.extend({
       status: listOf(taskStatuses).default("open"),
       tag: z.string().min(1).max(160).meta({ description: "Tasks that have this tag." }).optional(),
-      query: text(2, 80).meta({ description: "2 to 80 characters that stand in the title, in any case." }).optional(),
+      query: text(2, 80).meta({ description: "2 to 80 characters that the title contains, ignoring case." }).optional(),
       minBudget: Budget.meta({ description: "Integer cents, inclusive." }).optional(),
       maxBudget: Budget.meta({ description: "Integer cents, inclusive." }).optional(),
     }),

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
-import { listOf, NextCursor, nextCursorOf, PageQuery } from "../../schemas/common.ts";
+import { listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { Task, taskStatuses } from "../../schemas/task.ts";
-import { empty, sql } from "../../store/connection.ts";
+import { empty, type Sql, sql } from "../../store/connection.ts";
+import { nextCursorOf, pageStatement } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
 /** The tasks that the caller posted or was awarded, newest first. */
@@ -11,7 +12,7 @@ export const listOwn = signedIn
   .input(
     PageQuery.extend({
       role: z.enum(["buyer", "bidder"]).optional().meta({
-        description: "`buyer`: those that I posted; `bidder`: those that I was awarded. Both if it is left out.",
+        description: "`buyer`: tasks that I posted. `bidder`: tasks that I was awarded. Both by default.",
       }),
       status: listOf(taskStatuses).optional(),
     }),
@@ -19,14 +20,17 @@ export const listOwn = signedIn
   .output(z.object({ tasks: z.array(Task), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, role, status } = input;
-    // Each role has an index in the feed's order: the newest of either, then the newest of both.
-    const newest = (column: ReturnType<typeof sql>) => sql`
-      (SELECT * FROM tasks WHERE ${column} = ${ctx.userId}::uuid
-        ${status === undefined ? empty : sql`AND status = ANY (${status.split(",")}::text[])`}
-        ${cursor === undefined ? empty : sql`AND created_at < ${cursor}::timestamptz`}
-       ORDER BY created_at DESC LIMIT ${limit})`;
-    const posted = role === "bidder" ? empty : newest(sql`buyer_id`);
-    const awarded = role === "buyer" ? empty : newest(sql`awarded_bidder_id`);
+    // Each role has its own index, so this reads a page for each and keeps the newest rows of both.
+    const pageOf = (party: Sql) =>
+      sql`(${pageStatement(
+        "tasks.listOwn",
+        sql`SELECT t.* FROM tasks t`,
+        sql`${party} = ${ctx.userId}::uuid
+        ${status === undefined ? empty : sql`AND t.status = ANY (${status.split(",")}::text[])`}`,
+        { cursor, limit },
+      )})`;
+    const posted = role === "bidder" ? empty : pageOf(sql`t.buyer_id`);
+    const awarded = role === "buyer" ? empty : pageOf(sql`t.awarded_bidder_id`);
     const tasks = await ctx.database.query<TaskRecord>(sql`
       SELECT ${taskColumns}
       FROM (${posted} ${role === undefined ? sql`UNION ALL` : empty} ${awarded}) t JOIN users buyer ON buyer.id = t.buyer_id

@@ -1,14 +1,14 @@
-/** Random commands: what fast-check makes up and shrinks, and how it becomes a command about what exists. */
+/** Random commands: what fast-check generates and shrinks, and how it becomes a command about existing records. */
 import fc from "fast-check";
 import { resolutions } from "../../../server/schemas/dispute.ts";
 import { type Command, type Decision, type Model, type ModelBid, type ModelTask, payoutNews } from "./model.ts";
 
-/** Source: interface.md "Limits". */
+/** Source: docs/contract.md "Limits". */
 const MIN_PAYOUT_CENTS = 1_000;
-/** Of no task, bid or dispute. */
+/** The id of no task, bid or dispute. */
 const UNKNOWN_ID = "01900000-0000-7000-8000-000000000000";
 
-/** More often what takes a task further, so that sequences get somewhere. */
+/** Commands that advance a task are more frequent, so that sequences get somewhere. */
 const weights: Record<Command["kind"], number> = {
   topUp: 2,
   repeatTopUp: 1,
@@ -31,7 +31,7 @@ const weights: Record<Command["kind"], number> = {
   resolve: 8,
   passHours: 3,
 };
-/** What must come before: a command about something that does not exist yet gives way to the one that makes it. */
+/** Prerequisites: a command about something that does not exist yet is replaced by the one that creates it. */
 const before: Partial<Record<Command["kind"], Command["kind"]>> = {
   accept: "deliver",
   autoAccept: "deliver",
@@ -56,14 +56,14 @@ const kinds = Object.entries(weights).flatMap(([kind, weight]) =>
   Array<string>(weight).fill(kind),
 ) as Command["kind"][];
 
-/** A wish: `actor`, `which` and `other` choose among whatever exists when its turn comes. */
+/** A wish: `actor`, `which` and `other` choose among the records that exist when it is its turn. */
 export interface Wish {
   kind: Command["kind"];
   actor: number;
   which: number;
   other: number;
   cents: number;
-  /** True: by the right person, about something that it fits; false: by anyone about anything. */
+  /** True: by the right person, about a suitable record; false: by anyone about anything. */
   aimed: boolean;
 }
 
@@ -80,7 +80,7 @@ function at<Item>(items: readonly Item[], index: number): Item | null {
   return items[index % items.length] ?? null;
 }
 
-/** The command that a wish means now. */
+/** The command that a wish stands for at this moment. */
 export function commandOf(wish: Wish, model: Model, users: readonly string[]): Command {
   const command = findCommand(wish, model, users);
   if (command !== null) return !wish.aimed && wish.other % 6 === 0 ? aboutNothing(command) : command;
@@ -89,14 +89,14 @@ export function commandOf(wish: Wish, model: Model, users: readonly string[]): C
   return commandOf({ ...wish, kind }, model, users);
 }
 
-/** The same command about what does not exist. */
+/** The same command about a record that does not exist. */
 function aboutNothing(command: Command): Command {
   if ("bid" in command) return { ...command, bid: UNKNOWN_ID };
   if ("task" in command) return { ...command, task: UNKNOWN_ID };
   return "dispute" in command ? { ...command, dispute: UNKNOWN_ID } : command;
 }
 
-/** Mostly one that can be, and the first and the last cent of a split too; otherwise any share with any resolution. */
+/** Mostly a valid share, including the smallest and the largest of a split; otherwise any share with any resolution. */
 function decisionOf({ aimed, which, other, cents }: Wish, price: number): Decision {
   const resolution = at(resolutions, other) ?? "refund";
   if (!aimed || cents % 5 === 0) {
@@ -108,7 +108,7 @@ function decisionOf({ aimed, which, other, cents }: Wish, price: number): Decisi
   return { resolution, bidderCents: at([1, price - 1, 1 + (cents % (price - 1))], which) ?? 1 };
 }
 
-/** Null when there is nothing that the wish could be about. */
+/** Null if no record fits the wish. */
 function findCommand(wish: Wish, model: Model, users: readonly string[]): Command | null {
   const { kind, cents, aimed, which, other } = wish;
   const anyone = at(users, wish.actor) ?? "";
@@ -201,7 +201,7 @@ function findCommand(wish: Wish, model: Model, users: readonly string[]): Comman
       return task && { kind, task: task.id };
     }
     case "dispute": {
-      // Now and then it is there already.
+      // Sometimes it exists already.
       const task = taskWhere(({ status }) => status === "delivered" || (status === "disputed" && other % 4 === 0));
       const parties = task && [task.buyer, model.awardedBidOf(task)?.bidder ?? anyone];
       return task && { kind, user: by(at(parties ?? [], wish.actor) ?? anyone), task: task.id };

@@ -1,6 +1,6 @@
 /**
- * What the marketplace must do to money, written a second time and as simply as possible: plain records, no database, no
- * time but a count of hours. `apply` predicts a command's outcome and changes the model when it is accepted.
+ * What the marketplace must do to money, written a second time as simply as possible: plain records, no database, and a
+ * count of hours as the only clock. `apply` predicts a command's outcome and changes the model when it is accepted.
  */
 import type { ErrorCode } from "../../../server/errors.ts";
 import type { resolutions } from "../../../server/schemas/dispute.ts";
@@ -18,7 +18,7 @@ export interface ModelTask {
   budget: number;
   status: TaskStatus;
   awardedBid: string | null;
-  /** The hour of the model at which the time for what comes next has passed: the delivery, or the acceptance. */
+  /** The hour of the model at which the deadline of the next step passes: the delivery, or the acceptance. */
   deadline: number | null;
 }
 
@@ -40,7 +40,7 @@ export interface ModelPayout {
   id: string;
   user: string;
   amount: number;
-  /** Failed for good: the money is back in the wallet. */
+  /** Failed permanently: the money is back in the wallet. */
   failed: boolean;
 }
 
@@ -48,17 +48,17 @@ export interface ModelDispute {
   id: string;
   task: string;
   openedBy: "buyer" | "bidder";
-  /** What each side gets of the price; null while nobody has decided. */
+  /** Each side's share of the price; null until the dispute is resolved. */
   shares: { buyer: number; bidder: number } | null;
 }
 
-/** What a moderator decides, right or wrong: a share belongs to a split, and to nothing else. */
+/** A moderator's decision, valid or not: only a split has a share. */
 export interface Decision {
   resolution: (typeof resolutions)[number];
   bidderCents?: number;
 }
 
-/** Every command that touches money or what decides about it. Ids are real ones, or those of nothing. */
+/** Every command that moves money or affects whether it moves. Ids are real, or belong to no record. */
 export type Command =
   | { kind: "topUp"; user: string; amount: number }
   | { kind: "repeatTopUp"; topup: ModelTopup }
@@ -81,11 +81,11 @@ export type Command =
   | { kind: "resolve"; user: string; dispute: string; decision: Decision }
   | { kind: "passHours"; hours: number };
 
-/** What the processor tells of a payout. Only the first moves money: the transfer behind the payout was reversed. */
+/** What the processor reports about a payout. Only the first moves money: the payout's transfer was reversed. */
 export const payoutNews = ["transfer.reversed", "transfer.created", "payout.paid", "payout.failed"] as const;
 export type PayoutNews = (typeof payoutNews)[number];
 
-/** What half a refund is: the same in the model and in earnest. */
+/** The amount of half a refund, shared by the model and the real side. */
 export const refundOf = (topup: ModelTopup, half: boolean) => (half ? Math.floor(topup.amount / 2) : topup.amount);
 
 export type Outcome = "accepted" | ErrorCode;
@@ -93,9 +93,9 @@ export type Outcome = "accepted" | ErrorCode;
 type BidCommand = Extract<Command, { kind: "editBid" | "withdraw" | "deliver" }>;
 type TaskCommand = Exclude<Extract<Command, { task: string }>, { dispute: string }>;
 
-/** Source: interface.md "Limits": the acceptance window. */
+/** The acceptance window. Source: docs/contract.md "Limits". */
 export const ACCEPTANCE_HOURS = 48;
-/** For these sequences: what every bid promises, and how much later an awarded task expires. */
+/** In these sequences: the delivery time that every bid promises, and the grace period before an awarded task expires. */
 export const ETA_HOURS = 4;
 export const GRACE_HOURS = 20;
 
@@ -108,7 +108,7 @@ export class Model {
   readonly disputes = new Map<string, ModelDispute>();
   /** References of refunds and chargebacks that were booked. */
   readonly booked = new Set<string>();
-  /** Who has gone through the payout onboarding. */
+  /** Users who have completed the payout onboarding. */
   readonly payees: ReadonlySet<string>;
   readonly moderators: ReadonlySet<string>;
   hour = 0;
@@ -141,7 +141,7 @@ export class Model {
     return wallet;
   }
 
-  /** `createdId` is the id of what the command made in earnest: the task, the bid, the dispute or the payment intent. */
+  /** `createdId` is the real id of what the command created: the task, bid, dispute or payment intent. */
   apply(command: Command, createdId = ""): Outcome {
     switch (command.kind) {
       case "topUp":
@@ -216,14 +216,14 @@ export class Model {
     }
   }
 
-  /** Of something that the model itself refers to. */
+  /** For ids that the model itself refers to, which must exist. */
   #task(id: string): ModelTask {
     const task = this.tasks.get(id);
     if (!task) throw new Error(`the model knows no task ${id}`);
     return task;
   }
 
-  /** The bid that a task was awarded to; null before. */
+  /** The bid that a task was awarded to; null before the award. */
   awardedBidOf(task: ModelTask): ModelBid | null {
     return this.bids.get(task.awardedBid ?? "") ?? null;
   }
@@ -251,7 +251,7 @@ export class Model {
     wallet.debt -= paid;
   }
 
-  /** Takes an amount once; the rest that is not available is owed. `returned`: it came back, which also counts once. */
+  /** Takes an amount once; what is not available becomes a debt. `returned`: gives it back, also once. */
   #takeBack(user: string, amount: number, reference: string, returned: boolean): Outcome {
     if (!this.booked.has(reference)) {
       this.booked.add(reference);
@@ -284,7 +284,7 @@ export class Model {
     return this.#credit(payout.user, payout.amount);
   }
 
-  /** available → held; a negative amount goes back, and then pays what is owed. */
+  /** available → held; a negative amount moves back, and then pays the debt. */
   #hold(user: string, amount: number): boolean {
     const wallet = this.wallet(user);
     if (wallet.available < amount) return false;
@@ -396,7 +396,7 @@ export class Model {
     return "accepted";
   }
 
-  /** Who may not is told first, then what no dispute could take, then what this one cannot. */
+  /** Checks permission first, then input that is invalid for any dispute, then the state of this one. */
   #resolve(user: string, disputeId: string, { resolution, bidderCents }: Decision): Outcome {
     if (!this.moderators.has(user)) return "forbidden";
     if (bidderCents !== undefined && bidderCents < 1) return "invalid_input";

@@ -49,7 +49,7 @@ describe("an overdraft", () => {
     expect(events).toEqual([]);
   });
 
-  test("of a user without a wallet is insufficient_funds, too, and makes no wallet", async () => {
+  test("of a user without a wallet is also insufficient_funds and creates no wallet", async () => {
     const buyer = await createPerson(service);
     const answer = await buyer.post("/tasks", { title: "No money", description: "x", maxBudgetCents: 100, tags: [] });
     expect(answer.body.error).toBe("insufficient_funds");
@@ -57,7 +57,7 @@ describe("an overdraft", () => {
     expect(await walletOf(buyer.id)).toBeUndefined();
   });
 
-  test("of held or of a withdrawal is refused, and its reference stays free", async () => {
+  test("of the held bucket, or by a withdrawal, is refused and leaves the reference unused", async () => {
     const buyer = await createPerson(service, { cents: 1_000 });
     const bidder = await createPerson(service);
     const task = await postTask(buyer, { maxBudgetCents: 600 });
@@ -73,7 +73,7 @@ describe("an overdraft", () => {
     expect(await walletOf(bidder.id)).toBeUndefined();
   });
 
-  test("parallel withdrawals take what is there and not a cent more", async () => {
+  test("does not happen through parallel withdrawals, which take exactly the balance", async () => {
     const user = await createPerson(service, { cents: 100 });
     const results = await Promise.all(
       Array.from({ length: 300 }, () => failureOf(move((ledger) => ledger.withdraw(user.id, 1, ref())))),
@@ -85,7 +85,7 @@ describe("an overdraft", () => {
 });
 
 describe("a debt", () => {
-  test("is what a claw-back exceeds the balance by, and later credits pay it first", async () => {
+  test("is the part of a claw-back that exceeds the balance, and later credits pay it first", async () => {
     const user = await createPerson(service, { cents: 300 });
     await move((ledger) => ledger.clawBack(user.id, "chargeback", 1_000, ref()));
     expect(await walletOf(user.id)).toEqual({ available: 0, held: 0, debt: 700 });
@@ -107,7 +107,7 @@ describe("a debt", () => {
     ]);
   });
 
-  test("is paid once, the oldest first, also in a session that asks for its constraints at once", async () => {
+  test("is paid once, the oldest first, also in a session that makes constraints immediate", async () => {
     const user = await createPerson(service, { cents: 300 });
     await move((ledger) => ledger.clawBack(user.id, "chargeback", 500, "dispute:first"));
     await move((ledger) => ledger.clawBack(user.id, "chargeback", 400, "dispute:second"));
@@ -128,7 +128,7 @@ describe("a debt", () => {
     ]);
   });
 
-  test("is not shown as a bucket of the wallet or in the ledger's feed", async () => {
+  test("does not appear as a bucket of the wallet or in the list of ledger entries", async () => {
     const user = await createPerson(service, { cents: 300 });
     await move((ledger) => ledger.clawBack(user.id, "topup_refund", 1_000, ref()));
     expect((await user.get("/wallet")).body).toEqual({ availableCents: 0, heldCents: 0 });
@@ -136,13 +136,13 @@ describe("a debt", () => {
     expect(entries.map((entry: { amountCents: number }) => entry.amountCents)).toEqual([-300, 300]);
   });
 
-  test("takes a claw-back that the balance covers whole, and leaves none", async () => {
+  test("does not arise from a claw-back that the balance covers", async () => {
     const user = await createPerson(service, { cents: 300 });
     await move((ledger) => ledger.clawBack(user.id, "topup_refund", 300, ref()));
     expect(await walletOf(user.id)).toEqual({ available: 0, held: 0, debt: 0 });
   });
 
-  test("is paid from a returned hold and from an earning, too, never from what is held", async () => {
+  test("is also paid from a released hold and from an earning, but never from held money", async () => {
     const buyer = await createPerson(service, { cents: 1_000 });
     const bidder = await createPerson(service, { cents: 1 });
     const task = await postTask(buyer, { maxBudgetCents: 1_000 });
@@ -161,7 +161,7 @@ describe("a debt", () => {
     expect(await walletOf(bidder.id)).toEqual({ available: 100, held: 0, debt: 0 });
   });
 
-  test("parallel credits, debits and claw-backs of one wallet end in one exact history", async () => {
+  test("and parallel credits, debits and claw-backs of one wallet result in one exact history", async () => {
     const user = await createPerson(service, { cents: 5_000 });
     await Promise.all(
       Array.from({ length: 120 }, (_, index) =>
@@ -180,7 +180,7 @@ describe("a debt", () => {
 });
 
 describe("an external reference", () => {
-  test("is booked once, in parallel and later; a repetition gives null", async () => {
+  test("is booked once, in parallel and later; repeating it returns null", async () => {
     const user = await createPerson(service);
     const reference = ref();
     const deposit = () => move((ledger) => ledger.deposit(user.id, "topup", 500, reference));
@@ -197,7 +197,7 @@ describe("an external reference", () => {
     expect(await walletOf(user.id)).toEqual({ available: 0, held: 0, debt: 0 });
   });
 
-  test("with another amount, user or kind is an error and books nothing, in parallel too", async () => {
+  test("with another amount, user or kind is an error and books nothing, also in parallel", async () => {
     const [user, other] = await Promise.all([createPerson(service, { cents: 10 }), createPerson(service)]);
     const reference = ref();
     await move((ledger) => ledger.deposit(user.id, "topup", 500, reference));
@@ -221,7 +221,7 @@ describe("an external reference", () => {
     expect(await walletOf(other.id)).toBeUndefined();
   });
 
-  test("of a transaction that was rolled back is free again", async () => {
+  test("of a transaction that was rolled back can be used again", async () => {
     const user = await createPerson(service);
     const reference = ref();
     const rolledBack = service.services.database.transaction(async (tx) => {
@@ -233,7 +233,7 @@ describe("an external reference", () => {
   });
 });
 
-test("payments in both directions between the same two wallets, in parallel, do not lock each other out", async () => {
+test("parallel payments in both directions between the same two wallets do not deadlock", async () => {
   const [a, b] = await Promise.all([
     createPerson(service, { cents: 10_000 }),
     createPerson(service, { cents: 10_000 }),

@@ -1,7 +1,7 @@
 /**
  * Random sequences of every money command against the real database and a small model of it.
  *
- * PROPERTY_SEQUENCES sets how many (1,000 unless told, and a quarter as many parallel ones), PROPERTY_SEED repeats a run.
+ * PROPERTY_SEQUENCES sets their number (1,000 by default, plus a quarter as many parallel ones); PROPERTY_SEED repeats a run.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,9 +15,9 @@ import { differencesOf, type Observed, type Result, Stage } from "./stage.ts";
 const sequences = Number(process.env.PROPERTY_SEQUENCES ?? 1_000);
 const seed = Number(process.env.PROPERTY_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const USERS = 5;
-/** fast-check runs one sequence after the other: these many of it run side by side. */
+/** fast-check runs its sequences one after the other, so several instances of it run in parallel. */
 const LANES = 4;
-/** All orders of so many are tried: 120. */
+/** Commands that run in parallel; all of their orders are tried (120). */
 const AT_ONCE = 5;
 const TIMEOUT_MS = 60_000 + sequences * 500;
 
@@ -34,7 +34,7 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** How often each kind of command ended how: what shows that a run was not empty. */
+/** How often each kind of command had each outcome, to show that a run was not trivial. */
 class Tally {
   readonly reached = new Set<string>();
   readonly #counts = new Map<string, Map<Outcome, number>>();
@@ -44,7 +44,7 @@ class Tally {
     this.#counts.set(kind, outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1));
   }
 
-  /** Remembers what the tasks of a finished sequence have come to. */
+  /** Records the final states of the tasks of a sequence. */
   addEnds(model: Model): void {
     for (const { status } of model.tasks.values()) this.reached.add(status);
   }
@@ -55,7 +55,7 @@ class Tally {
     return sum(all.filter(([outcome]) => outcome === "accepted")) / sum(all);
   }
 
-  /** Each kind of command was accepted, and each reason to refuse was met. */
+  /** Each kind of command was accepted at least once, and each reason for a refusal occurred. */
   get outcomes(): Set<Outcome> {
     return new Set([...this.#counts.values()].flatMap((outcomes) => [...outcomes.keys()]));
   }
@@ -72,7 +72,7 @@ class Tally {
   }
 }
 
-/** Runs a property in lanes side by side; fast-check shrinks and prints what fails. */
+/** Runs a property in parallel lanes; fast-check shrinks and prints failures. */
 async function check<Value>(
   arbitrary: fc.Arbitrary<Value>,
   runs: number,
@@ -107,7 +107,7 @@ const allRefusals: Outcome[] = [
   ...(["already_disputed", "invalid_input", "not_found"] as const),
 ];
 
-/** Does one command in both worlds; the model's prediction must be what happens, and a refusal must change nothing. */
+/** Runs one command on both sides. The outcome must be what the model predicts, and a refusal must change nothing. */
 async function step(stage: Stage, model: Model, wished: Wish, before: Observed, tally: Tally): Promise<Observed> {
   const command = commandOf(wished, model, stage.users);
   const result = await stage.perform(command);
@@ -145,7 +145,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** Orders that keep nothing but the set: whatever the database did at once must equal one of them. */
+/** All permutations: the outcome of parallel commands must equal that of one of them. */
 function* ordersOf<Item>(items: readonly Item[]): Generator<Item[]> {
   if (items.length === 0) yield [];
   for (const [index, item] of items.entries()) {
@@ -153,7 +153,7 @@ function* ordersOf<Item>(items: readonly Item[]): Generator<Item[]> {
   }
 }
 
-/** Whether some order of the commands, one after the other, gives these very outcomes and this end. */
+/** Whether some sequential order of the commands has exactly these outcomes and this final state. */
 function isSerial(model: Model, done: { command: Command; result: Result }[], observed: Observed): boolean {
   for (const order of ordersOf(done)) {
     const trial = model.clone();

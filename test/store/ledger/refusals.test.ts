@@ -7,7 +7,7 @@ import { useService } from "../../setup/testService.ts";
 
 const service = useService();
 
-/** Runs statements on a connection of the database's owner, a superuser, in one transaction; gives the refusal. */
+/** Runs statements as the database's owner, a superuser, in one transaction, and returns the error. */
 async function refusalOf(...statements: string[]): Promise<{ code?: string; constraint?: string } | undefined> {
   const client = new pg.Client({ connectionString: service.databaseUrl });
   await client.connect();
@@ -51,7 +51,7 @@ describe.each(changes)("%s", (change) => {
     expect(await refusalOf(change)).toMatchObject({ code: "23001" });
   });
 
-  test("is refused to a session that replays as a replica", async () => {
+  test("is refused to a session that applies replicated changes", async () => {
     expect(await refusalOf("SET session_replication_role = replica", change)).toMatchObject({ code: "23001" });
   });
 });
@@ -90,7 +90,7 @@ test.each([
   expect(await refusalOf("SET session_replication_role = replica", statement)).toMatchObject({ constraint });
 });
 
-test("an entry of nothing, of an unknown kind or bucket, or twice with one version is refused", async () => {
+test("an entry of 0 cents, of an unknown kind or bucket, or with a version that exists is refused", async () => {
   const entry = (values: string) => `
     INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
     SELECT id, ${values} FROM ledger_transfers LIMIT 1`;
@@ -104,7 +104,7 @@ test("an entry of nothing, of an unknown kind or bucket, or twice with one versi
   expect(await refusalOf(entry(`${user}, 'topup', 'pocket', 1, 1, 99, clock_timestamp()`))).toMatchObject({
     constraint: "ledger_entries_bucket_known",
   });
-  // A session that replays as a replica brings the versions along; any other gets them from the wallet.
+  // A session that applies replicated changes brings its own versions; any other gets them from the wallet.
   const replayed = entry(`${user}, 'topup', 'available', 1, 1, 1, clock_timestamp()`);
   expect(await refusalOf("SET session_replication_role = replica", replayed)).toMatchObject({
     constraint: "ledger_entries_version_key",

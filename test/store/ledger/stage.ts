@@ -31,7 +31,7 @@ import {
 const UPLOAD = { mimeType: "text/plain", bytes: 4 } as const;
 const HOUR_SECONDS = 3_600;
 
-/** Whatever was declared is there: this test is about money. */
+/** Every announced upload exists, because this test is about money. */
 const storage: Storage = {
   presignUpload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
   presignDownload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
@@ -41,13 +41,13 @@ const storage: Storage = {
   close: () => undefined,
 };
 
-/** What a command did: its outcome, and the id of what it made. */
+/** The result of a command: its outcome, and the id of what it created. */
 export interface Result {
   outcome: Outcome;
   createdId: string;
 }
 
-/** The money and what decides about it, as the database has it, in the model's terms; `digest` is every byte of it. */
+/** The database's money and the records it depends on, in the model's terms. `digest` covers every byte of them. */
 export interface Observed {
   wallets: Map<string, ModelWallet>;
   tasks: Map<string, Pick<ModelTask, "status" | "budget" | "awardedBid">>;
@@ -57,7 +57,7 @@ export interface Observed {
   digest: string;
 }
 
-/** Users of their own, and a clock of their own, for one sequence in a database that many share. */
+/** The users and the clock of one sequence, in a database that many sequences share. */
 export class Stage {
   readonly users: string[];
   readonly #services: Services;
@@ -86,7 +86,7 @@ export class Stage {
     };
   }
 
-  /** All but the first have gone through the payout onboarding. `errors` collects what the service logs as an error. */
+  /** All users but the first have completed the payout onboarding. `errors` collects what the service logs as an error. */
   static async open(database: Database, userCount: number, errors: string[]): Promise<Stage> {
     const rows = await database.query<{ id: string }>(sql`
       INSERT INTO users (email, password_hash, display_name)
@@ -105,7 +105,7 @@ export class Stage {
     return this.users.slice(1);
   }
 
-  /** Two, and ordinary users besides: so some disputes have a moderator for a party, and few have none left. */
+  /** Two, who are also ordinary users: so some disputes have a moderator as a party, and few have no impartial one. */
   get moderators(): string[] {
     return this.users.slice(-2);
   }
@@ -223,8 +223,8 @@ export class Stage {
   async #topUp(user: string, amount: number): Promise<string> {
     const paymentIntent = `pi_${randomUUID()}`;
     await this.#services.database.query(sql`
-      INSERT INTO topups (user_id, amount_cents, currency, session_id)
-      VALUES (${user}::uuid, ${amount}, 'usd', ${sessionOf(paymentIntent)})`);
+      INSERT INTO topups (user_id, amount_cents, currency, session_id, success_url, cancel_url)
+      VALUES (${user}::uuid, ${amount}, 'usd', ${sessionOf(paymentIntent)}, '', '')`);
     await this.#tellPaid({ paymentIntent, user, amount }, "checkout.session.completed");
     return paymentIntent;
   }
@@ -246,7 +246,7 @@ export class Stage {
     return payout?.id ?? "";
   }
 
-  /** An event of the processor, put into the inbox as the HTTP intake would, and applied at once. */
+  /** Puts an event of the processor into the inbox, as the HTTP endpoint would, and applies it immediately. */
   async #tell(type: string, data: Record<string, unknown>, account: string | null = null): Promise<void> {
     const eventId = `evt_${randomUUID()}`;
     const event = { id: eventId, type, account, data, relatedObjectId: null };
@@ -278,7 +278,7 @@ export class Stage {
     };
   }
 
-  /** Breaches of what must hold whatever has happened: found in the entries alone, without the model. */
+  /** Violations of the invariants that must always hold, found in the entries alone, without the model. */
   async breaches(): Promise<unknown[]> {
     return this.#services.database.query(sql`
       WITH mine AS (SELECT * FROM ledger_entries WHERE user_id = ANY (${this.users}::uuid[])),
@@ -319,7 +319,7 @@ function disputeOf(row: Record<string, unknown>) {
   return { openedBy: row.opened_by, shares };
 }
 
-/** What differs between the model and the database; empty when they agree. */
+/** The differences between the model and the database; empty if they agree. */
 export function differencesOf(model: Model, observed: Observed): string[] {
   const differences: string[] = [];
   const compare = (what: string, expected: unknown, actual: unknown) => {

@@ -14,7 +14,7 @@ function commit(...statements: Sql[]): Promise<unknown> {
 
 const refusal = { code: "23514", constraint: "wallets_equal_entries" };
 
-test("a balance that no entry tells is refused at the commit, whoever writes it", async () => {
+test("a balance that does not match the entries is refused at commit, whoever writes it", async () => {
   const { id } = await createPerson(service, { cents: 1_000 });
   const stranger = await createPerson(service);
   const replica = sql`SET LOCAL session_replication_role = replica`;
@@ -33,12 +33,12 @@ test("a balance that no entry tells is refused at the commit, whoever writes it"
   }
 });
 
-test("an entry changes its wallet and takes id, balance, version and time anew, whatever it says itself", async () => {
+test("an entry changes its wallet and gets its id, balance, version and time from the database, whatever the statement says", async () => {
   const { id } = await createPerson(service, { cents: 1_000 });
   const { database } = service.services;
   const rolledBack = new Error("rolled back");
   const work = database.transaction(async (tx) => {
-    // With the id of an entry that exists: a conflict must not leave the entry out when the wallet has changed already.
+    // With the id of an existing entry: a conflict must not skip the entry after the wallet has changed.
     await tx.query(sql`
       WITH transfer AS (INSERT INTO ledger_transfers DEFAULT VALUES RETURNING id)
       INSERT INTO ledger_entries (id, transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
@@ -63,13 +63,13 @@ test("an entry changes its wallet and takes id, balance, version and time anew, 
   await expect(work).rejects.toBe(rolledBack);
 });
 
-test("every movement of the ledger is told by its entries", async () => {
+test("every movement of the ledger matches its entries", async () => {
   const buyer = await createPerson(service, { cents: 50_000 });
   const bidder = await createPerson(service);
   const { database } = service.services;
   const clawBack = (userId: string, cents: number, reference: string) =>
     database.transaction((tx) => tx.ledger.clawBack(userId, "chargeback", cents, reference));
-  // A debt that a release pays in part, a payment of a task, and a credit pay the rest.
+  // A release pays part of a debt; the payment of a task and a credit pay the rest.
   const { task } = await deliveredTask(buyer, bidder, { maxBudgetCents: 10_000, priceCents: 9_000 });
   await clawBack(bidder.id, 4_000, "dispute:bidder");
   expect((await buyer.post(`/tasks/${task.id}/accept`)).status).toBe(200);

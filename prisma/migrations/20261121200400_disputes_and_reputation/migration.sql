@@ -1,5 +1,5 @@
--- Disputes, ratings, and reputation: counters that are kept where the change happens, so that reading them is one
--- indexed read however many tasks a user had.
+-- Disputes, ratings, and reputation. Reputation consists of counters that triggers update in the transaction of each
+-- change, so reading one is a single lookup however many tasks the user has had.
 
 -- ---------------------------------------------------------------- disputes
 
@@ -16,10 +16,9 @@ CREATE TABLE disputes (
   resolved_by  uuid REFERENCES users (id),
   created_at   timestamptz(6) NOT NULL DEFAULT clock_timestamp(),
   resolved_at  timestamptz(6),
-  -- A task leaves `delivered` once, so it has one dispute at most.
+  -- A task leaves `delivered` only once, so it has at most one dispute.
   CONSTRAINT disputes_task_id_key UNIQUE (task_id),
-  -- The feed's cursor: no two disputes share their timestamp.
-  CONSTRAINT disputes_created_at_key UNIQUE (created_at),
+  CONSTRAINT disputes_feed_key UNIQUE (created_at),
   CONSTRAINT disputes_opened_by_known CHECK (opened_by IN ('buyer', 'bidder')),
   CONSTRAINT disputes_status_known CHECK (status IN ('open', 'resolved')),
   CONSTRAINT disputes_resolution_known CHECK (resolution IN ('refund', 'release', 'split')),
@@ -31,7 +30,7 @@ CREATE TABLE disputes (
     AND (status = 'resolved') = (resolved_at IS NOT NULL)
   )
 );
-COMMENT ON COLUMN disputes.resolved_by IS 'the moderator; null when it was resolved from the command line';
+COMMENT ON COLUMN disputes.resolved_by IS 'the moderator; null if it was resolved from the command line';
 CREATE INDEX disputes_status_idx ON disputes (status, created_at);
 
 -- ---------------------------------------------------------------- ratings
@@ -54,7 +53,7 @@ COMMENT ON COLUMN ratings.role IS 'the side that was rated';
 
 -- ---------------------------------------------------------------- reputation
 
--- Everything in a row follows from tasks, disputes and ratings: the view reputations_from_source says how.
+-- Every value can be derived from tasks, disputes and ratings; the view reputations_from_source does so.
 CREATE TABLE reputations (
   user_id                 uuid PRIMARY KEY REFERENCES users (id),
   buyer_tasks_posted      integer NOT NULL DEFAULT 0,
@@ -79,12 +78,13 @@ CREATE TABLE reputations (
   decision_median_high    interval
 ) WITH (fillfactor = 70);
 COMMENT ON COLUMN reputations.decision_median_low IS
-  'time from posting to award: the middle one of the buyer''s awarded tasks, the lower of two when their number is even; decision_median_task_id is its task and decision_median_high the upper one';
+  'the median time from posting to award over the buyer''s awarded tasks, or the lower of the two middle times if their number is even; decision_median_task_id is the task it belongs to, decision_median_high the upper middle time';
 
--- The awarded tasks of a buyer in the order of their decision times: the running median takes single steps in it.
+-- A buyer's awarded tasks by decision time. The running median moves one step at a time along this index.
 CREATE INDEX tasks_decision_idx ON tasks (buyer_id, (awarded_at - created_at), id) WHERE awarded_at IS NOT NULL;
 
--- What one task, dispute or rating changes. The rows are locked in one order, here and in every other such statement.
+-- Adds the changes that one task, dispute or rating makes. Like every statement on this table, it locks rows in the order
+-- of user ids, so that concurrent changes cannot deadlock.
 CREATE FUNCTION reputation_add(changes reputations[]) RETURNS void LANGUAGE sql AS $$
   INSERT INTO reputations AS r
   SELECT * FROM unnest(changes) AS change WHERE change.user_id IS NOT NULL ORDER BY change.user_id
@@ -108,13 +108,13 @@ CREATE FUNCTION reputation_add(changes reputations[]) RETURNS void LANGUAGE sql 
     bidder_rating_stars    = r.bidder_rating_stars    + excluded.bidder_rating_stars
 $$;
 
--- A row of zeros to put changes into.
+-- A row of zeros to fill with changes.
 CREATE FUNCTION reputation_of(p_user uuid) RETURNS reputations LANGUAGE sql IMMUTABLE AS $$
   SELECT (p_user, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL)::reputations
 $$;
 
--- The exact median of the buyer's decision times after one more of them, in two index steps at most: times are only
--- ever added, so the middle moves by one place or not at all. The buyer's row is locked by the caller.
+-- Updates the exact median of the buyer's decision times after one was added, in at most two index lookups: times are
+-- never removed, so the middle moves by at most one place. The caller has locked the buyer's row.
 CREATE FUNCTION reputation_add_decision(p_buyer uuid, p_task uuid, p_time interval) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   reputation reputations;
@@ -148,11 +148,11 @@ BEGIN
    WHERE user_id = p_buyer;
 END $$;
 
--- Posting. A statement posts one task, or, in an import, very many: so this counts a statement and not a row.
+-- Counts posted tasks once per statement instead of once per row, because an import inserts very many with one statement.
 CREATE FUNCTION reputation_follow_post() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT FROM posted WHERE status <> 'open') THEN
-    PERFORM reputation_rebuild(); -- the service posts open tasks only: this is an import
+    PERFORM reputation_rebuild(); -- the service only inserts open tasks, so this is an import
     RETURN NULL;
   END IF;
   INSERT INTO reputations AS r (user_id, buyer_tasks_posted)
@@ -181,7 +181,7 @@ BEGIN
     WHEN 'expired' THEN
       bidder.bidder_tasks_expired := 1;
     ELSE
-      RETURN NULL; -- disputes count by their own rows
+      RETURN NULL; -- disputes are counted by the trigger on their own table
   END CASE;
   PERFORM reputation_add(ARRAY[buyer, bidder]);
   IF NEW.status = 'awarded' THEN
@@ -222,8 +222,8 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- These lock reputation rows after the task's row and before the wallets, as long as a transaction changes a task's state
--- before it moves the money; every transition does.
+-- Lock order: these lock reputation rows after the task's row and before the wallets, because every transition changes the
+-- task's status before it moves money.
 CREATE TRIGGER tasks_posted_reputation AFTER INSERT ON tasks
   REFERENCING NEW TABLE AS posted FOR EACH STATEMENT EXECUTE FUNCTION reputation_follow_post();
 CREATE TRIGGER tasks_moved_reputation AFTER UPDATE ON tasks
@@ -235,7 +235,7 @@ CREATE TRIGGER disputes_resolved_reputation AFTER UPDATE ON disputes
 CREATE TRIGGER ratings_given_reputation AFTER INSERT ON ratings
   FOR EACH ROW EXECUTE FUNCTION reputation_follow_rating();
 
--- Reputation as the source says it: what the audit compares with, and what a rebuild writes.
+-- Reputation derived from its source tables. The audit compares the counters with it, and a rebuild writes it.
 CREATE VIEW reputations_from_source AS
 WITH decisions AS (
   SELECT buyer_id, id, awarded_at - created_at AS time,
@@ -297,13 +297,11 @@ FULL JOIN rated r USING (user_id)
 LEFT JOIN decisions low ON low.buyer_id = user_id AND low.place = (low.places + 1) / 2
 LEFT JOIN decisions high ON high.buyer_id = user_id AND high.place = high.places / 2 + 1;
 
--- Writes everything anew. The lock waits for those who have counted and not committed yet; who has not counted yet is not
--- in the snapshot that the next statement takes, and counts afterwards.
+-- Recalculates every row. The lock waits for transactions that have updated counters but not committed. The changes of any
+-- other open transaction are not in the next statement's snapshot, and it will update the counters after the rebuild.
 CREATE FUNCTION reputation_rebuild() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   LOCK TABLE reputations IN SHARE ROW EXCLUSIVE MODE;
   DELETE FROM reputations;
   INSERT INTO reputations SELECT * FROM reputations_from_source;
 END $$;
-
-SELECT reputation_rebuild();

@@ -1,0 +1,70 @@
+import { type Connection, empty, type Sql, sql } from "./connection.ts";
+
+interface CursorList {
+  table: string;
+  /** The column that orders the list and is its cursor, as the list's statement names it. */
+  createdAt: Sql;
+  /** The columns by which a page selects its rows, one at a time: those with one status, or those of one user. */
+  walkedBy: readonly string[];
+  oldestFirst?: boolean;
+}
+
+/**
+ * Every list that clients walk by cursor, under the path of its procedure. The cursor is the `created_at` of the last row
+ * seen, and the next page starts strictly after it. Three things make that work, and this table is where a list declares
+ * them:
+ *
+ * 1. No two rows of one walk share `created_at`, or a page boundary between them would skip one. The unique constraint
+ *    `<table>_feed_key` on (`created_at`), or on (`walkedBy`, `created_at`), guarantees it.
+ * 2. A transaction that violates this constraint runs again (`isRetryable`), because a tie is chance.
+ * 3. An index on (`walkedBy`, `created_at`) returns the rows in order, so no page needs to sort the whole list.
+ *
+ * `test/store/cursorLists.test.ts` walks the router and fails if a list is not declared here or lacks one of the three.
+ */
+export const cursorLists = {
+  "tasks.list": { table: "tasks", createdAt: sql`t.created_at`, walkedBy: ["status"] },
+  "tasks.listOwn": { table: "tasks", createdAt: sql`t.created_at`, walkedBy: ["buyer_id", "awarded_bidder_id"] },
+  "bids.listForTask": { table: "bids", createdAt: sql`b.created_at`, walkedBy: ["task_id"] },
+  "bids.listOwn": { table: "bids", createdAt: sql`b.created_at`, walkedBy: ["bidder_id"] },
+  // A trigger gives the entries of a wallet strictly increasing times, so its constraint is never violated by chance.
+  "wallet.ledger": { table: "ledger_entries", createdAt: sql`e.created_at`, walkedBy: ["user_id"] },
+  "payouts.list": { table: "payouts", createdAt: sql`p.created_at`, walkedBy: ["user_id"] },
+  "webhooks.deliveries": { table: "webhook_deliveries", createdAt: sql`d.created_at`, walkedBy: ["endpoint_id"] },
+  "disputes.list": { table: "disputes", createdAt: sql`d.created_at`, walkedBy: [], oldestFirst: true },
+} as const satisfies Record<string, CursorList>;
+
+export type CursorListName = keyof typeof cursorLists;
+
+/** The unique constraint that keeps the timestamps of a table's lists apart. */
+export const feedConstraintOf = (table: string): string => `${table}_feed_key`;
+
+/** What a client asks of a list. `cursor` is an ISO 8601 timestamp; without it, the page is the first one. */
+export interface Page {
+  cursor?: string | undefined;
+  limit: number;
+}
+
+/** One page of a list: `select` (SELECT … FROM …) with the rows that match `where`, in the list's order. */
+export function pageStatement(name: CursorListName, select: Sql, where: Sql, { cursor, limit }: Page): Sql {
+  const { createdAt, oldestFirst = false }: CursorList = cursorLists[name];
+  const after = oldestFirst ? sql`>` : sql`<`;
+  return sql`
+    ${select}
+    WHERE ${where} ${cursor === undefined ? empty : sql`AND ${createdAt} ${after} ${cursor}::timestamptz`}
+    ORDER BY ${createdAt} ${oldestFirst ? sql`ASC` : sql`DESC`} LIMIT ${limit}`;
+}
+
+/** Reads one page and returns its rows with the cursor of the next page. `select` must return `createdAt`. */
+export async function readPage<Row extends { createdAt: string }>(
+  connection: Connection,
+  name: CursorListName,
+  { select, where, cursor, limit }: Page & { select: Sql; where: Sql },
+): Promise<{ rows: Row[]; nextCursor: string | null }> {
+  const rows = await connection.query<Row>(pageStatement(name, select, where, { cursor, limit }));
+  return { rows, nextCursor: nextCursorOf(rows, limit) };
+}
+
+/** The cursor of the next page: `createdAt` of the last row, or null if the page has fewer rows than requested. */
+export function nextCursorOf(rows: readonly { createdAt: string }[], limit: number): string | null {
+  return rows.length < limit ? null : (rows.at(-1)?.createdAt ?? null);
+}
