@@ -1,5 +1,5 @@
 import { ApiError } from "../../errors.ts";
-import type { Bid, BidStatus } from "../../schemas/bid.ts";
+import type { Bid } from "../../schemas/bid.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 
 /** Of `bids b JOIN users bidder`. */
@@ -28,8 +28,4 @@ export async function updateBid(connection: Connection, bidId: string, changes: 
     FROM users bidder WHERE b.id = ${bidId}::uuid AND bidder.id = b.bidder_id RETURNING ${bidColumns}`);
   if (!bid) throw new ApiError("not_found");
   return bid;
-}
-
-export function setBidStatus(connection: Connection, bidId: string, status: BidStatus): Promise<Bid> {
-  return updateBid(connection, bidId, sql`status = ${status}`);
 }

@@ -3,9 +3,9 @@ import { ApiError } from "../../errors.ts";
 import type { Dispute, resolveInput } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
+import { getAwardedBid, moveTask } from "../tasks/moveTask.ts";
 import { lockTask, type TaskRecord } from "../tasks/records.ts";
-import { actorOf, decideTaskAction } from "../tasks/rules.ts";
-import { findAwardedBid, moveTask } from "../tasks/transition.ts";
+import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
 import { disputeColumns, findDispute } from "./records.ts";
 import { bidderShare } from "./rules.ts";
 
@@ -16,27 +16,26 @@ export type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInpu
  * resolved. `moderatorId` is null for an operator at the command line.
  */
 export async function resolveDispute(
-  { database, clock }: Pick<Services, "database" | "clock">,
+  services: Pick<Services, "database" | "clock" | "settings">,
   { id, resolution, bidderCents, note }: Resolution,
   moderatorId: string | null,
 ): Promise<{ dispute: Dispute; task: TaskRecord }> {
-  return database.transaction(async (tx) => {
+  return services.database.transaction(async (tx) => {
     const { taskId } = await findDispute(tx, id);
     const task = await lockTask(tx, taskId);
     const party = moderatorId === null ? "stranger" : actorOf(task, moderatorId);
-    decideTaskAction("resolve", task, party === "stranger" ? "moderator" : party);
-    const bid = await findAwardedBid(tx, task);
+    const [actor, moment] = [party === "stranger" ? "moderator" : party, momentOf(services)] as const;
+    assertTaskAction("resolve", task, actor, moment);
+    const bid = await getAwardedBid(tx, task);
     const shareCents = bidderShare({ resolution, bidderCents, priceCents: bid.priceCents });
 
-    const now = clock.now().toISOString();
     const [dispute] = await tx.query<Dispute>(sql`
       UPDATE disputes d SET status = 'resolved', resolution = ${resolution}, bidder_cents = ${shareCents},
              buyer_cents = ${bid.priceCents - shareCents}, note = ${note || null},
-             resolved_by = ${moderatorId}::uuid, resolved_at = ${now}::timestamptz
+             resolved_by = ${moderatorId}::uuid, resolved_at = ${moment.now.toISOString()}::timestamptz
       WHERE d.id = ${id}::uuid RETURNING ${disputeColumns}`);
     if (!dispute) throw new ApiError("not_found");
-    const changes = sql`closed_at = ${now}::timestamptz`;
-    const resolved = await moveTask(tx, "resolve", task, { bid, dispute, changes, bidderCents: shareCents });
+    const resolved = await moveTask(tx, "resolve", task, { actor, moment, dispute, bidderCents: shareCents });
     return { dispute, task: resolved };
   });
 }

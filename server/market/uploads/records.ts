@@ -7,7 +7,8 @@ import { type Connection, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { getBid } from "../bids/records.ts";
 import { findTask, lockTask, type TaskRecord } from "../tasks/records.ts";
-import { decideUpload } from "../tasks/rules.ts";
+import { assertTaskAction, type Moment, momentOf, uploaderOf } from "../tasks/rules.ts";
+import type { TaskActor } from "../tasks/stateMachine.ts";
 import type { DeclaredUpload } from "./limits.ts";
 
 export type UploadKind = "sample" | "delivery";
@@ -20,13 +21,12 @@ const actionOf = { sample: "uploadSample", delivery: "deliver" } as const;
 /** Who uploads, and by which clock and settings that is judged. */
 type Uploader = Pick<Services, "database" | "clock" | "settings"> & { userId: string };
 
-const timeOf = ({ clock, settings }: Uploader) => ({ now: clock.now(), graceSeconds: settings.deliveryGraceSeconds });
-
 /** Decides whether the caller may upload for this bid now; takes no lock. */
 export async function decideUploadNow(uploader: Uploader, kind: UploadKind, bidId: string): Promise<Bid> {
   const { database, userId } = uploader;
   const bid = await getBid(database, bidId);
-  decideUpload(actionOf[kind], await findTask(database, bid.taskId), bid, userId, timeOf(uploader));
+  const task = await findTask(database, bid.taskId);
+  assertTaskAction(actionOf[kind], task, uploaderOf(task, bid, userId), momentOf(uploader));
   return bid;
 }
 
@@ -110,12 +110,13 @@ export async function lockForUpload(
   tx: Transaction,
   kind: UploadKind,
   bidId: string,
-): Promise<{ task: TaskRecord; bid: Bid }> {
+): Promise<{ task: TaskRecord; bid: Bid; actor: TaskActor; moment: Moment }> {
   const { taskId } = await getBid(tx, bidId);
   const task = await lockTask(tx, taskId);
   const bid = await getBid(tx, bidId);
-  decideUpload(actionOf[kind], task, bid, uploader.userId, timeOf(uploader));
-  return { task, bid };
+  const [actor, moment] = [uploaderOf(task, bid, uploader.userId), momentOf(uploader)];
+  assertTaskAction(actionOf[kind], task, actor, moment);
+  return { task, bid, actor, moment };
 }
 
 type ArtifactRow = Omit<Artifact, "downloadUrl" | "dimensions" | "durationSec" | "sha256"> & {

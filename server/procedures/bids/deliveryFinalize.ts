@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SealedObject } from "../../gateways/storage.ts";
+import { moveTask } from "../../market/tasks/moveTask.ts";
 import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
-import { moveTask } from "../../market/tasks/transition.ts";
 import {
   addArtifact,
   decideUploadNow,
@@ -39,16 +39,11 @@ function deliver(
   sealed: SealedObject | null,
 ) {
   return ctx.database.transaction(async (tx) => {
-    const { task, bid } = await lockForUpload(ctx, tx, "delivery", input.id);
+    const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", input.id);
     const row = await addArtifact(tx, "delivery", { uploadKey: input.storageKey, bid, sealed });
-    const now = ctx.clock.now();
-    const deadline = acceptanceDeadlineAt(now, ctx.settings.acceptanceWindowSeconds);
-    const delivered = await moveTask(tx, "deliver", task, {
-      bid,
-      changes: sql`
-        delivered_at = ${now.toISOString()}::timestamptz,
-        acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`,
-    });
+    const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
+    const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
+    const delivered = await moveTask(tx, "deliver", task, { actor, moment, changes });
     await tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
     return { row, deadlineAt: delivered.acceptanceDeadlineAt };
   });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { bidColumns } from "../../market/bids/records.ts";
 import { lockTask, updateTask } from "../../market/tasks/records.ts";
-import { actorOf, decidePrice, decideTaskAction } from "../../market/tasks/rules.ts";
+import { actorOf, assertPriceWithinBudget, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
@@ -29,8 +29,8 @@ export const place = scoped("bid:write")
     ctx.database
       .transaction(async (tx) => {
         const task = await lockTask(tx, input.id);
-        decideTaskAction("placeBid", task, actorOf(task, ctx.userId));
-        decidePrice(task, input.priceCents);
+        assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
+        assertPriceWithinBudget(task, input.priceCents);
         const [bid] = await tx.query<Bid>(sql`
           WITH b AS (
             INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)

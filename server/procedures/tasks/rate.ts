@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { lockTask, ratingColumns } from "../../market/tasks/records.ts";
-import { actorOf, decideTaskAction } from "../../market/tasks/rules.ts";
+import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Rating, ratingInput } from "../../schemas/rating.ts";
 import { sql } from "../../store/connection.ts";
@@ -21,7 +21,7 @@ export const rate = scoped("task:write")
     ctx.database
       .transaction(async (tx) => {
         const task = await lockTask(tx, input.id);
-        decideTaskAction("rate", task, actorOf(task, ctx.userId));
+        assertTaskAction("rate", task, actorOf(task, ctx.userId), momentOf(ctx));
         const isBuyer = task.buyerId === ctx.userId;
         const [rating] = await tx.query<Rating>(sql`
           INSERT INTO ratings AS r (task_id, rater_id, ratee_id, role, stars, comment)

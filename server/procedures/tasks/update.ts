@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { lockTask, type TaskRecord, updateTask } from "../../market/tasks/records.ts";
-import { actorOf, decideTaskAction } from "../../market/tasks/rules.ts";
+import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { join, sql } from "../../store/connection.ts";
@@ -35,7 +35,7 @@ export const update = scoped("task:write")
     ctx.database
       .transaction(async (tx) => {
         const task = await lockTask(tx, input.id);
-        decideTaskAction("update", task, actorOf(task, ctx.userId));
+        assertTaskAction("update", task, actorOf(task, ctx.userId), momentOf(ctx));
         if (input.maxBudgetCents !== undefined) await moveBudget(tx, task, input.maxBudgetCents);
         const changes = [
           input.title === undefined ? null : sql`title = ${input.title}`,
