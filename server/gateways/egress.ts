@@ -65,7 +65,7 @@ export function isPublicAddress(address: string): boolean {
 const bareHost = (hostname: string) => hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 
 /** What can be said of a URL without asking anyone. `new URL` has made every spelling of an IPv4 address the one. */
-function checkSpelling(text: string): URL {
+function parsePublicUrl(text: string): URL {
   if (!URL.canParse(text)) throw new EgressRefused("This is no URL.");
   // What `new URL` silently corrects (blanks, backslashes, missing slashes) is not what its owner would read later.
   if (!/^[a-z]+:\/\/[^\s\\]+$/i.test(text))
@@ -74,11 +74,11 @@ function checkSpelling(text: string): URL {
   if (url.protocol !== "https:") throw new EgressRefused("The URL must start with https://.");
   if (url.username !== "" || url.password !== "")
     throw new EgressRefused("The URL must not carry a user or a password.");
-  checkHost(url.hostname);
+  assertPublicHost(url.hostname);
   return url;
 }
 
-function checkHost(hostname: string): void {
+function assertPublicHost(hostname: string): void {
   const host = bareHost(hostname);
   if (isIP(host) !== 0) {
     if (!isPublicAddress(host)) throw new EgressRefused("The URL's address is not public.");
@@ -87,7 +87,7 @@ function checkHost(hostname: string): void {
   }
 }
 
-function checkAnswers(addresses: string[]): void {
+function assertPublicAddresses(addresses: string[]): void {
   // One bad answer among good ones is refused too: which of them a connection takes is chance.
   if (!addresses.every(isPublicAddress)) throw new EgressRefused("The URL's host has an address that is not public.");
 }
@@ -136,7 +136,7 @@ function checkedLookup(resolve: ResolveName, check: (addresses: string[]) => voi
 export function guardedEgress(options: { allowInsecure: boolean; resolve?: ResolveName }): Egress {
   const { allowInsecure, resolve = allowInsecure ? resolveAnyName : resolvePublicName } = options;
   const connectPlain = buildConnector({
-    lookup: checkedLookup(resolve, allowInsecure ? () => {} : checkAnswers),
+    lookup: checkedLookup(resolve, allowInsecure ? () => {} : assertPublicAddresses),
     // The caller's deadline is shorter; this one ends a connection that nobody waits for any more.
     timeout: 15_000,
     autoSelectFamily: true,
@@ -145,7 +145,7 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
   const agent = new Agent({
     connect: (target, done) => {
       try {
-        if (!allowInsecure) checkHost(target.hostname);
+        if (!allowInsecure) assertPublicHost(target.hostname);
       } catch (error) {
         return done(error instanceof Error ? error : new Error(String(error)), null);
       }
@@ -162,7 +162,7 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const parse = (url: string) => (allowInsecure ? checkInsecure(url) : checkSpelling(url));
+  const parse = (url: string) => (allowInsecure ? parseAnyUrl(url) : parsePublicUrl(url));
 
   const exchange = async (target: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal) => {
     const answer = await request(target, { method: "POST", dispatcher: agent, headers, body, signal });
@@ -183,7 +183,7 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
         resolve(bareHost(hostname)).catch(() => []),
         sleep(REGISTRATION_LOOKUP_MS, [], { signal: giveUp.signal }),
       ]).finally(() => giveUp.abort());
-      checkAnswers(addresses);
+      assertPublicAddresses(addresses);
     },
 
     async post(url, { headers, body, timeoutMs }) {
@@ -213,7 +213,7 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
   };
 }
 
-function checkInsecure(text: string): URL {
+function parseAnyUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !["http:", "https:"].includes(url.protocol))
     throw new EgressRefused("This is no URL of the web.");

@@ -7,7 +7,7 @@ import { getAwardedBid, moveTask } from "../tasks/moveTask.ts";
 import { lockTask, type TaskRecord } from "../tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
 import { disputeColumns, findDispute } from "./records.ts";
-import { bidderShare } from "./rules.ts";
+import { decideBidderShare } from "./rules.ts";
 
 export type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInput>>;
 
@@ -27,15 +27,18 @@ export async function resolveDispute(
     const [actor, moment] = [party === "stranger" ? "moderator" : party, momentOf(services)] as const;
     assertTaskAction("resolve", task, actor, moment);
     const bid = await getAwardedBid(tx, task);
-    const shareCents = bidderShare({ resolution, bidderCents, priceCents: bid.priceCents });
+    const share = decideBidderShare({ resolution, bidderCents, priceCents: bid.priceCents });
+    if (share.refused !== null) {
+      throw new ApiError("invalid_input", { issues: [{ path: "bidderCents", message: share.refused }] });
+    }
 
     const [dispute] = await tx.query<Dispute>(sql`
-      UPDATE disputes d SET status = 'resolved', resolution = ${resolution}, bidder_cents = ${shareCents},
-             buyer_cents = ${bid.priceCents - shareCents}, note = ${note || null},
+      UPDATE disputes d SET status = 'resolved', resolution = ${resolution}, bidder_cents = ${share.bidderCents},
+             buyer_cents = ${bid.priceCents - share.bidderCents}, note = ${note || null},
              resolved_by = ${moderatorId}::uuid, resolved_at = ${moment.now.toISOString()}::timestamptz
       WHERE d.id = ${id}::uuid RETURNING ${disputeColumns}`);
     if (!dispute) throw new ApiError("not_found");
-    const resolved = await moveTask(tx, "resolve", task, { actor, moment, dispute, bidderCents: shareCents });
+    const resolved = await moveTask(tx, "resolve", task, { actor, moment, dispute, bidderCents: share.bidderCents });
     return { dispute, task: resolved };
   });
 }

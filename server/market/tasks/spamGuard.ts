@@ -9,7 +9,7 @@ const WINDOW_SECONDS = 60;
  * Refuses the 21st task of a buyer within a minute, and a task with the title and description of one that the same
  * buyer still has open. Source: decisions.md "Limits not shown".
  */
-export async function guardAgainstSpam(
+export async function checkSpamGuard(
   tx: Transaction,
   buyerId: string,
   task: { title: string; description: string },

@@ -49,7 +49,7 @@ export interface DeclaredUpload {
 }
 
 /** Throws `sample_too_large` with every limit that the sample exceeds; `existingSamples` are those of the same bid. */
-export function checkSample(upload: DeclaredUpload, existingSamples: number): void {
+export function assertSampleLimits(upload: DeclaredUpload, existingSamples: number): void {
   const limits = sampleLimits[upload.mimeType];
   if (limits === undefined) throw new Error(`unknown sample type ${upload.mimeType}`);
   const measured: [string, number | undefined, number | undefined][] = [
@@ -64,13 +64,13 @@ export function checkSample(upload: DeclaredUpload, existingSamples: number): vo
 }
 
 /** Throws `sample_too_large` when a bid would have more than 10 samples. */
-export function checkSampleCount(count: number): void {
+export function assertSampleCount(count: number): void {
   const violations = violationsOf([["samples", MAX_SAMPLES_PER_BID, count]]);
   if (violations.length > 0) throw new ApiError("sample_too_large", { violations });
 }
 
 /** Throws `delivery_too_large` above 1 GB. */
-export function checkDelivery(upload: DeclaredUpload): void {
+export function assertDeliveryLimits(upload: DeclaredUpload): void {
   const violations = violationsOf([["bytes", MAX_DELIVERY_BYTES, upload.bytes]]);
   if (violations.length > 0) throw new ApiError("delivery_too_large", { violations });
 }

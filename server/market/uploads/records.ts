@@ -22,7 +22,7 @@ const actionOf = { sample: "uploadSample", delivery: "deliver" } as const;
 type Uploader = Pick<Services, "database" | "clock" | "settings"> & { userId: string };
 
 /** Decides whether the caller may upload for this bid now; takes no lock. */
-export async function decideUploadNow(uploader: Uploader, kind: UploadKind, bidId: string): Promise<Bid> {
+export async function checkUpload(uploader: Uploader, kind: UploadKind, bidId: string): Promise<Bid> {
   const { database, userId } = uploader;
   const bid = await getBid(database, bidId);
   const task = await findTask(database, bid.taskId);

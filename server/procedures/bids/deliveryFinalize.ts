@@ -4,7 +4,7 @@ import { moveTask } from "../../market/tasks/moveTask.ts";
 import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
 import {
   addArtifact,
-  decideUploadNow,
+  checkUpload,
   findDeclared,
   lockForUpload,
   sealUpload,
@@ -26,7 +26,7 @@ export const deliveryFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
   .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))
   .mutation(async ({ ctx, input }) => {
-    await decideUploadNow(ctx, "delivery", input.id);
+    await checkUpload(ctx, "delivery", input.id);
     const declared = await findDeclared(ctx, "delivery", input.id, input.storageKey);
     const { row, deadlineAt } = await sealUpload(ctx, declared, (sealed) => deliver(ctx, input, sealed));
     if (deadlineAt === null) throw new Error("a delivered task has an acceptance deadline");

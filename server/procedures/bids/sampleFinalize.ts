@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { SealedObject } from "../../gateways/storage.ts";
-import { checkSampleCount } from "../../market/uploads/limits.ts";
+import { assertSampleCount } from "../../market/uploads/limits.ts";
 import {
   addArtifact,
-  decideUploadNow,
+  checkUpload,
   findArtifact,
   findDeclared,
   lockForUpload,
@@ -26,7 +26,7 @@ export const sampleFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
   .output(z.object({ sample: Sample }))
   .mutation(async ({ ctx, input }) => {
-    await decideUploadNow(ctx, "sample", input.id);
+    await checkUpload(ctx, "sample", input.id);
     const declared = await findDeclared(ctx, "sample", input.id, input.storageKey);
     const existing = await findArtifact(ctx.database, input.storageKey);
     const { row } = existing
@@ -47,7 +47,7 @@ function record(
     if (existing) return { row: existing };
     const [samples] = await tx.query<{ count: number }>(sql`
       SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bid.id}::uuid AND kind = 'sample'`);
-    checkSampleCount((samples?.count ?? 0) + 1);
+    assertSampleCount((samples?.count ?? 0) + 1);
     return { row: await addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed }) };
   });
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { checkSample, sampleMimeTypes } from "../../market/uploads/limits.ts";
-import { decideUploadNow, openUpload } from "../../market/uploads/records.ts";
+import { assertSampleLimits, sampleMimeTypes } from "../../market/uploads/limits.ts";
+import { checkUpload, openUpload } from "../../market/uploads/records.ts";
 import { Dimensions, UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
@@ -24,9 +24,9 @@ export const sampleInit = scoped("bid:write")
   )
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
-    await decideUploadNow(ctx, "sample", id);
+    await checkUpload(ctx, "sample", id);
     const [samples] = await ctx.database.query<{ count: number }>(sql`
       SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${id}::uuid AND kind = 'sample'`);
-    checkSample(upload, samples?.count ?? 0);
+    assertSampleLimits(upload, samples?.count ?? 0);
     return openUpload(ctx, "sample", id, upload);
   });

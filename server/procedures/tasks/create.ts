@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
-import { guardAgainstSpam } from "../../market/tasks/spamGuard.ts";
+import { checkSpamGuard } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { sql } from "../../store/connection.ts";
 import { isOverdraft } from "../../store/databaseErrors.ts";
@@ -27,7 +27,7 @@ export const create = scoped("task:write")
   .mutation(({ ctx, input }) =>
     ctx.database
       .transaction(async (tx) => {
-        if (ctx.settings.spamGuard) await guardAgainstSpam(tx, ctx.userId, input);
+        if (ctx.settings.spamGuard) await checkSpamGuard(tx, ctx.userId, input);
         const [task] = await tx.query<TaskRecord>(sql`
           WITH t AS (
             INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags)
