@@ -1,4 +1,3 @@
-import { ApiError } from "../../errors.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
@@ -119,15 +118,5 @@ export async function syncPayoutAccount(
       UPDATE payout_accounts SET active = ${active}, revision = revision + 1, updated_at = clock_timestamp()
       WHERE account_id = ${accountId} AND revision = ${row.revision} RETURNING revision`);
     if (written.length > 0) return { active };
-  }
-}
-
-/** Runs calls of the processor for an API request: its failures become the documented 502. */
-export async function callingProcessor<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const known = error instanceof ProcessorUnavailable || error instanceof ProcessorRefused;
-    throw known ? new ApiError("processor_unavailable", {}, error) : error;
   }
 }

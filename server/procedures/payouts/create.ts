@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { callingProcessor, findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
+import { findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
 import { Currency, Id, MAX_INT32 } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { isOverdraft } from "../../store/databaseErrors.ts";
@@ -25,7 +25,7 @@ export const create = scoped("payouts:write")
     const accountId = account?.accountId;
     if (!accountId) throw new ApiError("onboarding_required");
     // The news that an account has become active may still be on its way: ask before refusing.
-    const active = account.active || (await callingProcessor(() => syncPayoutAccount(ctx, accountId)))?.active;
+    const active = account.active || (await syncPayoutAccount(ctx, accountId))?.active;
     if (!active) throw new ApiError("onboarding_incomplete");
 
     const now = ctx.clock.now().toISOString();

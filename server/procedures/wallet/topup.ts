@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { callingProcessor } from "../../market/payouts/accounts.ts";
 import { openCheckout, type TopupRecord, topupColumns } from "../../market/topups/checkout.ts";
 import { Currency } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
@@ -23,18 +22,16 @@ export const topup = sessionOnly
   .output(
     z.object({ checkoutUrl: z.string().meta({ description: "Redirect the browser here." }), sessionId: z.string() }),
   )
-  .mutation(({ ctx, input }) =>
-    callingProcessor(async () => {
-      const { publicUrl } = ctx.settings;
-      const firstCheckAt = new Date(ctx.clock.now().getTime() + UNANSWERED_SECONDS * 1000).toISOString();
-      const [row] = await ctx.database.query<TopupRecord>(sql`
+  .mutation(async ({ ctx, input }) => {
+    const { publicUrl } = ctx.settings;
+    const firstCheckAt = new Date(ctx.clock.now().getTime() + UNANSWERED_SECONDS * 1000).toISOString();
+    const [row] = await ctx.database.query<TopupRecord>(sql`
         INSERT INTO topups (user_id, amount_cents, currency, success_url, cancel_url, next_check_at)
         VALUES (${ctx.userId}::uuid, ${input.amountCents}, ${Currency}, ${`${publicUrl}/topup/done`},
                 ${`${publicUrl}/topup/cancelled`}, ${firstCheckAt}::timestamptz)
         RETURNING ${topupColumns}`);
-      if (!row) throw new Error("INSERT … RETURNING gave no row");
-      const session = await openCheckout(ctx, row);
-      if (session.url === null) throw new ApiError("processor_unavailable");
-      return { checkoutUrl: session.url, sessionId: session.id };
-    }),
-  );
+    if (!row) throw new Error("INSERT … RETURNING gave no row");
+    const session = await openCheckout(ctx, row);
+    if (session.url === null) throw new ApiError("processor_unavailable");
+    return { checkoutUrl: session.url, sessionId: session.id };
+  });
