@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Related } from "../../gateways/snapshots.ts";
 import type { Transaction } from "../../store/database.ts";
+import { applied, type EventOutcome, ignored } from "../eventOutcome.ts";
 import type { PaidTopup } from "./paid.ts";
 
 const DisputeSnapshot = z.object({
@@ -29,7 +30,7 @@ export function readDispute(data: unknown): DisputeNews | null {
  * back under the same kind. Each snapshot lists all movements so far and each is booked once, so order does not matter.
  * Withdrawals go first: a reinstatement pays the debt that they left.
  */
-export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeNews): Promise<string> {
+export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeNews): Promise<EventOutcome> {
   let booked = 0;
   for (const { id, amountCents } of dispute.movements.toSorted((a, b) => a.amountCents - b.amountCents)) {
     const reference = `dispute:${dispute.id}:${id}`;
@@ -40,5 +41,5 @@ export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: D
         : await tx.ledger.deposit(topup.userId, "chargeback", amountCents, reference);
     if (entry !== null) booked += 1;
   }
-  return booked === 0 ? "nothing new" : `${booked} booked`;
+  return booked === 0 ? ignored("nothing new") : applied(`${booked} booked`);
 }

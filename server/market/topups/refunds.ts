@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { ProcessorRefund } from "../../gateways/processor.ts";
 import { Related } from "../../gateways/snapshots.ts";
 import type { Transaction } from "../../store/database.ts";
+import { applied, type EventOutcome, ignored } from "../eventOutcome.ts";
 import type { PaidTopup } from "./paid.ts";
 
 const RefundSnapshot = z.object({
@@ -34,13 +35,13 @@ export function readRefund(data: unknown): RefundNews | null {
  * after that. A failure always books both, so that the history is the same whichever event came first; the references
  * name the refund, so each is booked once.
  */
-export async function applyRefund(tx: Transaction, topup: PaidTopup, refund: RefundNews): Promise<string> {
+export async function applyRefund(tx: Transaction, topup: PaidTopup, refund: RefundNews): Promise<EventOutcome> {
   const { id, amountCents, status } = refund;
   const left = refund.balanceTransactionId !== null || status === "succeeded";
   const returned = refund.failureBalanceTransactionId !== null || status === "failed" || status === "canceled";
-  if (!left) return "nothing moved";
+  if (!left) return ignored("nothing moved");
   const taken = await tx.ledger.clawBack(topup.userId, "topup_refund", amountCents, `refund:${id}`);
-  if (!returned) return taken === null ? "taken before" : "taken";
+  if (!returned) return taken === null ? ignored("taken before") : applied("taken");
   const back = await tx.ledger.deposit(topup.userId, "topup_refund", amountCents, `refund:${id}:failed`);
-  return back === null ? "returned before" : "returned";
+  return back === null ? ignored("returned before") : applied("returned");
 }

@@ -4,6 +4,7 @@ import { OurId, Related } from "../../gateways/snapshots.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
+import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
 
 /** What decides about a top-up, told by an event or by the answer to a question. */
 export interface CheckoutNews {
@@ -73,7 +74,7 @@ export function newsOfSession(session: CheckoutSession): CheckoutNews {
  * News come in any order and any number of times. A paid session credits once, since the ledger's reference is the
  * payment intent and never the event; what closes a top-up cannot undo a payment.
  */
-export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promise<string> {
+export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promise<EventOutcome> {
   const [topup] = await tx.query<{
     id: string;
     userId: string;
@@ -87,9 +88,9 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
            payment_intent_id AS "paymentIntentId" FROM topups
     WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid FOR UPDATE`);
   // Without a reference of ours it is other business of the same processor account.
-  if (!topup) return news.topupId === null ? "not ours" : "unexpected: no such top-up";
+  if (!topup) return news.topupId === null ? notOurs : unexpected("no such top-up");
   if (topup.sessionId !== null && topup.sessionId !== news.sessionId) {
-    return `unexpected: ${news.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`;
+    return unexpected(`${news.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`);
   }
 
   const setStatus = (status: string, paymentIntentId: string | null = null) =>
@@ -100,23 +101,23 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
 
   if (news.result === "paid") {
     const { paymentIntentId, amountCents, currency } = news;
-    if (!paymentIntentId) return "unexpected: paid without a payment intent";
+    if (!paymentIntentId) return unexpected("paid without a payment intent");
     if (amountCents !== topup.amountCents || currency !== topup.currency) {
-      return `unexpected: paid ${amountCents} ${currency} for a top-up of ${topup.amountCents} ${topup.currency}`;
+      return unexpected(`paid ${amountCents} ${currency} for a top-up of ${topup.amountCents} ${topup.currency}`);
     }
     if (topup.paymentIntentId !== null && topup.paymentIntentId !== paymentIntentId) {
-      return `unexpected: paid by ${paymentIntentId}, after ${topup.paymentIntentId}`;
+      return unexpected(`paid by ${paymentIntentId}, after ${topup.paymentIntentId}`);
     }
     const entry = await tx.ledger.deposit(topup.userId, "topup", topup.amountCents, paymentIntentId);
     if (topup.status !== "paid") await setStatus("paid", paymentIntentId);
-    return entry === null ? "credited before" : "credited";
+    return entry === null ? ignored("credited before") : applied("credited");
   }
-  if (topup.status === "paid" || news.result === "open") return "nothing new";
+  if (topup.status === "paid" || news.result === "open") return ignored("nothing new");
   if (news.result === "processing") {
     if (topup.status === "created") await setStatus("processing");
-    return "waits for the payment";
+    return applied("waits for the payment");
   }
   // A session that was closed stays so; which of two endings was told last does not matter.
   if (topup.status === "created" || topup.status === "processing") await setStatus(news.result);
-  return "closed";
+  return applied("closed");
 }
