@@ -2,7 +2,7 @@ import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { Dispute, DisputeCase } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
-import { type Connection, empty, sql } from "../../store/connection.ts";
+import { type Connection, empty, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { bidColumns } from "../bids/records.ts";
 import { readReputations } from "../reputation.ts";
@@ -37,11 +37,12 @@ export async function addDispute(
   { taskId, openedBy, reason }: Pick<Dispute, "taskId" | "openedBy" | "reason">,
 ): Promise<Dispute> {
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('disputes', 0))`);
-  const [dispute] = await tx.query<Dispute>(sql`
+  return queryOne<Dispute>(
+    tx,
+    sql`
     INSERT INTO disputes AS d (task_id, opened_by, reason) VALUES (${taskId}::uuid, ${openedBy}, ${reason})
-    RETURNING ${disputeColumns}`);
-  if (!dispute) throw new Error("INSERT … RETURNING gave no row");
-  return dispute;
+    RETURNING ${disputeColumns}`,
+  );
 }
 
 /** Whose disputes: everybody's for a moderator (null), otherwise those of the tasks that the user is a party to. */

@@ -23,11 +23,6 @@ export const taskListColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
   t.bid_count AS "bidCount"`;
 
-/** Of `ratings r`. */
-export const ratingColumns = sql`
-  r.id, r.task_id AS "taskId", r.rater_id AS "raterId", r.ratee_id AS "rateeId", r.role, r.stars, r.comment,
-  r.created_at AS "createdAt"`;
-
 export async function findTask(connection: Connection, taskId: string): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
     SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid`);

@@ -12,7 +12,7 @@ import {
 } from "../../market/uploads/records.ts";
 import { Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import type { Context } from "../../trpc.ts";
 import { scoped } from "../../trpc.ts";
 
@@ -45,9 +45,12 @@ function record(
     // The same key may have been finished while this copy was made.
     const existing = await findArtifact(tx, input.storageKey);
     if (existing) return { row: existing };
-    const [samples] = await tx.query<{ count: number }>(sql`
-      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bid.id}::uuid AND kind = 'sample'`);
-    assertSampleCount((samples?.count ?? 0) + 1);
+    const samples = await queryOne<{ count: number }>(
+      tx,
+      sql`
+      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bid.id}::uuid AND kind = 'sample'`,
+    );
+    assertSampleCount(samples.count + 1);
     return { row: await addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed }) };
   });
 }

@@ -3,7 +3,7 @@ import { assertSampleLimits, sampleMimeTypes } from "../../market/uploads/limits
 import { checkUpload, openUpload } from "../../market/uploads/records.ts";
 import { Dimensions, UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Declares a sample and gives the URL that takes its bytes. */
@@ -25,8 +25,11 @@ export const sampleInit = scoped("bid:write")
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
     await checkUpload(ctx, "sample", id);
-    const [samples] = await ctx.database.query<{ count: number }>(sql`
-      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${id}::uuid AND kind = 'sample'`);
-    assertSampleLimits(upload, samples?.count ?? 0);
+    const samples = await queryOne<{ count: number }>(
+      ctx.database,
+      sql`
+      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${id}::uuid AND kind = 'sample'`,
+    );
+    assertSampleLimits(upload, samples.count);
     return openUpload(ctx, "sample", id, upload);
   });

@@ -9,7 +9,7 @@ import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { sql } from "../../store/connection.ts";
-import { isOverdraft } from "../../store/databaseErrors.ts";
+import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Awards an open task to one of its active bids, lowers the hold to the bid's price and rejects the other bids. */
@@ -38,7 +38,5 @@ export const award = scoped("task:write")
         await tx.jobs.add("expireTask", { taskId: task.id }, { runAt });
         return { task: awarded, awardedBid };
       })
-      .catch((error: unknown) => {
-        throw isOverdraft(error) ? new ApiError("ledger_failed") : error;
-      }),
+      .catch(refuseOverdraft("ledger_failed")),
   );

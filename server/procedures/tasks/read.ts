@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { bidColumns } from "../../market/bids/records.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
-import { findTask, ratingColumns } from "../../market/tasks/records.ts";
+import { readRatings } from "../../market/ratings.ts";
+import { findTask } from "../../market/tasks/records.ts";
 import { readArtifacts } from "../../market/uploads/records.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Bid } from "../../schemas/bid.ts";
@@ -52,7 +53,6 @@ export const read = open
     const dispute = await findDisputeOfTask(ctx.database, task.id);
     if (!isParty && dispute === null) return { task, bids };
 
-    const ratings = await ctx.database.query<Rating>(sql`
-      SELECT ${ratingColumns} FROM ratings r WHERE r.task_id = ${task.id}::uuid ORDER BY r.created_at`);
+    const ratings = await readRatings(ctx.database, task.id);
     return { task, bids, ...(await readArtifacts(ctx, task.id)), ...(dispute && { dispute }), ratings };
   });

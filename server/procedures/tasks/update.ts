@@ -6,7 +6,7 @@ import { Id } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { join, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { isOverdraft } from "../../store/databaseErrors.ts";
+import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Changes an open task. A budget change moves the difference between the buyer's buckets, and needs that no bid is active. */
@@ -48,9 +48,7 @@ export const update = scoped("task:write")
         ].filter((change) => change !== null);
         return { task: await updateTask(tx, task.id, join(changes)) };
       })
-      .catch((error: unknown) => {
-        throw isOverdraft(error) ? new ApiError("insufficient_funds") : error;
-      }),
+      .catch(refuseOverdraft("insufficient_funds")),
   );
 
 async function moveBudget(tx: Transaction, task: TaskRecord, maxBudgetCents: number): Promise<void> {

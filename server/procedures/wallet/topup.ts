@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { openCheckout, type TopupRecord, topupColumns } from "../../market/topups/checkout.ts";
 import { Currency } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 /** After this long a call to the processor has ended one way or the other; a top-up without a session is then looked after. */
@@ -25,12 +25,14 @@ export const topup = sessionOnly
   .mutation(async ({ ctx, input }) => {
     const { publicUrl } = ctx.settings;
     const firstCheckAt = new Date(ctx.clock.now().getTime() + UNANSWERED_SECONDS * 1000).toISOString();
-    const [row] = await ctx.database.query<TopupRecord>(sql`
+    const row = await queryOne<TopupRecord>(
+      ctx.database,
+      sql`
         INSERT INTO topups (user_id, amount_cents, currency, success_url, cancel_url, next_check_at)
         VALUES (${ctx.userId}::uuid, ${input.amountCents}, ${Currency}, ${`${publicUrl}/topup/done`},
                 ${`${publicUrl}/topup/cancelled`}, ${firstCheckAt}::timestamptz)
-        RETURNING ${topupColumns}`);
-    if (!row) throw new Error("INSERT … RETURNING gave no row");
+        RETURNING ${topupColumns}`,
+    );
     const session = await openCheckout(ctx, row);
     if (session.url === null) throw new ApiError("processor_unavailable");
     return { checkoutUrl: session.url, sessionId: session.id };
