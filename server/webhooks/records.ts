@@ -1,6 +1,7 @@
 import { ApiError } from "../errors.ts";
+import type { EventType } from "../schemas/event.ts";
 import type { WebhookDelivery } from "../schemas/webhook.ts";
-import { type Connection, sql } from "../store/connection.ts";
+import { type Connection, queryOne, sql } from "../store/connection.ts";
 
 /** Of `webhook_endpoints e`. Never with the signing secret. */
 export const webhookColumns = sql`
@@ -30,4 +31,18 @@ export async function findOwnDelivery(
     WHERE d.id = ${deliveryId}::uuid AND e.user_id = ${userId}::uuid AND e.deleted_at IS NULL`);
   if (!delivery) throw new ApiError("not_found");
   return delivery;
+}
+
+/** Adds the only delivery of an event that was written for one endpoint; it is tried once, now. */
+export function addOnlyDelivery(
+  connection: Connection,
+  { endpointId, eventId, type, now }: { endpointId: string; eventId: string; type: EventType; now: Date },
+): Promise<WebhookDelivery> {
+  return queryOne<WebhookDelivery>(
+    connection,
+    sql`
+    INSERT INTO webhook_deliveries AS d (endpoint_id, event_id, event_type, attempts_left, due_at, created_at)
+    VALUES (${endpointId}::uuid, ${eventId}::uuid, ${type}, 1, ${now.toISOString()}::timestamptz, clock_timestamp())
+    RETURNING ${deliveryColumns}`,
+  );
 }
