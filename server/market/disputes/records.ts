@@ -7,7 +7,7 @@ import type { Transaction } from "../../store/database.ts";
 import { bidColumns } from "../bids/records.ts";
 import { readReputations } from "../reputation.ts";
 import { type TaskRecord, taskColumns } from "../tasks/records.ts";
-import { readArtifactsOfTasks } from "../uploads/records.ts";
+import { readArtifactsOfTasks } from "../uploads/artifacts.ts";
 
 /** Of `disputes d`. */
 export const disputeColumns = sql`

@@ -2,14 +2,9 @@ import { z } from "zod";
 import type { SealedObject } from "../../gateways/storage.ts";
 import { moveTask } from "../../market/tasks/moveTask.ts";
 import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
-import {
-  addArtifact,
-  checkUpload,
-  findDeclared,
-  lockForUpload,
-  sealUpload,
-  toArtifact,
-} from "../../market/uploads/records.ts";
+import { addArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
+import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
+import { sealUpload } from "../../market/uploads/seal.ts";
 import { Delivery } from "../../schemas/artifact.ts";
 import { Id, Timestamp } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";

@@ -1,15 +1,9 @@
 import { z } from "zod";
 import type { SealedObject } from "../../gateways/storage.ts";
+import { addArtifact, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
+import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { assertSampleCount } from "../../market/uploads/limits.ts";
-import {
-  addArtifact,
-  checkUpload,
-  findArtifact,
-  findDeclared,
-  lockForUpload,
-  sealUpload,
-  toArtifact,
-} from "../../market/uploads/records.ts";
+import { sealUpload } from "../../market/uploads/seal.ts";
 import { Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";

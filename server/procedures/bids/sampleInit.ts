@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { checkUpload, openUpload } from "../../market/uploads/declare.ts";
 import { assertSampleLimits, sampleMimeTypes } from "../../market/uploads/limits.ts";
-import { checkUpload, openUpload } from "../../market/uploads/records.ts";
 import { Dimensions, UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";

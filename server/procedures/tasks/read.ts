@@ -3,7 +3,7 @@ import { bidColumns } from "../../market/bids/records.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
 import { findTask } from "../../market/tasks/records.ts";
-import { readArtifacts } from "../../market/uploads/records.ts";
+import { readArtifacts } from "../../market/uploads/artifacts.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sealUpload } from "../../../server/market/uploads/records.ts";
+import { sealUpload } from "../../../server/market/uploads/seal.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPerson } from "../../factories/people.ts";
 import { awardedTask, upload } from "../../factories/tasks.ts";
