@@ -1,6 +1,6 @@
 import { type RequestHandler, Router } from "express";
 import { findLastAudit } from "../audit/nightly.ts";
-import { countUnfinishedPayouts } from "../market/payouts/advance.ts";
+import { countUnfinishedPayouts } from "../market/payouts/unfinished.ts";
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { isDatabaseAway } from "../store/databaseErrors.ts";
