@@ -3,7 +3,7 @@ import { ApiError } from "../../errors.ts";
 import { Id } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { stopDeliveries } from "../../webhooks/queue.ts";
+import { stopDeliveries } from "../../webhooks/complete.ts";
 
 /** Deletes an endpoint and its secret. Nothing more is sent to it; its deliveries are pruned with time. */
 export const remove = scoped("webhook:write")
