@@ -3,7 +3,7 @@ import { getHTTPStatusCodeFromError } from "@trpc/server/http";
 import { type TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { z } from "zod";
 import { ApiError, type ErrorCode, errorCatalogue, type InputIssue } from "./errors.ts";
-import { ProcessorRefused, ProcessorUnavailable } from "./gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "./gateways/processorErrors.ts";
 import { StorageUnavailable } from "./gateways/storage.ts";
 import { isDatabaseAway } from "./store/databaseErrors.ts";
 

@@ -1,10 +1,6 @@
 import { z } from "zod";
-import type {
-  Processor,
-  ProcessorBalanceTransaction,
-  ProcessorPayout,
-  ProcessorTransfer,
-} from "../gateways/processor.ts";
+import type { Processor } from "../gateways/processor.ts";
+import type { ProcessorBalanceTransaction, ProcessorPayout, ProcessorTransfer } from "../gateways/processorRecords.ts";
 import type { PayoutState } from "../market/payouts/rules.ts";
 import { type Connection, sql } from "../store/connection.ts";
 import type { Discrepancy } from "./discrepancy.ts";

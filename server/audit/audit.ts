@@ -1,4 +1,5 @@
-import { type Processor, ProcessorRefused, ProcessorUnavailable } from "../gateways/processor.ts";
+import type { Processor } from "../gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../gateways/processorErrors.ts";
 import { type Connection, connectionOver, type Sql, sql } from "../store/connection.ts";
 import type { Database } from "../store/database.ts";
 import { compareWithProcessor, processorChecks } from "./againstProcessor.ts";

@@ -1,4 +1,4 @@
-import { EgressFailed, EgressRefused } from "../gateways/egress.ts";
+import { EgressFailed, EgressRefused } from "../gateways/egressErrors.ts";
 import { timestampOf } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
 import type { Claimed } from "./claim.ts";

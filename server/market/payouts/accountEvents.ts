@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ProcessorEvent } from "../../gateways/processor.ts";
+import type { ProcessorEvent } from "../../gateways/processorRecords.ts";
 
 const accountEvent = /^(v2\.core\.account($|[.[])|account\.|capability\.)/;
 const AccountSnapshot = z.object({ id: z.string(), object: z.string().optional(), account: z.string().optional() });

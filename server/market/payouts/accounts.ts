@@ -1,4 +1,4 @@
-import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processorErrors.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 import { ageOfKey } from "./rules.ts";

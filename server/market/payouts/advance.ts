@@ -1,4 +1,4 @@
-import { IdempotencyKeyReused, ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
+import { IdempotencyKeyReused, ProcessorRefused, ProcessorUnavailable } from "../../gateways/processorErrors.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";

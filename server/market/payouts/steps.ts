@@ -1,9 +1,5 @@
-import {
-  BalanceTooLow,
-  type ProcessorPayout,
-  type ProcessorRefused,
-  type ProcessorTransfer,
-} from "../../gateways/processor.ts";
+import { BalanceTooLow, type ProcessorRefused } from "../../gateways/processorErrors.ts";
+import type { ProcessorPayout, ProcessorTransfer } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import type { Claim } from "./claim.ts";
 import { failureOf, type PayoutFailure } from "./failures.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processorErrors.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";

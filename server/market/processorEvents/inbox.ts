@@ -1,4 +1,5 @@
-import { type ProcessorEvent, ProcessorUnavailable } from "../../gateways/processor.ts";
+import { ProcessorUnavailable } from "../../gateways/processorErrors.ts";
+import type { ProcessorEvent } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Database, Transaction } from "../../store/database.ts";

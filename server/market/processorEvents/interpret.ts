@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ProcessorEvent } from "../../gateways/processor.ts";
+import type { ProcessorEvent } from "../../gateways/processorRecords.ts";
 import { Related } from "../../gateways/snapshots.ts";
 import type { Services } from "../../services.ts";
 import type { Transaction } from "../../store/database.ts";

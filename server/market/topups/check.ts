@@ -1,4 +1,5 @@
-import { type CheckoutSession, ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processorErrors.ts";
+import type { CheckoutSession } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { closeTopup, openCheckout, type TopupRecord, topupColumns } from "./checkout.ts";

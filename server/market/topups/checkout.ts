@@ -1,4 +1,5 @@
-import { type CheckoutSession, ProcessorRefused } from "../../gateways/processor.ts";
+import { ProcessorRefused } from "../../gateways/processorErrors.ts";
+import type { CheckoutSession } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 

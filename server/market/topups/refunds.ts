@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ProcessorRefund } from "../../gateways/processor.ts";
+import type { ProcessorRefund } from "../../gateways/processorRecords.ts";
 import { Related } from "../../gateways/snapshots.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored } from "../eventOutcome.ts";

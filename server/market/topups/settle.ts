@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { CheckoutSession, ProcessorEvent } from "../../gateways/processor.ts";
+import type { CheckoutSession, ProcessorEvent } from "../../gateways/processorRecords.ts";
 import { OurId, Related } from "../../gateways/snapshots.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";

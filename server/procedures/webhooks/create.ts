@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { EgressRefused } from "../../gateways/egress.ts";
+import { EgressRefused } from "../../gateways/egressErrors.ts";
 import { Webhook, webhookInput } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { EgressRefused } from "../../gateways/egress.ts";
+import { EgressRefused } from "../../gateways/egressErrors.ts";
 import { Id } from "../../schemas/common.ts";
 import type { EventType } from "../../schemas/event.ts";
 import { WebhookDelivery } from "../../schemas/webhook.ts";

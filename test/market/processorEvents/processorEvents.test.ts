@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Processor, ProcessorUnavailable } from "../../../server/gateways/processor.ts";
+import type { Processor } from "../../../server/gateways/processor.ts";
+import { ProcessorUnavailable } from "../../../server/gateways/processorErrors.ts";
 import { signature } from "../../../server/local/processor/deliveries.ts";
 import { advancePayout } from "../../../server/market/payouts/advance.ts";
 import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
