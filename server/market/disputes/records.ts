@@ -9,7 +9,7 @@ import { readReputations } from "../reputation.ts";
 import { type TaskRecord, taskColumns } from "../tasks/records.ts";
 import { readArtifactsOfTasks } from "../uploads/artifacts.ts";
 
-/** Of `disputes d`. */
+/** Columns of `disputes d`. */
 export const disputeColumns = sql`
   d.id, d.task_id AS "taskId", d.opened_by AS "openedBy", d.reason, d.status, d.resolution,
   d.buyer_cents AS "buyerCents", d.bidder_cents AS "bidderCents", d.note, d.created_at AS "createdAt",
@@ -29,8 +29,8 @@ export async function findDisputeOfTask(connection: Connection, taskId: string):
 }
 
 /**
- * Opens the dispute of a locked task. Disputes are listed oldest first, where a reader could pass a row that is
- * committed later than a younger one: the lock, held until the commit, keeps `created_at` in the order of commits.
+ * Opens a dispute about a locked task. Disputes are listed oldest first, so a reader could page past a row that commits
+ * after a younger one. The lock is held until the commit and keeps `created_at` in commit order.
  */
 export async function addDispute(
   tx: Transaction,
@@ -45,18 +45,18 @@ export async function addDispute(
   );
 }
 
-/** Whose disputes: everybody's for a moderator (null), otherwise those of the tasks that the user is a party to. */
+/** Whose disputes to read: all of them (null, for a moderator), or those of tasks that the user is a party to. */
 export type DisputeReader = { partyId: string | null };
 
 interface DisputeFilter extends DisputeReader {
   disputeId?: string;
   statuses?: string[];
-  /** Only disputes that are younger. */
+  /** Only disputes younger than this timestamp. */
   cursor?: string;
   limit: number;
 }
 
-/** Disputes with all that a decision needs, oldest first: one statement for each kind of row, however many disputes. */
+/** Reads disputes with everything a decision needs, oldest first, in one statement per kind of row. */
 export async function readDisputeCases(
   services: Pick<Services, "database" | "storage">,
   { partyId, disputeId, statuses, cursor, limit }: DisputeFilter,

@@ -2,7 +2,7 @@ import type { Principal } from "../../auth/principal.ts";
 import type { resolutions } from "../../schemas/dispute.ts";
 import type { DisputeReader } from "./records.ts";
 
-/** A moderator's session reads every dispute; a key, even a moderator's, and anyone else those of their own tasks. */
+/** A moderator's session reads every dispute. API keys, even a moderator's, and other users read those of their own tasks. */
 export function disputeReader(principal: Principal): DisputeReader {
   const isModerator = principal.kind === "session" && principal.moderator;
   return { partyId: isModerator ? null : principal.userId };

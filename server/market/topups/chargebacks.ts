@@ -13,11 +13,11 @@ const DisputeSnapshot = z.object({
 export interface DisputeNews {
   id: string;
   paymentIntentId: string | null;
-  /** What the dispute has done to the platform's balance so far; signed, before fees. */
+  /** The dispute's effects on the platform's balance so far; signed, before fees. */
   movements: { id: string; amountCents: number }[];
 }
 
-/** Reads a `charge.dispute.*` event; null when it holds no dispute. */
+/** Reads a `charge.dispute.*` event; null if it does not contain a dispute. */
 export function readDispute(data: unknown): DisputeNews | null {
   const dispute = DisputeSnapshot.safeParse(data).data;
   if (dispute === undefined) return null;
@@ -26,9 +26,9 @@ export function readDispute(data: unknown): DisputeNews | null {
 }
 
 /**
- * The wallet follows the platform's balance: what a dispute withdrew is taken as `chargeback`, what it reinstated comes
- * back under the same kind. Each snapshot lists all movements so far and each is booked once, so order does not matter.
- * Withdrawals go first: a reinstatement pays the debt that they left.
+ * Makes the wallet follow the platform's balance: what a dispute withdrew is debited as `chargeback`, what it reinstated is
+ * credited under the same kind. Each snapshot lists all movements so far and each is booked once, so order does not matter.
+ * Withdrawals are booked first, because a reinstatement pays the debt that they leave.
  */
 export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeNews): Promise<EventOutcome> {
   let booked = 0;

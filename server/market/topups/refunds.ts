@@ -16,7 +16,7 @@ const RefundSnapshot = z.object({
 
 export type RefundNews = Omit<ProcessorRefund, "createdAt">;
 
-/** Reads a `refund.*` event; null when it holds no refund. */
+/** Reads a `refund.*` event; null if it does not contain a refund. */
 export function readRefund(data: unknown): RefundNews | null {
   const refund = RefundSnapshot.safeParse(data).data;
   if (refund === undefined) return null;
@@ -31,9 +31,9 @@ export function readRefund(data: unknown): RefundNews | null {
 }
 
 /**
- * A refund takes its amount out of the wallet when it left the platform's balance, and brings it back when it failed
- * after that. A failure always books both, so that the history is the same whichever event came first; the references
- * name the refund, so each is booked once.
+ * Debits the wallet once a refund left the platform's balance, and credits it again if the refund failed after that. A
+ * failure always books both, so that the history is the same whichever event came first; the references contain the
+ * refund's id, so each is booked once.
  */
 export async function applyRefund(tx: Transaction, topup: PaidTopup, refund: RefundNews): Promise<EventOutcome> {
   const { id, amountCents, status } = refund;

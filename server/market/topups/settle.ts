@@ -6,11 +6,11 @@ import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
 
-/** What decides about a top-up, told by an event or by the answer to a question. */
+/** What an event, or an answer of the processor, says about a top-up. */
 export interface CheckoutNews {
   sessionId: string;
   topupId: string | null;
-  /** `open`: nobody paid yet. `processing`: a slow payment is under way. */
+  /** `open`: not paid yet. `processing`: a slow payment is under way. */
   result: "open" | "processing" | "paid" | "failed" | "expired";
   paymentIntentId: string | null;
   amountCents: number | null;
@@ -27,9 +27,9 @@ const SessionSnapshot = z.object({
 });
 
 /**
- * What a `checkout.session.*` event tells; null when it holds no checkout session. While a top-up's session is not stored,
- * since the answer to the call that made it was lost, only the event's client reference ties the two, and a payer may have
- * chosen that: then the processor is asked whose session it is. Throws ProcessorUnavailable or ProcessorRefused.
+ * Reads a `checkout.session.*` event; null if it does not contain a checkout session. When the answer to the call that
+ * created a session was lost, only the event's client reference links it to a top-up, and a payer may have chosen that
+ * reference: then the processor is asked whose session it is. Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function interpretCheckout(
   { database, processor }: Services,
@@ -61,7 +61,7 @@ const resultOfType: Record<string, CheckoutNews["result"]> = {
   "checkout.session.expired": "expired",
 };
 
-/** What the processor answers when it is asked for a session. */
+/** Reads a session that was fetched from the processor. */
 export function newsOfSession(session: CheckoutSession): CheckoutNews {
   const { id, topupId, status, paymentStatus, paymentFailed, ...rest } = session;
   const unpaid = paymentFailed ? "failed" : status === "complete" ? "processing" : "open";
@@ -71,8 +71,8 @@ export function newsOfSession(session: CheckoutSession): CheckoutNews {
 }
 
 /**
- * News come in any order and any number of times. A paid session credits once, since the ledger's reference is the
- * payment intent and never the event; what closes a top-up cannot undo a payment.
+ * Applies news about a top-up, which may arrive in any order and any number of times. A paid session is credited once,
+ * because the ledger's reference is the payment intent and never the event. Closing a top-up cannot undo a payment.
  */
 export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promise<EventOutcome> {
   const [topup] = await tx.query<{
@@ -87,7 +87,7 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
     SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status, session_id AS "sessionId",
            payment_intent_id AS "paymentIntentId" FROM topups
     WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid FOR UPDATE`);
-  // Without a reference of ours it is other business of the same processor account.
+  // Without a reference of ours, it is other business of the same processor account.
   if (!topup) return news.topupId === null ? notOurs : unexpected("no such top-up");
   if (topup.sessionId !== null && topup.sessionId !== news.sessionId) {
     return unexpected(`${news.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`);
@@ -117,7 +117,7 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
     if (topup.status === "created") await setStatus("processing");
     return applied("waits for the payment");
   }
-  // A session that was closed stays so; which of two endings was told last does not matter.
+  // A closed session stays closed; it does not matter which of two endings was reported last.
   if (topup.status === "created" || topup.status === "processing") await setStatus(news.result);
   return applied("closed");
 }
