@@ -5,7 +5,7 @@ import { UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Declares the delivery and gives the URL that takes its bytes. */
+/** Declares the delivery and returns the URL to upload it to. */
 export const deliveryInit = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/delivery/init" },

@@ -8,7 +8,7 @@ import { queryOne, sql } from "../../store/connection.ts";
 import { refuseDuplicate } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Places a bid on an open task. A bidder has one active bid a task; the database keeps that rule. */
+/** Places a bid on an open task. A bidder has at most one active bid per task; the database enforces that. */
 export const place = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/tasks/{id}/bids", status: 201 },

@@ -10,7 +10,7 @@ import { queryOne, sql } from "../../store/connection.ts";
 import type { Context } from "../../trpc.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Makes an uploaded sample part of the task. The same key again gives the same sample. */
+/** Adds an uploaded sample to the task. Repeated with the same key, it returns the same sample. */
 export const sampleFinalize = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/sample/finalize", status: 201 },
@@ -36,7 +36,7 @@ function record(
 ) {
   return ctx.database.transaction(async (tx) => {
     const { bid } = await lockForUpload(ctx, tx, "sample", input.id);
-    // The same key may have been finished while this copy was made.
+    // A parallel request may have finalised the same key while this copy was made.
     const existing = await findArtifact(tx, input.storageKey);
     if (existing) return { row: existing };
     const samples = await queryOne<{ count: number }>(

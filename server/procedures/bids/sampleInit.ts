@@ -6,7 +6,7 @@ import { Id, MAX_INT32 } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Declares a sample and gives the URL that takes its bytes. */
+/** Declares a sample and returns the URL to upload it to. */
 export const sampleInit = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/sample/init" },

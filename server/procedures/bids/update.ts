@@ -9,7 +9,7 @@ import { Id } from "../../schemas/common.ts";
 import { join, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Changes an active bid. The price is checked against the task's budget as it is now. */
+/** Changes an active bid. The price is checked against the task's current budget. */
 export const update = scoped("bid:write")
   .meta({
     rest: { method: "PATCH", path: "/bids/{id}" },
@@ -25,7 +25,7 @@ export const update = scoped("bid:write")
         notes: bidInput.notes.optional(),
       })
       .refine(({ id: _, ...changes }) => Object.values(changes).some((value) => value !== undefined), {
-        message: "At least one field to change is needed.",
+        message: "Name at least one field to change.",
       }),
   )
   .output(z.object({ bid: Bid }))

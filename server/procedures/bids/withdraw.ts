@@ -8,7 +8,7 @@ import { Id } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Withdraws an active bid; the bidder may place another one. */
+/** Withdraws an active bid; the bidder may then place another one. */
 export const withdraw = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/withdraw" },

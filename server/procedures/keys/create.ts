@@ -4,7 +4,7 @@ import { ApiKey, Label, Scope } from "../../schemas/apiKey.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Mints an API key. `raw` is shown here and never again: only its hash is kept. */
+/** Creates an API key. `raw` is shown only here: the service keeps nothing but its hash. */
 export const create = sessionOnly
   .meta({ rest: { method: "POST", path: "/keys", status: 201 }, summary: "Mint an API key" })
   .input(

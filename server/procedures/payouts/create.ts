@@ -6,7 +6,7 @@ import { queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Debits the wallet at once and leaves the rest to jobs: the transfer to the caller's account, then to the bank. */
+/** Debits the wallet at once. Jobs do the rest: the transfer to the caller's account, then the payout to the bank. */
 export const create = scoped("payouts:write")
   .meta({
     rest: { method: "POST", path: "/payouts", status: 202 },
@@ -24,7 +24,7 @@ export const create = scoped("payouts:write")
     const account = await findPayoutAccount(ctx.database, ctx.userId);
     const accountId = account?.accountId;
     if (!accountId) throw new ApiError("onboarding_required");
-    // The news that an account has become active may still be on its way: ask before refusing.
+    // The event that the account has become active may not have arrived yet: ask before refusing.
     const active = account.active || (await syncPayoutAccount(ctx, accountId))?.active;
     if (!active) throw new ApiError("onboarding_incomplete");
 

@@ -3,7 +3,7 @@ import { ensurePayoutAccount } from "../../market/payouts/accounts.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Opens the processor's onboarding page for the caller's connected account, which is made at the first call. */
+/** Opens the processor's onboarding page for the caller's connected account, which the first call creates. */
 export const onboarding = sessionOnly
   .meta({
     rest: { method: "POST", path: "/payouts/onboarding" },

@@ -7,7 +7,7 @@ import { Rating, ratingInput } from "../../schemas/rating.ts";
 import { refuseDuplicate } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Rates the other side of a finished task, once; the database keeps that rule. */
+/** Rates the other party of a finished task, once; the database enforces that. */
 export const rate = scoped("task:write")
   .meta({
     rest: { method: "POST", path: "/tasks/{id}/rate", status: 201 },

@@ -5,12 +5,12 @@ import { Currency } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** After this long a call to the processor has ended one way or the other; a top-up without a session is then looked after. */
+/** By now a call to the processor has ended one way or the other, so a top-up without a session is checked. */
 const UNANSWERED_SECONDS = 15;
 
 /**
- * Opens a hosted checkout page. Our row comes first and its id goes along as reference and idempotency key, so that
- * whatever the processor tells later finds its top-up. The wallet is credited when the processor says that it is paid.
+ * Opens a hosted checkout page. Our row is stored first, and its id serves as reference and idempotency key, so that every
+ * later event finds its top-up. The wallet is credited once the processor reports the payment.
  */
 export const topup = sessionOnly
   .meta({

@@ -10,7 +10,7 @@ import { addOnlyDelivery } from "../../webhooks/records.ts";
 import { switchOn } from "../../webhooks/replay.ts";
 import { sampleEvent } from "../../webhooks/sample.ts";
 
-/** Sends a sample of the endpoint's first event to it, through the real path but once. Switches it on if it was off. */
+/** Sends a sample of the endpoint's first event type through the real delivery path, without retries. Switches the endpoint on. */
 export const test = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/test", status: 202 },
