@@ -11,7 +11,7 @@ import {
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 
 /** An object as the store describes it. */
-export interface StoredObject {
+interface StoredObject {
   mimeType: string;
   bytes: number;
   /** Hexadecimal; null where the store has not computed it. */

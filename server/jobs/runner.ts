@@ -19,7 +19,7 @@ function loggerOver(services: Services): GraphileLogger {
   });
 }
 
-export interface RunnerOptions {
+interface RunnerOptions {
   taskList: TaskList;
   crontab: string;
   concurrency: number;

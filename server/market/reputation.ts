@@ -37,7 +37,7 @@ export function readReputations(connection: Connection, userIds: readonly string
 }
 
 /** A reputation that does not match tasks, disputes and ratings. A missing row is null on its side. */
-export interface ReputationDifference {
+interface ReputationDifference {
   userId: string;
   kept: Record<string, unknown> | null;
   fromSource: Record<string, unknown> | null;

@@ -24,7 +24,7 @@ const PAUSE_AFTER_ERROR_MS = 500;
 const STOP_GRACE_MS = 5_000;
 
 /** The services that the deliverer uses. */
-export interface DelivererServices extends Pick<Services, "database" | "egress" | "clock" | "log"> {
+interface DelivererServices extends Pick<Services, "database" | "egress" | "clock" | "log"> {
   readonly settings: Pick<Services["settings"], "webhookRetrySeconds" | "webhookTimeoutSeconds">;
 }
 

@@ -12,7 +12,7 @@ interface FanOutServices extends Pick<Services, "database" | "clock"> {
 /** The first attempt and the retries. */
 const attemptsOf = (settings: FanOutServices["settings"]) => settings.webhookRetrySeconds.length + 1;
 
-export interface FannedOut {
+interface FannedOut {
   events: number;
   deliveries: number;
 }

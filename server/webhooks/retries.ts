@@ -6,7 +6,7 @@ export interface Attempt {
   error: string | null;
 }
 
-export type Verdict = "succeeded" | "retry" | "rejected" | "gone";
+type Verdict = "succeeded" | "retry" | "rejected" | "gone";
 
 /**
  * 2xx is a success; 5xx, timeouts and connection errors are retried; anything else (3xx, 4xx) is final, and 410 means that

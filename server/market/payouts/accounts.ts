@@ -4,7 +4,7 @@ import { type Connection, sql } from "../../store/connection.ts";
 import { ageOfKey } from "./rules.ts";
 
 /** The connected account that a user's payouts go to. `accountId` is null until the processor has created it. */
-export interface PayoutAccount {
+interface PayoutAccount {
   userId: string;
   accountId: string | null;
   active: boolean;

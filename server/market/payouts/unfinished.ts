@@ -2,7 +2,7 @@ import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { payoutStates } from "./rules.ts";
 
-export interface UnfinishedPayouts {
+interface UnfinishedPayouts {
   state: string;
   count: number;
   /** Age of the oldest, in seconds; 0 when there is none. */

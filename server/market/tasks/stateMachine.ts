@@ -8,7 +8,7 @@ import type { TaskStatus } from "../../schemas/task.ts";
 export const taskActors = ["buyer", "awardedBidder", "bidder", "stranger", "moderator", "clock"] as const;
 export type TaskActor = (typeof taskActors)[number];
 
-export type RefusalCode = "forbidden" | "wrong_status" | "already_disputed";
+type RefusalCode = "forbidden" | "wrong_status" | "already_disputed";
 
 /** The two deadlines of a task: the end of the grace period after the delivery is due, and of the acceptance window. */
 export type TaskDeadline = "expiry" | "acceptance";

@@ -10,7 +10,7 @@ const DisputeSnapshot = z.object({
   balance_transactions: z.array(z.object({ id: z.string(), amount: z.int() })).default([]),
 });
 
-export interface DisputeNews {
+interface DisputeNews {
   id: string;
   paymentIntentId: string | null;
   /** The dispute's effects on the platform's balance so far; signed, before fees. */

@@ -14,7 +14,7 @@ const RefundSnapshot = z.object({
   failure_balance_transaction: Related,
 });
 
-export type RefundNews = Omit<ProcessorRefund, "createdAt">;
+type RefundNews = Omit<ProcessorRefund, "createdAt">;
 
 /** Reads a `refund.*` event; null if it does not contain a refund. */
 export function readRefund(data: unknown): RefundNews | null {

@@ -7,7 +7,7 @@ import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
 
 /** What an event, or an answer of the processor, says about a top-up. */
-export interface CheckoutNews {
+interface CheckoutNews {
   sessionId: string;
   topupId: string | null;
   /** `open`: not paid yet. `processing`: a slow payment is under way. */

@@ -8,7 +8,7 @@ import { badKey, type UploadKind } from "./declare.ts";
 
 const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
 
-export type ArtifactRow = Omit<Artifact, "downloadUrl" | "dimensions" | "durationSec" | "sha256"> & {
+type ArtifactRow = Omit<Artifact, "downloadUrl" | "dimensions" | "durationSec" | "sha256"> & {
   storageKey: string;
   kind: UploadKind;
   sha256: string | null;
