@@ -8,7 +8,7 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-test("items that always fail do not hide those after them, however many they are, and are tried again", async () => {
+test("items that always fail do not hide the items after them, however many there are, and are retried", async () => {
   const due = Array.from({ length: 350 }, (_, index) => index);
   const handled = new Set<number>();
   const attempts: number[] = [];
