@@ -3,6 +3,7 @@ import { getHTTPStatusCodeFromError } from "@trpc/server/http";
 import { type TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { z } from "zod";
 import { ApiError, type ErrorCode, errorCatalogue, type InputIssue } from "./errors.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "./gateways/processorErrors.ts";
 import { StorageUnavailable } from "./gateways/storage.ts";
 import { isDatabaseAway } from "./store/databaseErrors.ts";
 
@@ -49,6 +50,10 @@ function issuesOf(error: z.core.$ZodError): InputIssue[] {
 export function toApiError(thrown: unknown, pathParameters: readonly string[] = []): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isDatabaseAway(thrown) || thrown instanceof StorageUnavailable) return new ApiError("unavailable", {}, thrown);
+  // A refusal is our mistake or a setting of our account at the processor: for the caller it is out of order either way.
+  if (thrown instanceof ProcessorUnavailable || thrown instanceof ProcessorRefused) {
+    return new ApiError("processor_unavailable", {}, thrown);
+  }
   if (!(thrown instanceof TRPCError)) return new ApiError("internal_error", {}, thrown);
   const { cause } = thrown;
   if (cause instanceof ApiError) return cause;

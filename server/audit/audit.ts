@@ -1,4 +1,5 @@
-import { type Processor, ProcessorRefused, ProcessorUnavailable } from "../gateways/processor.ts";
+import type { Processor } from "../gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../gateways/processorErrors.ts";
 import { type Connection, connectionOver, type Sql, sql } from "../store/connection.ts";
 import type { Database } from "../store/database.ts";
 import { compareWithProcessor, processorChecks } from "./againstProcessor.ts";
@@ -6,16 +7,17 @@ import { databaseChecks } from "./checks.ts";
 import type { Discrepancy } from "./discrepancy.ts";
 import type { AuditReport } from "./report.ts";
 
-/** Discrepancies that a report has of each check at most. */
+/** Discrepancies per check in a report, at most. */
 const EXAMPLES = 20;
 
 /** The names of all checks. */
 export const auditChecks: readonly string[] = [...Object.keys(databaseChecks), ...processorChecks];
 
 /**
- * Checks the ledger against itself, in one snapshot of the database that holds up nobody, and then the top-ups and payouts
- * made since `since` (null: all) against the processor's records. Safe on a live service: what was under way between two
- * reads is looked at again before it counts. Without the processor the report has what the database shows, and says so.
+ * Checks the ledger against itself, in one snapshot of the database that blocks nobody, and then the top-ups and payouts
+ * created since `since` (null: all) against the processor's records. Safe on a live service: discrepancies with the
+ * processor are read again before they count. If the processor is unreachable, the report covers only the database and
+ * says so.
  */
 export async function audit(
   { database, processor }: { database: Database; processor: Processor },

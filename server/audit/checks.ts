@@ -1,7 +1,7 @@
 import { reputationDifferences } from "../market/reputation.ts";
 import { type Sql, sql } from "../store/connection.ts";
 
-/** What a task must hold: the budget while it is open, the price from the award until the money is moved. */
+/** What must be held for a task: the budget while it is open, the price from the award until the task is closed. */
 const openHolds = sql`
   SELECT t.id AS task_id, t.buyer_id, CASE
     WHEN t.status = 'open' THEN t.max_budget_cents
@@ -10,15 +10,15 @@ const openHolds = sql`
   FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id`;
 
 /**
- * The checks within the database. Each statement gives a row for everything that is off: subject, expected, actual.
- * They read the entries and trust nothing else.
+ * The checks within the database. Each statement returns a row per discrepancy: subject, expected, actual. They rely on
+ * the ledger's entries and on nothing derived from them.
  */
 export const databaseChecks: Record<string, Sql> = {
   "every movement sums to zero": sql`
     SELECT 'transfer ' || transfer_id AS subject, 0 AS expected, sum(amount_cents) AS actual
     FROM ledger_entries GROUP BY transfer_id HAVING sum(amount_cents) <> 0`,
 
-  // The world outside balances anything: only the kinds that reach it may, and each in its direction.
+  // Money from or to the outside always balances: so only some kinds may cross, each in its own direction.
   "every movement has the shape of its kind": sql`
     WITH shapes (users, sides) AS (VALUES
       (1, 'hold available -, hold held +'),

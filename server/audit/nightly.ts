@@ -3,13 +3,13 @@ import { sql } from "../store/connection.ts";
 import { audit } from "./audit.ts";
 import type { AuditReport } from "./report.ts";
 
-/** How far back the nightly audit compares with the processor, whose lists are slow to walk. `npm run audit` compares all. */
+/** How far back the nightly audit compares with the processor, whose lists are slow to read. `npm run audit` compares everything. */
 const PROCESSOR_DAYS = 35;
 
-/** An audit that could not be made in full is made again after this time, until it can. */
+/** An incomplete audit is repeated after this time. */
 const AGAIN_AFTER_MS = 3_600_000;
 
-/** Audits the ledger and keeps the result, which `/metrics` shows. */
+/** Audits the ledger and stores the result, which `/metrics` shows. */
 export async function auditLedger(services: Services): Promise<void> {
   const { database, clock, log } = services;
   const since = new Date(clock.now().getTime() - PROCESSOR_DAYS * 86_400_000);
@@ -22,12 +22,15 @@ export async function auditLedger(services: Services): Promise<void> {
     await tx.jobs.add("auditLedger", {}, { runAt, key: "auditLedger again" });
   });
   if (report.notCompared !== null) {
-    log.warn({ reason: report.notCompared }, "the ledger was not compared with the processor; the audit is made again");
+    log.warn(
+      { reason: report.notCompared },
+      "the ledger was not compared with the processor; the audit will be repeated",
+    );
   }
-  if (report.count > 0) log.error({ discrepancies: report.discrepancies }, "the ledger's audit found discrepancies");
+  if (report.count > 0) log.error({ discrepancies: report.discrepancies }, "the ledger audit found discrepancies");
 }
 
-/** The last audit's result; null before the first. */
+/** The result of the last audit; null before the first. */
 export async function findLastAudit({ database }: Pick<Services, "database">) {
   const [last] = await database.query<{ discrepancies: number; report: AuditReport; finishedAt: string }>(sql`
     SELECT discrepancies, report, finished_at AS "finishedAt" FROM ledger_audits ORDER BY finished_at DESC LIMIT 1`);

@@ -2,9 +2,9 @@ import { processorChecks } from "./againstProcessor.ts";
 import type { Discrepancy } from "./discrepancy.ts";
 
 export interface AuditReport {
-  /** Every check that ran, in order, with how much it found. */
+  /** Every check that ran, in order, with the number of its discrepancies. */
   checks: { name: string; count: number }[];
-  /** Why nothing was compared with the processor; null when it was. Then its checks are neither right nor off. */
+  /** Why nothing was compared with the processor, so that its checks have no result; null if it was compared. */
   notCompared: string | null;
   /** At most 20 of each check. */
   discrepancies: Discrepancy[];
@@ -12,7 +12,7 @@ export interface AuditReport {
   count: number;
 }
 
-/** The report for a person, one check a line, and what is off below. */
+/** The report as text: one check per line, then the discrepancies. */
 export function printReport(report: AuditReport): string {
   const lines = report.checks.map(
     ({ name, count }) => `${count === 0 ? "ok " : "OFF"} ${name}${count ? `: ${count}` : ""}`,

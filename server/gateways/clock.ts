@@ -1,4 +1,4 @@
-/** What time it is, handed in: deadlines are judged by it, so that a test can run 48 hours in no time. */
+/** The current time for everything that has a deadline; injected, so that a test can skip 48 hours. */
 export interface Clock {
   now(): Date;
 }

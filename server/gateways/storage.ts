@@ -10,15 +10,15 @@ import {
 } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 
-/** What the store says of an object. */
-export interface StoredObject {
+/** An object as the store describes it. */
+interface StoredObject {
   mimeType: string;
   bytes: number;
   /** Hexadecimal; null where the store has not computed it. */
   sha256: string | null;
 }
 
-/** An object that no upload URL can reach any more. */
+/** A copy that no upload URL can change. */
 export interface SealedObject extends StoredObject {
   storageKey: string;
 }
@@ -52,7 +52,7 @@ export interface Storage {
   seal(storageKey: string): Promise<SealedObject | null>;
   /** Null when there is no such object. */
   head(storageKey: string): Promise<StoredObject | null>;
-  /** Deleting what is not there is a success. */
+  /** Deleting an object that does not exist succeeds. */
   delete(storageKey: string): Promise<void>;
   close(): void;
 }
@@ -66,7 +66,7 @@ export interface StorageSettings {
   secretAccessKey: string;
 }
 
-/** The store cannot be reached, does not answer in time, or has failed itself. Trying again later may help. */
+/** The store is unreachable, does not answer in time, or failed. Trying again later may help. */
 export class StorageUnavailable extends Error {
   constructor(cause: unknown) {
     super("the object storage is not available", { cause });
@@ -76,7 +76,7 @@ export class StorageUnavailable extends Error {
 
 const sealedPrefix = "sealed/";
 const requestTimeoutMs = 5000;
-/** S3 copies a gigabyte inside its own network in seconds, but not in five. */
+/** S3 copies a gigabyte within its own network in seconds, but may need more than five. */
 const copyTimeoutMs = 120_000;
 
 /**
@@ -98,11 +98,11 @@ export function s3Storage(settings: StorageSettings): Storage {
     ...(settings.endpoint === null ? {} : { endpoint: settings.endpoint, forcePathStyle: true }),
     region: settings.region,
     credentials: { accessKeyId: settings.accessKeyId, secretAccessKey: settings.secretAccessKey },
-    // Else the checksum of an empty body becomes a part of every upload URL.
+    // Otherwise the checksum of an empty body becomes part of every upload URL.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     maxAttempts: 2,
-    // Without `throwOnRequestTimeout` the SDK only logs that the time is over, and waits on.
+    // Without `throwOnRequestTimeout` the SDK only logs a timeout and keeps waiting.
     requestHandler: { connectionTimeout: 2000, requestTimeout: requestTimeoutMs, throwOnRequestTimeout: true },
   });
 

@@ -1,7 +1,7 @@
 import Stripe from "stripe";
-import { BalanceTooLow, IdempotencyKeyReused, ProcessorRefused, ProcessorUnavailable } from "./processor.ts";
+import { BalanceTooLow, IdempotencyKeyReused, ProcessorRefused, ProcessorUnavailable } from "./processorErrors.ts";
 
-/** The answer of a call to Stripe; throws our errors instead of Stripe's. */
+/** Awaits a call to Stripe; throws our errors instead of Stripe's. */
 export async function translated<Result>(call: Promise<Result>): Promise<Result> {
   try {
     return await call;
@@ -10,7 +10,7 @@ export async function translated<Result>(call: Promise<Result>): Promise<Result>
   }
 }
 
-/** The items of one of Stripe's lists, read into records of ours. */
+/** Iterates over one of Stripe's lists as records of ours. */
 export async function* records<Raw, Result>(
   list: AsyncIterable<Raw>,
   read: (raw: Raw) => Result,
@@ -22,14 +22,14 @@ export async function* records<Raw, Result>(
   }
 }
 
-/** All items of such a list. */
+/** Collects a whole list of Stripe's as records of ours. */
 export async function collected<Raw, Result>(list: AsyncIterable<Raw>, read: (raw: Raw) => Result): Promise<Result[]> {
   const result: Result[] = [];
   for await (const record of records(list, read)) result.push(record);
   return result;
 }
 
-/** The one place where Stripe's errors become ours. What is not an error of Stripe's stays as it is: a bug. */
+/** The one place that translates Stripe's errors to ours. Any other error is a bug and stays as it is. */
 function translate(error: unknown): unknown {
   if (!(error instanceof Stripe.errors.StripeError)) return error;
   const status = error.statusCode;
@@ -44,8 +44,8 @@ function translate(error: unknown): unknown {
 }
 
 /**
- * Our own key is wrong, being replaced or lacks a permission: not the fault of this payment, so it waits. The 403 that says
- * something of the payment is the one about an account that is not, or no longer, connected to us.
+ * Our own API key is wrong, being replaced or lacks a permission. That is not this payment's fault, so it waits. The only
+ * 403 about the payment itself concerns an account that is not, or no longer, connected to us.
  */
 function isAboutOurKey({ statusCode, code }: Stripe.errors.StripeError): boolean {
   return statusCode === 401 || (statusCode === 403 && code !== "account_invalid");

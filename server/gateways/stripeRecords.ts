@@ -1,15 +1,13 @@
-/** Stripe's objects and events, read into the small records of `processor.ts`. Nothing here does I/O. */
+/** Turns Stripe's objects into the records of `processorRecords.ts`. Does no I/O. */
 import type Stripe from "stripe";
-import { z } from "zod";
 import type {
   CheckoutSession,
   ProcessorBalanceTransaction,
   ProcessorDispute,
-  ProcessorEvent,
   ProcessorPayout,
   ProcessorRefund,
   ProcessorTransfer,
-} from "./processor.ts";
+} from "./processorRecords.ts";
 
 export function checkoutSession(session: Stripe.Checkout.Session): CheckoutSession {
   return {
@@ -26,7 +24,7 @@ export function checkoutSession(session: Stripe.Checkout.Session): CheckoutSessi
   };
 }
 
-/** A payment that failed waits for another card, which a completed session never asks for. */
+/** A failed payment waits for another card, but a completed session never asks for one. */
 function hasFailed(intent: Stripe.Checkout.Session["payment_intent"]): boolean {
   if (typeof intent !== "object" || intent === null) return false;
   return intent.status === "requires_payment_method" || intent.status === "canceled";
@@ -97,64 +95,7 @@ export function disputeRecord(dispute: Stripe.Dispute): ProcessorDispute {
   };
 }
 
-/** Stripe gives either the id of a related object or, when expanded, the object. */
+/** The id of a related object, which Stripe returns as an id or, when expanded, as the object. */
 function idOf(related: string | { id: string } | null): string | null {
   return typeof related === "object" && related !== null ? related.id : related;
-}
-
-const SnapshotEvent = z.object({
-  object: z.literal("event"),
-  id: z.string(),
-  type: z.string(),
-  account: z.string().nullish(),
-  data: z.object({ object: z.unknown() }),
-});
-
-const ThinEvent = z.object({
-  object: z.literal("v2.core.event"),
-  id: z.string(),
-  type: z.string(),
-  context: z.string().nullish(),
-  related_object: z.object({ id: z.string() }).nullish(),
-});
-
-const SignedEvent = z.discriminatedUnion("object", [SnapshotEvent, ThinEvent]);
-
-/** An event of the processor's list. */
-export function eventRecord(event: Stripe.Event): ProcessorEvent {
-  return snapshotRecord(storable(event));
-}
-
-/** Null when the bytes are no event. The signature must have been checked before. */
-export function readEvent(rawBody: Buffer): ProcessorEvent | null {
-  const event = SignedEvent.safeParse(storable(parseJson(rawBody))).data;
-  if (event === undefined) return null;
-  if (event.object === "event") return snapshotRecord(event);
-  const { id, type, context = null, related_object } = event;
-  return { id, type, account: context, data: null, relatedObjectId: related_object?.id ?? null };
-}
-
-function snapshotRecord({ id, type, account = null, data }: z.infer<typeof SnapshotEvent>): ProcessorEvent {
-  return { id, type, account, data: data.object, relatedObjectId: null };
-}
-
-/**
- * The same value with U+FFFD for each NUL and each half of a surrogate pair that stands alone, in names and texts. Postgres
- * stores neither, and no event may be lost for what somebody wrote into a field; nothing that moves money has any.
- */
-function storable<Json>(value: Json): Json {
-  // In what JSON.stringify writes, a surrogate is escaped only when it stands alone. The dot takes any other escape whole, so
-  // that what follows an escaped backslash is not taken for one.
-  const text = JSON.stringify(value).replace(/\\(?:(u0000|ud[0-9a-f]{3})|.)/g, (escaped, unstorable?: string) =>
-    unstorable === undefined ? escaped : "\ufffd",
-  );
-  return JSON.parse(text);
-}
-
-function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString("utf8"));
-  } catch {
-    return null;
-  }
 }

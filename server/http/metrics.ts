@@ -1,10 +1,10 @@
 import { type RequestHandler, Router } from "express";
 import { findLastAudit } from "../audit/nightly.ts";
-import { countUnfinishedPayouts } from "../market/payouts/advance.ts";
+import { countUnfinishedPayouts } from "../market/payouts/unfinished.ts";
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { isDatabaseAway } from "../store/databaseErrors.ts";
-import { readBacklog } from "../webhooks/queue.ts";
+import { readBacklog } from "../webhooks/backlog.ts";
 import { allowOnly } from "./answer.ts";
 
 interface Metric {

@@ -1,6 +1,6 @@
 import { type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
-import { InvalidEventSignature } from "../gateways/processor.ts";
+import { InvalidEventSignature } from "../gateways/processorErrors.ts";
 import { keepProcessorEvent } from "../market/processorEvents/inbox.ts";
 import type { Services } from "../services.ts";
 import { allowOnly, answerError } from "./answer.ts";

@@ -1,21 +1,21 @@
 import type { Services } from "../services.ts";
 import { type Connection, sql } from "../store/connection.ts";
 
-/** A worker process says this often that it lives. */
+/** Heartbeat interval of a worker process. */
 const HEARTBEAT_INTERVAL_MS = 5_000;
-/** One that has said nothing for so long is gone: with the next heartbeat of another its jobs are free again. */
+/** A worker without a heartbeat for this long counts as dead; the next heartbeat of another worker unlocks its jobs. */
 const GONE_AFTER_SECONDS = 30;
 
 /**
- * Says that a worker process lives, at once and then regularly, and looks after the jobs of those that do not any more;
- * `stop` takes it off the list. `workerId` is what graphile-worker writes into the jobs that the process has taken.
+ * Sends a heartbeat for a worker process, at once and then regularly, and unlocks the jobs of dead workers. `stop` removes
+ * the worker from the list. `workerId` is what graphile-worker writes into the jobs that this process has taken.
  */
 export function startHeartbeat(services: Services, workerId: string): { stop(): Promise<void> } {
   const { database, log } = services;
   const beat = () =>
     noteLiveWorker(database, workerId)
       .then(() => unlockJobsOfGoneWorkers(services))
-      .catch((error: unknown) => log.warn({ error }, "a heartbeat failed"));
+      .catch((error: unknown) => log.warn({ error }, "a worker heartbeat failed"));
   let last = beat();
   const timer = setInterval(() => {
     last = beat();
@@ -36,9 +36,9 @@ async function noteLiveWorker(connection: Connection, workerId: string): Promise
 }
 
 /**
- * Gives the jobs of workers that are gone to the others; graphile-worker itself would wait 4 hours. A worker is gone when
- * it has not shown itself for a while, or holds a job for that long and was never seen at all. One that was only
- * suspended may find its jobs done by others when it wakes up: every job may run twice.
+ * Unlocks the jobs of dead workers; graphile-worker itself would wait 4 hours. A worker counts as dead when its last
+ * heartbeat is too old, or when it has held a job for that long without any heartbeat. A worker that was only suspended
+ * may find its jobs done by others when it resumes: every job may run twice.
  */
 async function unlockJobsOfGoneWorkers({ database, log }: Services): Promise<void> {
   const silence = `${GONE_AFTER_SECONDS} seconds`;
@@ -50,7 +50,7 @@ async function unlockJobsOfGoneWorkers({ database, log }: Services): Promise<voi
   if (gone.length > 0) {
     const workerIds = gone.map(({ workerId }) => workerId);
     await database.query(sql`SELECT graphile_worker.force_unlock_workers(${workerIds}::text[])`);
-    log.warn({ workerIds }, "workers are gone; their jobs are free again");
+    log.warn({ workerIds }, "dead workers found; their jobs were unlocked");
   }
   await database.query(sql`DELETE FROM job_workers WHERE seen_at < clock_timestamp() - interval '1 day'`);
 }

@@ -4,13 +4,13 @@ import { Logger as GraphileLogger, run, type TaskList, type WorkerEvents } from 
 import type { Services } from "../services.ts";
 import { startHeartbeat } from "./liveWorkers.ts";
 
-// A future job is found by polling: this is how late a deadline can be at most, when nothing else is going on.
+// Scheduled jobs are found by polling, so this is how late an idle worker can be.
 const POLL_INTERVAL_MS = 500;
 
-/** How long a pool that has ended, most often since the database is away, waits before the next one is tried. */
+/** Pause before a pool that has ended is restarted; it usually ends because the database is unreachable. */
 const RESTART_PAUSE_MS = 500;
 
-/** graphile-worker's log goes where ours goes. */
+/** Forwards graphile-worker's log to ours. */
 function loggerOver(services: Services): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     if (level === "error") services.log.error({ error: meta?.error }, message);
@@ -19,16 +19,16 @@ function loggerOver(services: Services): GraphileLogger {
   });
 }
 
-export interface RunnerOptions {
+interface RunnerOptions {
   taskList: TaskList;
   crontab: string;
   concurrency: number;
 }
 
 interface Pool {
-  /** Resolves when the pool takes no more jobs, whatever the reason. */
+  /** Resolves when the pool stops taking jobs, for whatever reason. */
   ended: Promise<void>;
-  /** Lets running jobs finish; nothing when the pool has ended by itself. */
+  /** Lets running jobs finish; does nothing when the pool has ended on its own. */
   stop(): Promise<void>;
 }
 
@@ -50,10 +50,10 @@ async function startPool(services: Services, options: RunnerOptions): Promise<Po
   });
   const heartbeat = startHeartbeat(services, await poolId);
   let hasEnded = false;
-  // A pool that breaks may wait for ever for its own end (a count of what is pending goes wrong), so nobody waits for it.
+  // A broken pool may never end, because its count of pending work is wrong, so nothing waits for it.
   const ended = Promise.race([broken, runner.promise.catch(() => undefined)]).then(async () => {
     hasEnded = true;
-    await heartbeat.stop().catch(() => undefined); // Without the database it is off the list in 30 s.
+    await heartbeat.stop().catch(() => undefined); // Without the database the heartbeat simply expires after 30 s.
   });
   return {
     ended,
@@ -67,9 +67,9 @@ async function startPool(services: Services, options: RunnerOptions): Promise<Po
 /**
  * Runs jobs until `stop`, which lets running jobs finish.
  *
- * graphile-worker 0.18 does not outlive a lost connection: when it cannot write down that a job is done, it ends the
- * whole pool, and without the batches set above that error even reaches nobody, which ends the process. So a pool that
- * ends is followed by a new one. The jobs that the one before still had locked are those of a worker that is gone.
+ * graphile-worker 0.18 does not survive a lost connection: when it cannot record that a job is done, it ends the whole
+ * pool, and without the batch settings above nobody handles that error, which ends the process. So a pool that ends is
+ * replaced by a new one. Jobs that the old pool still had locked are unlocked like those of a dead worker.
  */
 export async function startRunner(services: Services, options: RunnerOptions): Promise<{ stop(): Promise<void> }> {
   let stopping = false;
@@ -82,9 +82,11 @@ export async function startRunner(services: Services, options: RunnerOptions): P
     for (;;) {
       await pool.ended;
       if (stopping) return;
-      services.log.warn("the job runner has ended and is started again");
+      services.log.warn("the job runner ended; restarting it");
       await sleep(RESTART_PAUSE_MS);
-      await restart().catch((error: unknown) => services.log.warn({ error }, "the job runner cannot start yet"));
+      await restart().catch((error: unknown) =>
+        services.log.warn({ error }, "the job runner cannot start; trying again"),
+      );
     }
   })();
   return {

@@ -7,24 +7,24 @@ import { checkTopup, findUnsettledTopups } from "../market/topups/check.ts";
 import type { Services } from "../services.ts";
 
 /**
- * Deadlines and inboxes live in the domain's own rows; jobs only make them prompt. These sweeps do what a lost job would
- * have done. Each looks at a partial index that is empty when nothing is late, so they may run often.
+ * Deadlines and inboxes live in the domain's own rows, and jobs only make them prompt: a sweep does what a lost job would
+ * have done. Each sweep reads a partial index that is empty when nothing is late, so sweeps can run often.
  */
 const MAX_SWEEP_INTERVAL_MS = 1_000;
 const MIN_SWEEP_INTERVAL_MS = 100;
 const BATCH = 100;
-/** Items of one sweep that are handled side by side: some of them wait for the payment processor. */
+/** Items of one sweep handled in parallel, because some wait for the payment processor. */
 const PARALLEL = 4;
 
-/** Finds what is due and handles it, a page at each round. */
+/** Handles one page of due items per round. */
 type Sweep = (services: Services) => Promise<void>;
 
-/** What is due, in a lasting order, after an item. What is put off when it fails may ignore that. */
+/** Returns due items in stable order, starting after `after`. May ignore `after` if failed items are postponed. */
 type Find<Payload> = (services: Services, limit: number, after: Payload | null) => Promise<Payload[]>;
 
 /**
- * One that fails must not hold up the others, not even when it fails always and is always among the first: a round goes
- * on where the one before ended, and begins anew after the last page.
+ * Builds a sweep. An item that fails every time must not hold up the others, even when it is always among the first, so
+ * each round continues where the previous one ended, and starts over after the last page.
  */
 export function sweep<Payload>(
   find: Find<Payload>,
@@ -38,7 +38,7 @@ export function sweep<Payload>(
     const handleNext = async () => {
       for (const payload of items) {
         await handle(services, payload).catch((error: unknown) =>
-          services.log.error({ payload, error }, "a swept item failed"),
+          services.log.error({ payload, error }, "a sweep failed to handle an item"),
         );
       }
     };
@@ -55,14 +55,14 @@ const createSweeps = (): Record<string, Sweep> => ({
   duePayouts: sweep(findDuePayouts, advancePayout),
 });
 
-/** One round of all sweeps. */
+/** Runs one round of every sweep. */
 export async function sweepOnce(services: Services): Promise<void> {
   for (const run of Object.values(createSweeps())) await run(services);
 }
 
 /**
- * Sweeps at once, for what fell due while nothing ran, and then regularly. Each sweep has its own rounds, so that a slow
- * payment processor does not hold up deadlines. `stop` waits for the rounds under way.
+ * Sweeps at once, for whatever fell due while no worker ran, and then regularly. Each sweep has rounds of its own, so that
+ * a slow payment processor does not delay deadlines. `stop` waits for the rounds under way.
  */
 export function startSweeps(services: Services): { stop(): Promise<void> } {
   const running = Object.entries(createSweeps()).map(([name, run]) => startRounds(services, name, run));
@@ -74,7 +74,7 @@ export function startSweeps(services: Services): { stop(): Promise<void> } {
 }
 
 function startRounds(services: Services, name: string, run: Sweep): { stop(): Promise<void> } {
-  // What hangs is settled within the polling interval, so rounds come a few times in it.
+  // Anything stuck must be settled within the polling interval, so there are a few rounds in it.
   const { processorPollSeconds } = services.settings;
   const intervalMs = Math.min(MAX_SWEEP_INTERVAL_MS, Math.max(MIN_SWEEP_INTERVAL_MS, processorPollSeconds * 250));
   let timer: NodeJS.Timeout | undefined;

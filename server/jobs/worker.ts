@@ -12,7 +12,7 @@ import { pruneWebhookDeliveries } from "../webhooks/prune.ts";
 import { startRunner } from "./runner.ts";
 import { startSweeps } from "./sweeps.ts";
 
-/** A job's handler behind its payload's schema: what is in the queue was written by some version of this code. */
+/** Validates the payload before handling a job: the queue may hold jobs written by another version of this code. */
 function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Services, payload: Payload) => Promise<void>) {
   return (services: Services, payload: unknown) => handle(services, schema.parse(payload));
 }
@@ -26,7 +26,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
 };
 
-/** Each is added once, however many workers run. Times are UTC; a night that nothing ran in is made up for at the next start. */
+/** Each job is added once, however many workers run. Times are UTC. A missed night is made up for at the next start. */
 const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries`;
@@ -37,12 +37,12 @@ function taskListOf(services: Services): TaskList {
   );
 }
 
-/** Makes or updates graphile-worker's own tables; safe when several processes start at once. */
+/** Creates or updates graphile-worker's own tables; safe when several processes start at once. */
 export async function migrateJobs(services: Pick<Services, "database">): Promise<void> {
   await runMigrations({ pgPool: services.database.pool });
 }
 
-/** Runs jobs, sweeps and the delivery of events until `stop`, which lets what is under way finish. */
+/** Runs jobs, sweeps and the delivery of events until `stop`, which lets running work finish. */
 export async function startWorker(
   services: Services,
   options: { concurrency: number },

@@ -2,8 +2,8 @@ import type { Reputation } from "../schemas/reputation.ts";
 import { type Connection, sql } from "../store/connection.ts";
 
 /**
- * The reputations of these users, those without any activity included; unknown users are left out. One indexed read
- * for each user, however many tasks there were: the counters are kept by the triggers of the disputes migration.
+ * Returns the reputations of these users, including those without any activity; unknown users are left out. It is one
+ * indexed read per user, however many tasks there were, because triggers maintain the counters.
  */
 export function readReputations(connection: Connection, userIds: readonly string[]): Promise<Reputation[]> {
   return connection.query<Reputation>(sql`
@@ -36,14 +36,14 @@ export function readReputations(connection: Connection, userIds: readonly string
     WHERE u.id = ANY (${userIds}::uuid[])`);
 }
 
-/** A counter that is not what tasks, disputes and ratings say. A missing row is null on its side. */
-export interface ReputationDifference {
+/** A reputation that does not match tasks, disputes and ratings. A missing row is null on its side. */
+interface ReputationDifference {
   userId: string;
   kept: Record<string, unknown> | null;
   fromSource: Record<string, unknown> | null;
 }
 
-/** The rows of `checkReputation`, for the audit to take up. */
+/** The statement of `checkReputation`, for the audit. */
 export const reputationDifferences = sql`
   SELECT coalesce(kept.user_id, source.user_id) AS "userId",
          CASE WHEN kept.user_id IS NOT NULL THEN to_jsonb(kept) END AS kept,
@@ -52,14 +52,14 @@ export const reputationDifferences = sql`
   WHERE to_jsonb(kept) IS DISTINCT FROM to_jsonb(source)`;
 
 /**
- * Recomputes every reputation from its source and gives those that differ from the kept ones; none when all is well.
- * One statement, so one snapshot: it may run beside a busy service. It reads all tasks.
+ * Recomputes every reputation from its source and returns those that differ from the stored ones. It reads all tasks, but
+ * as a single statement it sees one snapshot, so it can run on a busy service.
  */
 export function checkReputation(connection: Connection): Promise<ReputationDifference[]> {
   return connection.query<ReputationDifference>(reputationDifferences);
 }
 
-/** Writes every reputation anew from its source: the repair after `checkReputation` found something. */
+/** Rewrites every reputation from its source: the repair after `checkReputation` found a difference. */
 export async function rebuildReputation(connection: Connection): Promise<void> {
   await connection.query(sql`SELECT reputation_rebuild()`);
 }

@@ -18,6 +18,17 @@ export interface Connection {
   query<Row extends object>(statement: Sql, options?: QueryOptions): Promise<Row[]>;
 }
 
+/** Runs a statement that always returns exactly one row, such as `INSERT … RETURNING`; throws when it does not. */
+export async function queryOne<Row extends object>(
+  connection: Connection,
+  statement: Sql,
+  options?: QueryOptions,
+): Promise<Row> {
+  const [row, ...others] = await connection.query<Row>(statement, options);
+  if (row === undefined || others.length > 0) throw new Error(`expected one row: ${statement.text}`);
+  return row;
+}
+
 const MAX_STATEMENT_NAMES = 500;
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;

@@ -3,13 +3,16 @@ import type { PrismaClient } from "../../prisma/generated/client.ts";
 import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
 import { isRetryable } from "./databaseErrors.ts";
 import { ledgerOver } from "./ledger.ts";
-import { recordEvent } from "./outbox.ts";
+import { recordEvent, recordSampleEvent } from "./outbox.ts";
 import { addJob } from "./queue.ts";
 
 /** State (`query`), money (`ledger`), events and jobs, committed together or not at all. */
 export interface Transaction extends Connection {
   readonly ledger: ReturnType<typeof ledgerOver>;
-  readonly events: { record: (...event: Tail<Parameters<typeof recordEvent>>) => Promise<void> };
+  readonly events: {
+    record: (...event: Tail<Parameters<typeof recordEvent>>) => Promise<void>;
+    recordSample: (...event: Tail<Parameters<typeof recordSampleEvent>>) => Promise<string>;
+  };
   readonly jobs: { add: (...job: Tail<Parameters<typeof addJob>>) => Promise<void> };
 }
 type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer Rest] ? Rest : never;
@@ -34,7 +37,10 @@ function transactionOver(client: pg.PoolClient): Transaction {
   return {
     ...connection,
     ledger: ledgerOver(connection),
-    events: { record: (...event) => recordEvent(connection, ...event) },
+    events: {
+      record: (...event) => recordEvent(connection, ...event),
+      recordSample: (...event) => recordSampleEvent(connection, ...event),
+    },
     jobs: { add: (...job) => addJob(connection, ...job) },
   };
 }

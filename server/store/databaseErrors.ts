@@ -1,4 +1,5 @@
 import pg from "pg";
+import { ApiError, type ErrorCode } from "../errors.ts";
 import { cursorLists, feedConstraintOf } from "./cursorLists.ts";
 
 const SERIALIZATION_FAILURE = "40001";
@@ -28,6 +29,20 @@ export function isOverdraft(error: unknown): boolean {
     error.code === CHECK_VIOLATION &&
     (error.constraint === "wallets_available_not_negative" || error.constraint === "wallets_held_not_negative")
   );
+}
+
+/** For `.catch`: rethrows an overdraft as the error that the API documents for it, and everything else as it is. */
+export function refuseOverdraft(code: ErrorCode) {
+  return (error: unknown): never => {
+    throw isOverdraft(error) ? new ApiError(code) : error;
+  };
+}
+
+/** For `.catch`: rethrows a violation of this unique constraint as the error that the API documents for it. */
+export function refuseDuplicate(constraint: string, code: ErrorCode) {
+  return (error: unknown): never => {
+    throw violatedUniqueConstraint(error) === constraint ? new ApiError(code) : error;
+  };
 }
 
 const connectionCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "ENOTFOUND"]);

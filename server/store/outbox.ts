@@ -5,7 +5,7 @@ import {
   type InternalEventType,
   internalEvents,
 } from "../schemas/event.ts";
-import { type Connection, sql } from "./connection.ts";
+import { type Connection, queryOne, sql } from "./connection.ts";
 
 const recorded = { ...eventCatalogue, ...internalEvents };
 
@@ -23,6 +23,21 @@ export async function recordEvent(
   await connection.query(sql`
     INSERT INTO events (type, task_id, recipients, data)
     VALUES (${type}, ${payload.task.id}::uuid, ${recipientsOf(type, payload)}::uuid[], ${JSON.stringify(payload)}::json)`);
+}
+
+/**
+ * Writes an event that has no recipients and that the fan-out skips: the caller adds its only delivery. For the samples
+ * that an endpoint's owner asks for. Returns the event's id.
+ */
+export async function recordSampleEvent(connection: Connection, type: EventType, data: EventData): Promise<string> {
+  const { id } = await queryOne<{ id: string }>(
+    connection,
+    sql`
+    INSERT INTO events (type, recipients, data, fanned_out_at)
+    VALUES (${type}, '{}', ${JSON.stringify(eventCatalogue[type].data.parse(data))}::json, clock_timestamp())
+    RETURNING id`,
+  );
+  return id;
 }
 
 function recipientsOf(type: EventType | InternalEventType, data: EventData): string[] | null {

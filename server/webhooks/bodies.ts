@@ -1,21 +1,20 @@
-import type { Database } from "../store/database.ts";
-import { eventBody } from "./payload.ts";
-import { readEvents } from "./queue.ts";
+import { type Connection, sql } from "../store/connection.ts";
+import { eventBody, type StoredEvent } from "./payload.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
-/** What an entry takes beside the body itself, roughly. */
+/** Rough overhead of an entry beside its body. */
 const ENTRY_BYTES = 1_000;
 
-/** The bodies of recent events: 5,000 endpoints of one event need it 5,000 times, and memory must stay flat. */
-export function createBodies(database: Database) {
+/** A cache of event bodies: an event with 5,000 endpoints needs its body 5,000 times. It holds at most 8 MiB. */
+export function createBodies(connection: Connection) {
   const bodies = new Map<string, Buffer>();
   let bytes = 0;
   return {
-    /** The body of each of these events. */
+    /** Returns the bodies of these events by event id; an unknown event has none. */
     async load(eventIds: Iterable<string>): Promise<Map<string, Buffer>> {
       const wanted = [...new Set(eventIds)];
       const missing = wanted.filter((id) => !bodies.has(id));
-      const loaded = missing.length === 0 ? [] : await readEvents(database, missing);
+      const loaded = missing.length === 0 ? [] : await readEvents(connection, missing);
       for (const event of loaded) {
         const body = eventBody(event);
         bodies.set(event.id, body);
@@ -30,4 +29,9 @@ export function createBodies(database: Database) {
       return found;
     },
   };
+}
+
+function readEvents(connection: Connection, eventIds: string[]): Promise<StoredEvent[]> {
+  return connection.query<StoredEvent>(sql`
+    SELECT id, type, created_at AS "createdAt", data FROM events WHERE id = ANY (${eventIds}::uuid[])`);
 }

@@ -1,68 +1,44 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { EgressFailed, EgressRefused } from "../gateways/egress.ts";
-import { timestampOf } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
 import { isDatabaseAway } from "../store/databaseErrors.ts";
+import { attemptOnce, outcomeOf } from "./attempt.ts";
+import { createBell } from "./bell.ts";
 import { createBodies } from "./bodies.ts";
+import { type Claimed, claimDue, NIL_UUID, promoteDueRetries } from "./claim.ts";
+import { complete, type Outcome } from "./complete.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
 import { createLanes, MAX_IN_FLIGHT } from "./lanes.ts";
-import { type Claimed, claimDue, complete, NIL_UUID, type Outcome, promoteDueRetries } from "./queue.ts";
-import { type Attempt, classifyResponse, retryDelaySeconds } from "./retries.ts";
-import { deliveryHeaders } from "./sign.ts";
+import { classifyResponse } from "./retries.ts";
 
-/** New events wait this long at most. `NOTIFY` would be sooner, but it serialises all commits of the database. */
+/** Longest wait of a new event. `NOTIFY` would be faster, but it serialises all commits of the database. */
 const FAN_OUT_POLL_MS = 25;
-/** What another process made due (a retry, a replay, its own fan-out) waits this long at most. */
+/** Longest wait of a delivery that another process made due: a retry, a replay, its own fan-out. */
 const CLAIM_POLL_MS = 250;
-/** Between two claims or two writes, so that each has some rows. */
+/** Pause between batches, so that each batch fills. */
 const BATCHING_MS = 5;
 const CLAIM_BATCH = 128;
-/** A lease outlives the request's deadline by this much. Also how late a killed worker's deliveries can be. */
+/** How much longer a lease is than the request's deadline, and so how late a killed worker's deliveries can be. */
 const LEASE_MARGIN_SECONDS = 5;
 const PAUSE_AFTER_ERROR_MS = 500;
-/** A stop waits this long for receivers; what they have not answered by then is sent again by another worker. */
+/** How long `stop` waits for receivers; another worker sends again what they have not answered by then. */
 const STOP_GRACE_MS = 5_000;
 
-/** Lets a loop wait for a signal from elsewhere, or for a time. A signal that nobody waits for yet is kept. */
-function createBell() {
-  let rung = false;
-  let wake = () => {};
-  return {
-    ring(): void {
-      rung = true;
-      wake();
-    },
-    async wait(timeoutMs: number): Promise<void> {
-      if (!rung) {
-        const timer = new AbortController();
-        await Promise.race([
-          new Promise<void>((resolve) => {
-            wake = resolve;
-          }),
-          sleep(timeoutMs, undefined, { signal: timer.signal }).catch(() => {}),
-        ]);
-        timer.abort();
-      }
-      rung = false;
-    },
-  };
-}
-
-/** What the deliverer needs of the services. */
-export interface DelivererServices extends Pick<Services, "database" | "egress" | "clock" | "log"> {
+/** The services that the deliverer uses. */
+interface DelivererServices extends Pick<Services, "database" | "egress" | "clock" | "log"> {
   readonly settings: Pick<Services["settings"], "webhookRetrySeconds" | "webhookTimeoutSeconds">;
 }
 
 /**
- * Sends events to their subscribers until `stop`, which gives what is under way some seconds. Any number of workers may run.
+ * Sends events to their subscribers until `stop`, which waits a few seconds for requests under way. Any number of
+ * workers may run.
  *
  * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`), and
- * what came of them is written in batches (`complete`). A worker that dies leaves leases that run out, and its
- * deliveries are sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is
- * written, so memory is bounded, and a slow database slows the sending down.
+ * their outcomes are written in batches (`complete`). When a worker dies its leases expire and its deliveries are sent
+ * again: at least once, with the same event id. A delivery counts as in flight until its outcome is written, which
+ * bounds memory and lets a slow database slow down the sending.
  */
 export function startDeliverer(services: DelivererServices): { stop(): Promise<void> } {
-  const { database, egress, settings, clock, log } = services;
+  const { database, settings, clock, log } = services;
   const timeoutMs = settings.webhookTimeoutSeconds * 1000;
   const lanes = createLanes();
   const bodies = createBodies(database);
@@ -80,8 +56,8 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
       try {
         await round();
       } catch (error) {
-        if (isDatabaseAway(error)) log.warn(`${name} waits for the database`);
-        else log.error({ error }, `${name} failed and is tried again`);
+        if (isDatabaseAway(error)) log.warn(`${name}: the database is unreachable; trying again`);
+        else log.error({ error }, `${name} failed; trying again`);
         await sleep(PAUSE_AFTER_ERROR_MS);
       }
     }
@@ -108,12 +84,12 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     const eventBodies = await bodies.load(claimed.map(({ eventId }) => eventId));
     for (const delivery of claimed) {
       send(delivery, eventBodies.get(delivery.eventId)).catch((error: unknown) => {
-        // A bug of ours must not end the process. Its lease runs out, and the delivery is taken up again.
+        // A bug of ours must not end the process. The lease expires, and the delivery is claimed again.
         log.error({ error }, "a delivery failed on our side");
         inFlight--;
       });
     }
-    // The next turn starts where this one ended; one that reached the end starts again from the first.
+    // The next claim starts where this one ended, or from the first endpoint when this one reached the end.
     const reachedEnd = claimed.length < limit;
     const startedAtFirst = afterEndpoint === NIL_UUID;
     afterEndpoint = reachedEnd ? NIL_UUID : lastEndpoint(claimed);
@@ -128,29 +104,11 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
       return done.ring();
     }
     lanes.start(delivery);
-    const attempt = await attemptOnce(delivery, body);
+    const attempt = await attemptOnce(services, delivery, { body, timeoutMs });
     lanes.finish(delivery, { succeeded: classifyResponse(attempt) === "succeeded", durationMs: attempt.durationMs });
     outcomes.push(outcomeOf(delivery, attempt, settings.webhookRetrySeconds, clock.now()));
     done.ring();
     if (laneWasFull) due.ring();
-  };
-
-  const attemptOnce = async (delivery: Claimed, body: Buffer): Promise<Attempt> => {
-    const now = clock.now();
-    const startedMs = performance.now();
-    const result = await egress
-      .post(delivery.url, { headers: deliveryHeaders(body, delivery.signingSecret, now), body, timeoutMs })
-      .then(
-        ({ statusCode }) => ({ statusCode, error: null }),
-        (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),
-      );
-    return { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
-  };
-
-  const reasonOf = (error: unknown): string => {
-    if (error instanceof EgressFailed || error instanceof EgressRefused) return error.message;
-    log.error({ error }, "a delivery failed on our side");
-    return "The delivery failed on our side.";
   };
 
   const writeRound = async () => {
@@ -187,33 +145,17 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
   };
 }
 
-/** A batch is in no order; the endpoint that the claim came to last is the largest. */
+/** The endpoint that the claim reached last: the largest id, because the batch itself is unordered. */
 function lastEndpoint(claimed: readonly Claimed[]): string {
   const [largest = NIL_UUID] = claimed.map(({ endpointId }) => endpointId).sort((a, b) => (a < b ? 1 : -1));
   return largest;
 }
 
 /**
- * The first outcome of each delivery. There are two of one when the database was away for longer than a lease, and the
- * delivery was sent again; they are written one after the other, since one statement would keep only either.
+ * Returns the first outcome of each delivery. A delivery has two when the database was unreachable for longer than a
+ * lease and the delivery was sent again. They are written one after the other: one statement would keep only one.
  */
 function firstOfEach(outcomes: readonly Outcome[]): Outcome[] {
   const seen = new Set<string>();
   return outcomes.filter(({ delivery }) => !seen.has(delivery.id) && seen.add(delivery.id));
-}
-
-/** What an attempt means for its delivery. */
-export function outcomeOf(delivery: Claimed, attempt: Attempt, schedule: readonly number[], now: Date): Outcome {
-  const verdict = classifyResponse(attempt);
-  const outcome = { delivery, attempt, attemptsLeft: 0, dueAt: null, switchOff: verdict === "gone" };
-  if (verdict === "succeeded") return { ...outcome, status: "succeeded" };
-  const attemptsLeft = delivery.attemptsLeft - 1;
-  const delaySeconds = verdict === "retry" ? retryDelaySeconds(attemptsLeft, schedule) : null;
-  if (delaySeconds === null) return { ...outcome, status: "failed" };
-  return {
-    ...outcome,
-    status: "pending",
-    attemptsLeft,
-    dueAt: new Date(now.getTime() + delaySeconds * 1000).toISOString(),
-  };
 }

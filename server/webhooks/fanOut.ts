@@ -2,7 +2,7 @@ import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 
 const MAX_EVENTS = 200;
-/** One transaction writes about this many deliveries: some 100 ms, and more events wait in other workers' hands. */
+/** Deliveries per transaction, about 100 ms of work; other workers take other events meanwhile. */
 const TARGET_DELIVERIES = 4_000;
 
 interface FanOutServices extends Pick<Services, "database" | "clock"> {
@@ -12,20 +12,20 @@ interface FanOutServices extends Pick<Services, "database" | "clock"> {
 /** The first attempt and the retries. */
 const attemptsOf = (settings: FanOutServices["settings"]) => settings.webhookRetrySeconds.length + 1;
 
-export interface FannedOut {
+interface FannedOut {
   events: number;
   deliveries: number;
 }
 
 /**
- * Writes the deliveries of events that have none yet, and marks these events, in one statement: killed anywhere, it has
- * done all for an event or nothing. Workers skip each other's events.
+ * Writes the deliveries of events that have none yet, and marks these events, in one statement: a crash leaves an event
+ * with all of its deliveries or with none. Workers skip each other's events.
  *
- * An event goes to the endpoints that were registered before it happened, subscribe to its type, are switched on, and
- * belong to one of its recipients, or to anyone when it has none.
+ * An event goes to endpoints that were registered before it happened, subscribe to its type, are switched on, and belong
+ * to one of its recipients, or to anyone if its recipients are null.
  */
 export async function fanOut({ database, settings, clock }: FanOutServices, maxEvents: number): Promise<FannedOut> {
-  // Asked many times a second, nearly always in vain: a question that costs next to nothing comes first.
+  // This runs many times a second, nearly always in vain, so a very cheap query comes first.
   const [pending] = await database.query(sql`SELECT 1 FROM events WHERE fanned_out_at IS NULL LIMIT 1`);
   if (!pending) return { events: 0, deliveries: 0 };
   const statement = sql`
@@ -49,18 +49,18 @@ export async function fanOut({ database, settings, clock }: FanOutServices, maxE
       ), written AS (
         INSERT INTO webhook_deliveries (endpoint_id, event_id, event_type, attempts_left, due_at, created_at)
         SELECT endpoint_id, event_id, type, ${attemptsOf(settings)}, ${clock.now().toISOString()}::timestamptz,
-               -- Two rows of a feed must not share their microsecond; statement_timestamp() stands still meanwhile.
+               -- Two rows of a feed must not share a microsecond, and statement_timestamp() does not advance.
                statement_timestamp() + row_number() OVER () * interval '1 microsecond'
         FROM targets
         RETURNING 1
       )
       SELECT (SELECT count(*) FROM batch) AS events, (SELECT count(*) FROM written) AS deliveries`;
-  // Whether 10 or 10,000 endpoints subscribe makes another plan the best.
+  // The best plan depends on whether 10 or 10,000 endpoints subscribe.
   const [result] = await database.transaction((tx) => tx.query<FannedOut>(statement, { plan: "fresh" }));
   return result ?? { events: 0, deliveries: 0 };
 }
 
-/** How many events the next batch should have, so that neither 5,000 subscribers nor none make it too large or small. */
+/** The number of events for the next batch, so that it has about the same size with 5,000 subscribers as with none. */
 export function nextBatchSize({ events, deliveries }: FannedOut): number {
   const deliveriesPerEvent = events === 0 ? TARGET_DELIVERIES : deliveries / events;
   return Math.max(1, Math.min(MAX_EVENTS, Math.floor(TARGET_DELIVERIES / Math.max(1, deliveriesPerEvent))));

@@ -1,20 +1,20 @@
-/** In flight at once in one worker. */
+/** Requests in flight per worker, at most. */
 export const MAX_IN_FLIGHT = 512;
-/** Of these, at most this many (and one batch) to endpoints that are not known to answer well. */
+/** How many of these (plus one batch) may go to endpoints that are not known to answer quickly. */
 const MAX_UNPROVEN_IN_FLIGHT = 256;
-/** At most this many (and one batch) to the endpoints of one user, so that nobody alone takes all of either. */
+/** How many (plus one batch) may go to the endpoints of one user, so that nobody takes all slots. */
 const MAX_OWNER_IN_FLIGHT = 128;
 const FIRST_LIMIT = 4;
 const MAX_LIMIT = 64;
-/** An endpoint that takes longer than this gets less: what it holds of the slots, it holds for long. */
+/** Slower endpoints get fewer slots, because they hold each one for longer. */
 const FAST_MS = 1_000;
 const MAX_SLOW_LIMIT = 16;
-/** Endpoints whose history a worker keeps; the longest unused are forgotten first. */
+/** Endpoints that a worker remembers; the least recently used are forgotten first. */
 const MAX_LANES = 10_000;
 
 interface Owner {
   inFlight: number;
-  /** Those of the owner's endpoints that have a lane. */
+  /** The owner's endpoints that have a lane. */
   endpointIds: Set<string>;
 }
 
@@ -22,7 +22,7 @@ interface Lane {
   ownerId: string;
   inFlight: number;
   limit: number;
-  /** Its last answer was a quick success. */
+  /** The last answer was a quick success. */
   proven: boolean;
 }
 
@@ -31,20 +31,19 @@ interface LaneKey {
   ownerId: string;
 }
 
-/** How many more requests each endpoint may get: `others` holds for those that are not listed, and may be 0. */
+/** How many more requests each endpoint may get. `others` is for endpoints that are not listed, and may be 0. */
 export interface FreeLanes {
   listed: Record<string, number>;
   others: number;
-  /** Some endpoint may wait for a request of its own to end. */
+  /** Some endpoint may be waiting for one of its own requests to end. */
   anyFull: boolean;
 }
 
 /**
- * What keeps a slow or dead endpoint from taking the slots of others. An endpoint starts with a few requests at once;
- * each success adds one, up to 64, or 16 when it was not quick; a failure takes it back to the few. Those that are not (or
- * no longer) known to be quick share half of all slots, so however many of them hang, the other half stays free. And an
- * owner has a limit, too: quick endpoints that begin to hang all at once would have all slots. A worker learns this anew
- * after a start.
+ * Keeps slow or dead endpoints from taking the slots of others. An endpoint starts with 4 parallel requests. Each success
+ * adds one, up to 64, or up to 16 if it was slow; a failure resets it to 4. Endpoints that are not known to be quick share
+ * half of all slots, so the other half stays free however many of them hang. Each owner has a limit too, because quick
+ * endpoints that all start to hang at once would otherwise hold every slot. A worker starts without any history.
  */
 export function createLanes() {
   const lanes = new Map<string, Lane>();
@@ -59,7 +58,7 @@ export function createLanes() {
   };
   const laneOf = (endpointId: string, ownerId: string): Lane => {
     const lane = lanes.get(endpointId) ?? { ownerId, inFlight: 0, limit: FIRST_LIMIT, proven: false };
-    // Put last again: the map's order is the order of use.
+    // Re-inserted at the end: the map's order is the order of use.
     lanes.delete(endpointId);
     lanes.set(endpointId, lane);
     ownerOf(lane).endpointIds.add(endpointId);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Id, Timestamp } from "../schemas/common.ts";
 import { type EventType, eventCatalogue } from "../schemas/event.ts";
 
-/** An event as its row holds it; it never changes. */
+/** An event's row; it never changes. */
 export interface StoredEvent {
   id: string;
   type: EventType;
@@ -11,9 +11,9 @@ export interface StoredEvent {
 }
 
 /**
- * What subscribers are sent. Made of the row alone, so that every attempt of an event has the same bytes.
- * It has memory of its own: a small `Buffer.from` is a piece of Node's shared 64 KiB, and would keep all of that alive
- * for as long as a worker keeps it (measured: 20 KB an event).
+ * The body that subscribers receive. It depends on the row alone, so that every attempt sends the same bytes.
+ * The buffer has memory of its own: a small `Buffer.from` is a slice of Node's shared 64 KiB pool, and would keep the
+ * whole pool alive for as long as a worker keeps the body (measured: 20 KB per event).
  */
 export function eventBody({ id, type, createdAt, data }: StoredEvent): Buffer {
   const text = JSON.stringify({ id, type, createdAt, data });
@@ -25,7 +25,7 @@ export function eventBody({ id, type, createdAt, data }: StoredEvent): Buffer {
 /** The schema of the body of an event of this type. */
 export const eventSchema = (type: EventType) =>
   z.object({
-    id: Id.meta({ description: "The same over retries and replays: skip one that has come before." }),
+    id: Id.meta({ description: "Stays the same over retries and replays, so use it to skip duplicates." }),
     type: z.literal(type),
     createdAt: Timestamp,
     data: eventCatalogue[type].data,

@@ -1,17 +1,18 @@
 import { ApiError } from "../errors.ts";
+import type { EventType } from "../schemas/event.ts";
 import type { WebhookDelivery } from "../schemas/webhook.ts";
-import { type Connection, sql } from "../store/connection.ts";
+import { type Connection, queryOne, sql } from "../store/connection.ts";
 
-/** Of `webhook_endpoints e`. Never with the signing secret. */
+/** Columns of `webhook_endpoints e`; never includes the signing secret. */
 export const webhookColumns = sql`
   e.id, e.url, e.events, e.switched_off_at IS NULL AS active, e.created_at AS "createdAt"`;
 
-/** Of `webhook_deliveries d`. */
+/** Columns of `webhook_deliveries d`. */
 export const deliveryColumns = sql`
   d.id, d.endpoint_id AS "webhookId", d.event_id AS "eventId", d.event_type AS event, d.status, d.attempts,
   CASE WHEN d.status = 'pending' THEN d.due_at END AS "nextAttemptAt", d.created_at AS "createdAt"`;
 
-/** 404 unless the endpoint is there and the caller's. */
+/** Throws `not_found` unless the endpoint exists and belongs to the user. */
 export async function requireOwnEndpoint(connection: Connection, endpointId: string, userId: string): Promise<void> {
   const [own] = await connection.query(sql`
     SELECT 1 FROM webhook_endpoints
@@ -19,7 +20,7 @@ export async function requireOwnEndpoint(connection: Connection, endpointId: str
   if (!own) throw new ApiError("not_found");
 }
 
-/** The delivery, or 404 unless its endpoint is there and the caller's. */
+/** Returns the delivery. Throws `not_found` unless its endpoint exists and belongs to the user. */
 export async function findOwnDelivery(
   connection: Connection,
   deliveryId: string,
@@ -30,4 +31,18 @@ export async function findOwnDelivery(
     WHERE d.id = ${deliveryId}::uuid AND e.user_id = ${userId}::uuid AND e.deleted_at IS NULL`);
   if (!delivery) throw new ApiError("not_found");
   return delivery;
+}
+
+/** Adds the only delivery of an event that was written for one endpoint; it is tried once, now. */
+export function addOnlyDelivery(
+  connection: Connection,
+  { endpointId, eventId, type, now }: { endpointId: string; eventId: string; type: EventType; now: Date },
+): Promise<WebhookDelivery> {
+  return queryOne<WebhookDelivery>(
+    connection,
+    sql`
+    INSERT INTO webhook_deliveries AS d (endpoint_id, event_id, event_type, attempts_left, due_at, created_at)
+    VALUES (${endpointId}::uuid, ${eventId}::uuid, ${type}, 1, ${now.toISOString()}::timestamptz, clock_timestamp())
+    RETURNING ${deliveryColumns}`,
+  );
 }

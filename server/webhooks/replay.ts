@@ -1,11 +1,11 @@
 import { type Connection, sql } from "../store/connection.ts";
 
-/** Of `webhook_endpoints e` and `users u`. */
+/** Condition on `webhook_endpoints e` and `users u`. */
 const mayGetReplays = sql`u.id = e.user_id AND e.deleted_at IS NULL AND u.suspended_at IS NULL`;
 
 /**
- * Makes a delivery due now. One that has ended gets one attempt more; one that still waits for a retry has that retry
- * now. The event, and with it the payload's `id`, stays the same. False when there is no such delivery, its endpoint was
+ * Makes a delivery due now. A finished delivery gets one more attempt; one that waits for a retry is retried now. The
+ * event, and with it the payload's `id`, stays the same. Returns false when the delivery does not exist, its endpoint was
  * deleted, or the endpoint's owner is suspended.
  */
 export async function replayDelivery(connection: Connection, deliveryId: string, now: Date): Promise<boolean> {
@@ -22,13 +22,13 @@ export async function replayDelivery(connection: Connection, deliveryId: string,
   return true;
 }
 
-/** Replays all deliveries that have failed since a moment, of one endpoint or of all that may get them; their number. */
+/** Replays all deliveries that have failed since `since`, of one endpoint or of all. Returns how many. */
 export async function replayFailed(
   connection: Connection,
   options: { since: string; endpointId?: string | undefined; now: Date },
 ): Promise<number> {
   const { since, endpointId } = options;
-  // The endpoint that was asked for, even if nothing of it has failed since then.
+  // A named endpoint is switched on even if none of its deliveries has failed since then.
   const asked = endpointId
     ? sql`e.id = ${endpointId}::uuid`
     : sql`EXISTS (SELECT FROM webhook_deliveries d WHERE d.endpoint_id = e.id AND d.failed_at >= ${since}::timestamptz)`;
@@ -45,7 +45,7 @@ export async function replayFailed(
   return replayed.length;
 }
 
-/** Whoever asks for a test or a replay says that the endpoint is there again. */
+/** Switches endpoints on again: asking for a test or a replay means that the endpoint is back. */
 export async function switchOn(connection: Connection, endpointIds: string[]): Promise<void> {
   await connection.query(sql`
     UPDATE webhook_endpoints SET switched_off_at = NULL, failures_in_row = 0, failing_since = NULL

@@ -1,4 +1,4 @@
-/** What one attempt came to. `statusCode` is null when there was no complete answer; `error` then says why. */
+/** The result of one attempt. `statusCode` is null when there was no complete answer; `error` then says why. */
 export interface Attempt {
   attemptedAt: string;
   statusCode: number | null;
@@ -6,11 +6,11 @@ export interface Attempt {
   error: string | null;
 }
 
-export type Verdict = "succeeded" | "retry" | "rejected" | "gone";
+type Verdict = "succeeded" | "retry" | "rejected" | "gone";
 
 /**
- * 2xx is success; 5xx, time-out and connection errors are worth a retry; all else (3xx, 4xx) is final, and 410 says
- * that nobody is there any more. Source: interface.md "Delivery and retries", decisions.md "Events".
+ * 2xx is a success; 5xx, timeouts and connection errors are retried; anything else (3xx, 4xx) is final, and 410 means that
+ * the endpoint is gone. Source: docs/contract.md "Events and webhooks".
  */
 export function classifyResponse({ statusCode }: Pick<Attempt, "statusCode">): Verdict {
   if (statusCode === null || statusCode >= 500) return "retry";
@@ -19,9 +19,9 @@ export function classifyResponse({ statusCode }: Pick<Attempt, "statusCode">): V
 }
 
 /**
- * Seconds until the next attempt, or null when none is left. `attemptsLeft` counts without the one that just failed:
- * a fresh delivery has one more than the schedule has delays, and a replay has one, so that it is tried once.
- * ±10 %, so that what failed together does not come back together.
+ * Seconds until the next attempt, or null when none is left. `attemptsLeft` does not include the attempt that just failed.
+ * A new delivery has one attempt more than the schedule has delays; a replay has a single attempt. The delay varies by
+ * ±10 %, so that deliveries that failed together are not all retried together.
  */
 export function retryDelaySeconds(
   attemptsLeft: number,

@@ -7,7 +7,7 @@ import type { StoredEvent } from "./payload.ts";
 
 const sampleId = (digit: number) => `00000000-0000-7000-8000-00000000000${digit}`;
 
-/** What a test sends: an event of the given type about a task that does not exist. */
+/** A sample event of this type, about a task that does not exist. */
 export function sampleEvent(type: EventType, now: Date): EventData {
   const at = timestampOf(now);
   const later = timestampOf(new Date(now.getTime() + 172_800_000));
@@ -32,7 +32,7 @@ export function sampleEvent(type: EventType, now: Date): EventData {
     status: statusOf[type],
     createdAt: at,
     bidCount: type === "task.created" ? 0 : 1,
-    description: "Sent to try this endpoint; there is no such task.",
+    description: "Sent to test this endpoint; this task does not exist.",
     acceptanceCriteria: null,
     buyer,
     awardedBidId: awarded ? sampleId(4) : null,
@@ -72,7 +72,7 @@ export function sampleEvent(type: EventType, now: Date): EventData {
   return eventCatalogue[type].data.parse({ task, bid, dispute });
 }
 
-/** A whole event as the documentation shows it. */
+/** A complete event for the documentation. */
 export function exampleEvent(type: EventType): StoredEvent {
   return {
     id: "019aa1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b",

@@ -8,8 +8,9 @@ export function generateSigningSecret(): string {
 export const SIGNATURE_HEADER = "X-Service-Signature";
 
 /**
- * `t=<unix seconds>,v1=<hex HMAC-SHA256 of "{t}.{body}">`, keyed by the whole secret, prefix included. Made anew for
- * each attempt, because receivers refuse one that is more than five minutes old. Source: interface.md "Signature".
+ * `t=<unix seconds>,v1=<hex HMAC-SHA256 of "{t}.{body}">`, keyed by the whole secret, prefix included. Each
+ * attempt gets a new one, because receivers refuse signatures that are more than five minutes old.
+ * Source: docs/contract.md "Events and webhooks".
  */
 export function signatureOf(body: Buffer, signingSecret: string, now: Date): string {
   const seconds = Math.floor(now.getTime() / 1000);
@@ -17,7 +18,7 @@ export function signatureOf(body: Buffer, signingSecret: string, now: Date): str
   return `t=${seconds},v1=${hmac}`;
 }
 
-/** The headers of one attempt. Source: decisions.md "Events". */
+/** The headers of one attempt. Source: docs/contract.md "Events and webhooks". */
 export function deliveryHeaders(body: Buffer, signingSecret: string, now: Date): Record<string, string> {
   return {
     "Content-Type": "application/json",

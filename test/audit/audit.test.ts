@@ -3,7 +3,7 @@ import { compareOnce, processorChecks } from "../../server/audit/againstProcesso
 import { audit, auditChecks, checkDatabase } from "../../server/audit/audit.ts";
 import { auditLedger } from "../../server/audit/nightly.ts";
 import { printReport } from "../../server/audit/report.ts";
-import { ProcessorRefused, ProcessorUnavailable } from "../../server/gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../server/gateways/processorErrors.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
 import { connectionOver, sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";

@@ -2,7 +2,9 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readConfig } from "../../server/config.ts";
-import { EgressFailed, EgressRefused, guardedEgress, isPublicAddress } from "../../server/gateways/egress.ts";
+import { guardedEgress } from "../../server/gateways/egress.ts";
+import { EgressFailed, EgressRefused } from "../../server/gateways/egressErrors.ts";
+import { isPublicAddress } from "../../server/gateways/publicAddress.ts";
 
 /** A server on every local address that counts whoever connects: the proof that no connection was made. */
 const canary = { port: 0, connections: 0, stop: async () => {} };

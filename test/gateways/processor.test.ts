@@ -5,10 +5,10 @@ import {
   BalanceTooLow,
   IdempotencyKeyReused,
   InvalidEventSignature,
-  type ProcessorEvent,
   ProcessorRefused,
   ProcessorUnavailable,
-} from "../../server/gateways/processor.ts";
+} from "../../server/gateways/processorErrors.ts";
+import type { ProcessorEvent } from "../../server/gateways/processorRecords.ts";
 import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
 import {
   type Harness,

@@ -8,7 +8,7 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-test("items that always fail do not hide those after them, however many they are, and are tried again", async () => {
+test("items that always fail do not hide the items after them, however many there are, and are retried", async () => {
   const due = Array.from({ length: 350 }, (_, index) => index);
   const handled = new Set<number>();
   const attempts: number[] = [];
@@ -25,7 +25,7 @@ test("items that always fail do not hide those after them, however many they are
   expect(handled.size).toBe(100);
   for (let rounds = 0; rounds < 2; rounds++) await round(service.services);
   expect(attempts.filter((item) => item === 0)).toHaveLength(2);
-  expect(service.errors.splice(0).every((line) => line.includes("a swept item failed"))).toBe(true);
+  expect(service.errors.splice(0).every((line) => line.includes("a sweep failed to handle an item"))).toBe(true);
 });
 
 test.each([

@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Processor, ProcessorEvent } from "../../server/gateways/processor.ts";
+import type { Processor } from "../../server/gateways/processor.ts";
+import type { ProcessorEvent } from "../../server/gateways/processorRecords.ts";
 import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 

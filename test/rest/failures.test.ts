@@ -1,7 +1,7 @@
 import getPort from "get-port";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ProcessorUnavailable } from "../../server/gateways/processor.ts";
+import { ProcessorUnavailable } from "../../server/gateways/processorErrors.ts";
 import { createApp } from "../../server/http/app.ts";
 import { type HttpServer, serve } from "../../server/http/server.ts";
 import type { Services } from "../../server/services.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect } from "vitest";
-import type { ResolveName } from "../../server/gateways/egress.ts";
+import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";

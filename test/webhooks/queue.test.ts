@@ -1,15 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
+import { readBacklog } from "../../server/webhooks/backlog.ts";
+import { claimDue, NIL_UUID, promoteDueRetries } from "../../server/webhooks/claim.ts";
+import { complete, stopDeliveries } from "../../server/webhooks/complete.ts";
 import type { FreeLanes } from "../../server/webhooks/lanes.ts";
-import {
-  claimDue,
-  complete,
-  NIL_UUID,
-  promoteDueRetries,
-  readBacklog,
-  stopDeliveries,
-} from "../../server/webhooks/queue.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
 let place: TestDatabase;

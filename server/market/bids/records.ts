@@ -1,8 +1,8 @@
 import { ApiError } from "../../errors.ts";
-import type { Bid, BidStatus } from "../../schemas/bid.ts";
+import type { Bid } from "../../schemas/bid.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 
-/** Of `bids b JOIN users bidder`. */
+/** Columns of `bids b JOIN users bidder`. */
 export const bidColumns = sql`
   b.id, b.task_id AS "taskId", json_build_object('id', bidder.id, 'displayName', bidder.display_name) AS bidder,
   b.price_cents AS "priceCents", b.eta_hours AS "etaHours", b.notes, b.status, b.created_at AS "createdAt",
@@ -14,22 +14,18 @@ export async function findBid(connection: Connection, bidId: string): Promise<Bi
   return bid ?? null;
 }
 
-/** The bid, or 404. Its task's lock, taken afterwards, keeps it from changing: read it again then. */
+/** Throws `not_found`. The bid can change until its task is locked: read it again after that. */
 export async function getBid(connection: Connection, bidId: string): Promise<Bid> {
   const bid = await findBid(connection, bidId);
   if (bid === null) throw new ApiError("not_found");
   return bid;
 }
 
-/** Writes `changes` (SQL assignments) to a bid whose task is locked and gives the row as it is then. */
+/** Writes `changes` (SQL assignments) to a bid whose task is locked, and returns the new row. */
 export async function updateBid(connection: Connection, bidId: string, changes: ReturnType<typeof sql>): Promise<Bid> {
   const [bid] = await connection.query<Bid>(sql`
     UPDATE bids b SET ${changes}, updated_at = clock_timestamp()
     FROM users bidder WHERE b.id = ${bidId}::uuid AND bidder.id = b.bidder_id RETURNING ${bidColumns}`);
   if (!bid) throw new ApiError("not_found");
   return bid;
-}
-
-export function setBidStatus(connection: Connection, bidId: string, status: BidStatus): Promise<Bid> {
-  return updateBid(connection, bidId, sql`status = ${status}`);
 }

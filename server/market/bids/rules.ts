@@ -6,8 +6,8 @@ export const bidActors = ["owner", "buyer", "stranger"] as const;
 export type BidActor = (typeof bidActors)[number];
 
 /**
- * THE state machine of a bid. `award`, and `reject` of the other bids, are what awarding or cancelling the task does;
- * an active bid has an open task, therefore. Source: interface.md "States and transitions", decisions.md "States".
+ * The state machine of a bid. The buyer awards one bid; awarding or cancelling the task rejects the ones that are still
+ * active, so the task of an active bid is always open. Source: docs/contract.md "States".
  */
 export const bidTransitions = {
   update: { by: "owner", from: "active", to: "active", refusal: "wrong_status" },
@@ -18,21 +18,31 @@ export const bidTransitions = {
 
 export type BidAction = keyof typeof bidTransitions;
 
-/** What the table says of an action: the next status, or the code that refuses. Who may not is told so first. */
+/** Looks an action up in the table: the next status, or the refusal's code. The actor is checked before the status. */
 export function decideBid(action: BidAction, status: BidStatus, actor: BidActor) {
   const { by, from, to, refusal } = bidTransitions[action];
   if (actor !== by) return { refused: "forbidden" } as const;
   return status === from ? ({ refused: null, to } as const) : ({ refused: refusal } as const);
 }
 
-/** A bid changes only while it is active, and only by its owner; gives the status that it has then. */
-export function decideBidChange(action: "update" | "withdraw", bid: Bid, userId: string): BidStatus {
-  const decision = decideBid(action, bid.status, bid.bidder.id === userId ? "owner" : "stranger");
-  if (decision.refused === null) return decision.to;
-  throw new ApiError(decision.refused, {
-    message:
-      decision.refused === "forbidden"
-        ? "This is not your bid."
-        : `The bid is ${bid.status}; this needs it to be ${bidTransitions[action].from}.`,
-  });
+/** What a user who is not acting as the buyer is to a bid. */
+export function bidActorOf(bid: Bid, userId: string): BidActor {
+  return bid.bidder.id === userId ? "owner" : "stranger";
+}
+
+/** Throws the refusal of `decideBid` as an `ApiError`; returns the next status otherwise. */
+export function assertBidAction(action: BidAction, bid: Bid, actor: BidActor): BidStatus {
+  const decision = decideBid(action, bid.status, actor);
+  switch (decision.refused) {
+    case null:
+      return decision.to;
+    case "forbidden":
+      throw new ApiError("forbidden", { message: "This is not your bid." });
+    case "bid_invalid":
+      throw new ApiError("bid_invalid");
+    case "wrong_status":
+      throw new ApiError("wrong_status", {
+        message: `The bid is ${bid.status}; it must be ${bidTransitions[action].from} for this.`,
+      });
+  }
 }

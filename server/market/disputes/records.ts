@@ -2,15 +2,15 @@ import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { Dispute, DisputeCase } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
-import { type Connection, empty, sql } from "../../store/connection.ts";
+import { type Connection, empty, queryOne, sql } from "../../store/connection.ts";
 import { pageStatement } from "../../store/cursorLists.ts";
 import type { Transaction } from "../../store/database.ts";
 import { bidColumns } from "../bids/records.ts";
 import { readReputations } from "../reputation.ts";
 import { type TaskRecord, taskColumns } from "../tasks/records.ts";
-import { readArtifactsOfTasks } from "../uploads/records.ts";
+import { readArtifactsOfTasks } from "../uploads/artifacts.ts";
 
-/** Of `disputes d`. */
+/** Columns of `disputes d`. */
 export const disputeColumns = sql`
   d.id, d.task_id AS "taskId", d.opened_by AS "openedBy", d.reason, d.status, d.resolution,
   d.buyer_cents AS "buyerCents", d.bidder_cents AS "bidderCents", d.note, d.created_at AS "createdAt",
@@ -30,33 +30,34 @@ export async function findDisputeOfTask(connection: Connection, taskId: string):
 }
 
 /**
- * Opens the dispute of a locked task. Disputes are listed oldest first, where a reader could pass a row that is
- * committed later than a younger one: the lock, held until the commit, keeps `created_at` in the order of commits.
+ * Opens a dispute about a locked task. Disputes are listed oldest first, so a reader could page past a row that commits
+ * after a younger one. The lock is held until the commit and keeps `created_at` in commit order.
  */
 export async function addDispute(
   tx: Transaction,
   { taskId, openedBy, reason }: Pick<Dispute, "taskId" | "openedBy" | "reason">,
 ): Promise<Dispute> {
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('disputes', 0))`);
-  const [dispute] = await tx.query<Dispute>(sql`
+  return queryOne<Dispute>(
+    tx,
+    sql`
     INSERT INTO disputes AS d (task_id, opened_by, reason) VALUES (${taskId}::uuid, ${openedBy}, ${reason})
-    RETURNING ${disputeColumns}`);
-  if (!dispute) throw new Error("INSERT … RETURNING gave no row");
-  return dispute;
+    RETURNING ${disputeColumns}`,
+  );
 }
 
-/** Whose disputes: everybody's for a moderator (null), otherwise those of the tasks that the user is a party to. */
+/** Whose disputes to read: all of them (null, for a moderator), or those of tasks that the user is a party to. */
 export type DisputeReader = { partyId: string | null };
 
 interface DisputeFilter extends DisputeReader {
   disputeId?: string;
   statuses?: string[];
-  /** Only disputes that are younger. */
+  /** Only disputes younger than this timestamp. */
   cursor?: string;
   limit: number;
 }
 
-/** Disputes with all that a decision needs, oldest first: one statement for each kind of row, however many disputes. */
+/** Reads disputes with everything a decision needs, oldest first, in one statement per kind of row. */
 export async function readDisputeCases(
   services: Pick<Services, "database" | "storage">,
   { partyId, disputeId, statuses, cursor, limit }: DisputeFilter,

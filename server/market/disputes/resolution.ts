@@ -3,40 +3,42 @@ import { ApiError } from "../../errors.ts";
 import type { Dispute, resolveInput } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
+import { getAwardedBid, moveTask } from "../tasks/moveTask.ts";
 import { lockTask, type TaskRecord } from "../tasks/records.ts";
-import { actorOf, decideTaskAction } from "../tasks/rules.ts";
-import { findAwardedBid, moveTask } from "../tasks/transition.ts";
+import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
 import { disputeColumns, findDispute } from "./records.ts";
-import { bidderShare } from "./rules.ts";
+import { decideBidderShare } from "./rules.ts";
 
-export type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInput>>;
+type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInput>>;
 
 /**
- * Decides a dispute and divides the held price as decided, once: of two at the same time the second finds the task
- * resolved. `moderatorId` is null for an operator at the command line.
+ * Resolves a dispute and divides the held price accordingly. It happens once: the second of two parallel calls finds the
+ * task resolved. `moderatorId` is null for an operator at the command line.
  */
 export async function resolveDispute(
-  { database, clock }: Pick<Services, "database" | "clock">,
+  services: Pick<Services, "database" | "clock" | "settings">,
   { id, resolution, bidderCents, note }: Resolution,
   moderatorId: string | null,
 ): Promise<{ dispute: Dispute; task: TaskRecord }> {
-  return database.transaction(async (tx) => {
+  return services.database.transaction(async (tx) => {
     const { taskId } = await findDispute(tx, id);
     const task = await lockTask(tx, taskId);
     const party = moderatorId === null ? "stranger" : actorOf(task, moderatorId);
-    decideTaskAction("resolve", task, party === "stranger" ? "moderator" : party);
-    const bid = await findAwardedBid(tx, task);
-    const shareCents = bidderShare({ resolution, bidderCents, priceCents: bid.priceCents });
+    const [actor, moment] = [party === "stranger" ? "moderator" : party, momentOf(services)] as const;
+    assertTaskAction("resolve", task, actor, moment);
+    const bid = await getAwardedBid(tx, task);
+    const share = decideBidderShare({ resolution, bidderCents, priceCents: bid.priceCents });
+    if (share.refused !== null) {
+      throw new ApiError("invalid_input", { issues: [{ path: "bidderCents", message: share.refused }] });
+    }
 
-    const now = clock.now().toISOString();
     const [dispute] = await tx.query<Dispute>(sql`
-      UPDATE disputes d SET status = 'resolved', resolution = ${resolution}, bidder_cents = ${shareCents},
-             buyer_cents = ${bid.priceCents - shareCents}, note = ${note || null},
-             resolved_by = ${moderatorId}::uuid, resolved_at = ${now}::timestamptz
+      UPDATE disputes d SET status = 'resolved', resolution = ${resolution}, bidder_cents = ${share.bidderCents},
+             buyer_cents = ${bid.priceCents - share.bidderCents}, note = ${note || null},
+             resolved_by = ${moderatorId}::uuid, resolved_at = ${moment.now.toISOString()}::timestamptz
       WHERE d.id = ${id}::uuid RETURNING ${disputeColumns}`);
     if (!dispute) throw new ApiError("not_found");
-    const changes = sql`closed_at = ${now}::timestamptz`;
-    const resolved = await moveTask(tx, "resolve", task, { bid, dispute, changes, bidderCents: shareCents });
+    const resolved = await moveTask(tx, "resolve", task, { actor, moment, dispute, bidderCents: share.bidderCents });
     return { dispute, task: resolved };
   });
 }

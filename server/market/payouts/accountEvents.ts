@@ -1,12 +1,12 @@
 import { z } from "zod";
-import type { ProcessorEvent } from "../../gateways/processor.ts";
+import type { ProcessorEvent } from "../../gateways/processorRecords.ts";
 
 const accountEvent = /^(v2\.core\.account($|[.[])|account\.|capability\.)/;
 const AccountSnapshot = z.object({ id: z.string(), object: z.string().optional(), account: z.string().optional() });
 
 /**
- * The connected account that an event tells of, or null when it tells of none. Whatever the event says of its state is
- * left aside: events come late and in any order, so the state is fetched.
+ * The connected account that an event is about, or null. The state in the event is ignored: events arrive late and in any
+ * order, so the state is fetched instead.
  */
 export function accountOfEvent(event: ProcessorEvent): string | null {
   if (!accountEvent.test(event.type)) return null;

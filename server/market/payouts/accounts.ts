@@ -1,11 +1,10 @@
-import { ApiError } from "../../errors.ts";
-import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processorErrors.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 import { ageOfKey } from "./rules.ts";
 
-/** The connected account that a user's payouts go to. `accountId` is null until the processor has made it. */
-export interface PayoutAccount {
+/** The connected account that a user's payouts go to. `accountId` is null until the processor has created it. */
+interface PayoutAccount {
   userId: string;
   accountId: string | null;
   active: boolean;
@@ -20,10 +19,10 @@ export async function findPayoutAccount(connection: Connection, userId: string):
 }
 
 /**
- * The user's connected account, made at the processor when there is none. Its row, with the key and the parameters of the
- * call, comes first: parallel calls, and those after a crash, repeat the very same call, which makes one account. Once the
- * processor may have forgotten the key, an account that was made is looked up instead. Throws ProcessorUnavailable or
- * ProcessorRefused.
+ * Returns the user's connected account, and creates it at the processor if there is none. The row with the idempotency key
+ * and the parameters is stored first, so parallel calls, and calls after a crash, repeat the very same call and create one
+ * account. Once the processor may have forgotten the key, an existing account is looked up instead. Throws
+ * ProcessorUnavailable or ProcessorRefused.
  */
 export async function ensurePayoutAccount(services: Services, userId: string): Promise<string> {
   const { database, processor, clock } = services;
@@ -49,7 +48,7 @@ export async function ensurePayoutAccount(services: Services, userId: string): P
   if (keyAge !== "fresh") {
     const found = await processor.findAccount(userId);
     if (found !== null) return storeAccountId(database, userId, found.accountId);
-    if (keyAge === "stale") throw new ProcessorUnavailable("The account may still be on its way.");
+    if (keyAge === "stale") throw new ProcessorUnavailable("The account may still be being created.");
     await renewParameters(services, userId, idempotencyKey);
     return ensurePayoutAccount(services, userId);
   }
@@ -58,7 +57,7 @@ export async function ensurePayoutAccount(services: Services, userId: string): P
     return await storeAccountId(database, userId, accountId);
   } catch (error) {
     if (error instanceof ProcessorRefused) await renewParameters(services, userId, idempotencyKey);
-    // A parallel call of the same key makes the processor say "in progress": that one's account is ours, too.
+    // The processor answers "in progress" while a parallel call uses the same key: its account is the one we want.
     const made = error instanceof ProcessorUnavailable ? await waitForAccount(services, userId) : null;
     if (made === null) throw error;
     return made;
@@ -75,7 +74,7 @@ async function storeAccountId(connection: Connection, userId: string, accountId:
 
 const newKey = () => `account-${crypto.randomUUID()}`;
 
-/** Nothing was made with a key that is used up: the next call takes a new one, and what the user's profile says then. */
+/** The used key created nothing: the next call takes a new key, and the user's current profile. */
 async function renewParameters({ database, clock }: Services, userId: string, usedKey: string): Promise<void> {
   await database.query(sql`
     UPDATE payout_accounts a SET idempotency_key = ${newKey()}, key_created_at = ${clock.now().toISOString()}::timestamptz,
@@ -97,9 +96,9 @@ async function waitForAccount({ database }: Services, userId: string): Promise<s
 }
 
 /**
- * Fetches an account's state and keeps it. Events tell only that something changed, in any order: a state that was
- * fetched before another one was written may be the older one, so it is fetched again; once at most, since the second
- * write by others was fetched after this call began. Gives what is true then, or null when the account is not ours.
+ * Fetches an account's state and stores it. Events only say that something changed, in any order. If another process
+ * wrote a state after we fetched ours, ours may be the older one, so it is fetched again; at most once, because the second
+ * write of others was fetched after this call began. Returns the current state, or null if the account is not ours.
  * Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function syncPayoutAccount(
@@ -119,15 +118,5 @@ export async function syncPayoutAccount(
       UPDATE payout_accounts SET active = ${active}, revision = revision + 1, updated_at = clock_timestamp()
       WHERE account_id = ${accountId} AND revision = ${row.revision} RETURNING revision`);
     if (written.length > 0) return { active };
-  }
-}
-
-/** Runs calls of the processor for an API request: its failures become the documented 502. */
-export async function callingProcessor<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const known = error instanceof ProcessorUnavailable || error instanceof ProcessorRefused;
-    throw known ? new ApiError("processor_unavailable", {}, error) : error;
   }
 }

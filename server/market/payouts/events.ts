@@ -3,9 +3,10 @@ import { OurId } from "../../gateways/snapshots.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
+import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
 import { failureOf } from "./failures.ts";
-import { lockPayout, recordPayoutFact } from "./records.ts";
-import { factOfPayoutStatus } from "./rules.ts";
+import { lockPayout, type PayoutFindings, type PayoutRecord, recordPayoutFact } from "./records.ts";
+import { factOfPayoutStatus, type PayoutFact } from "./rules.ts";
 
 const PayoutSnapshot = z.object({
   id: z.string(),
@@ -21,37 +22,53 @@ const TransferSnapshot = z.object({
   transfer_group: OurId,
 });
 
-/** A `payout.*` event of a connected account. The state machine ignores what is older than what is known. */
-export async function applyPayout(tx: Transaction, accountId: string | null, data: unknown, services: Services) {
+/** Applies a `payout.*` event of a connected account. The state machine ignores what is older than what is known. */
+export async function applyPayoutEvent(
+  tx: Transaction,
+  accountId: string | null,
+  data: unknown,
+  services: Services,
+): Promise<EventOutcome> {
   const snapshot = PayoutSnapshot.safeParse(data).data;
-  if (snapshot === undefined) return "unexpected: not a payout";
-  // Our own id is in the metadata: the event may come before the answer to the call that made the payout.
+  if (snapshot === undefined) return unexpected("not a payout");
+  // The metadata holds our own id: the event may arrive before the answer to the call that created the payout.
   const payout = await lockPayout(
     tx,
     sql`account_id = ${accountId ?? ""}
       AND (processor_payout_id = ${snapshot.id} OR id = ${snapshot.metadata?.payoutId ?? null}::uuid)`,
   );
-  if (payout === null) return "not ours";
+  if (payout === null) return notOurs;
   if (payout.processorPayoutId !== null && payout.processorPayoutId !== snapshot.id) {
-    return `unexpected: ${snapshot.id} is a second payout for ${payout.id}, after ${payout.processorPayoutId}`;
+    return unexpected(`${snapshot.id} is a second payout for ${payout.id}, after ${payout.processorPayoutId}`);
   }
   const { id: processorPayoutId, status, failure_code: failureCode = null, failure_message: message = null } = snapshot;
   const failure = failureOf({ status, failureCode, failureMessage: message });
-  return recordPayoutFact(tx, payout, factOfPayoutStatus(status), { processorPayoutId, failure }, services);
+  return applyFact(tx, payout, factOfPayoutStatus(status), { processorPayoutId, failure }, services);
 }
 
-/** A `transfer.*` event: that a transfer exists, or that it was reversed, by us or by hand. */
-export async function applyTransfer(tx: Transaction, data: unknown, services: Services): Promise<string> {
+/** Applies a `transfer.*` event: the transfer exists, or it was reversed, by us or by hand. */
+export async function applyTransferEvent(tx: Transaction, data: unknown, services: Services): Promise<EventOutcome> {
   const snapshot = TransferSnapshot.safeParse(data).data;
-  if (snapshot === undefined) return "unexpected: not a transfer";
+  if (snapshot === undefined) return unexpected("not a transfer");
   const payout = await lockPayout(tx, sql`transfer_id = ${snapshot.id} OR id = ${snapshot.transfer_group}::uuid`);
-  if (payout === null) return "not ours";
+  if (payout === null) return notOurs;
   if (payout.transferId !== null && payout.transferId !== snapshot.id) {
-    return `unexpected: ${snapshot.id} is a second transfer for ${payout.id}, after ${payout.transferId}`;
+    return unexpected(`${snapshot.id} is a second transfer for ${payout.id}, after ${payout.transferId}`);
   }
   if (snapshot.amount_reversed > 0 && snapshot.amount_reversed < payout.amountCents) {
-    return `unexpected: ${snapshot.amount_reversed} of ${payout.amountCents} cents reversed for ${payout.id}`;
+    return unexpected(`${snapshot.amount_reversed} of ${payout.amountCents} cents reversed for ${payout.id}`);
   }
   const fact = snapshot.amount_reversed > 0 ? "transferReversed" : "transferMade";
-  return recordPayoutFact(tx, payout, fact, { transferId: snapshot.id }, services);
+  return applyFact(tx, payout, fact, { transferId: snapshot.id }, services);
+}
+
+async function applyFact(
+  tx: Transaction,
+  payout: PayoutRecord,
+  fact: PayoutFact,
+  findings: PayoutFindings,
+  services: Services,
+): Promise<EventOutcome> {
+  const state = await recordPayoutFact(tx, payout, fact, findings, services);
+  return state === payout.state ? ignored(state) : applied(state);
 }

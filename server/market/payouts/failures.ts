@@ -1,12 +1,12 @@
 import { factOfPayoutStatus } from "./rules.ts";
 
-/** Why a payout failed: the processor's code, and its words, which are for operators only. */
+/** Why a payout failed: the processor's code, and its message, which is for operators only. */
 export interface PayoutFailure {
   code: string;
   processorMessage: string | null;
 }
 
-/** The failure of a payout in this status; null while there is none. The processor has no code for one that was canceled. */
+/** The failure of a payout with this status, or null. The processor has no code for a canceled payout. */
 export function failureOf({
   status,
   failureCode,
@@ -21,15 +21,15 @@ export function failureOf({
   return { code, processorMessage: failureMessage };
 }
 
-const closed = "The bank account is closed. Give another one in the payout onboarding, then request the payout again.";
+const closed = "The bank account is closed. Add another one in the payout onboarding, then request the payout again.";
 const wrongBankDetails =
-  "The bank does not know the account by these details. Correct them in the payout onboarding, then request the payout again.";
+  "The bank does not recognise these account details. Correct them in the payout onboarding, then request the payout again.";
 const restricted =
-  "The bank does not let this account receive payouts. Ask your bank, or give another account in the payout onboarding.";
+  "The bank does not let this account receive payouts. Ask your bank, or add another account in the payout onboarding.";
 const notAllowed =
-  "Your payout account may not be paid at present. Open the payout onboarding to see what is missing, then request the payout again.";
+  "Your payout account cannot be paid at present. Open the payout onboarding to see what is missing, then request the payout again.";
 
-/** What a failure means for the payout's owner, by the processor's codes for payouts and for refused calls. */
+/** Messages for the payout's owner, by the processor's codes for failed payouts and refused calls. */
 const failureMessages = new Map(
   Object.entries({
     account_closed: closed,
@@ -37,11 +37,11 @@ const failureMessages = new Map(
     account_invalid: notAllowed,
     bank_account_restricted: restricted,
     bank_ownership_changed:
-      "The bank account has a new owner. Give another one in the payout onboarding, then request the payout again.",
+      "The bank account has a new owner. Add another one in the payout onboarding, then request the payout again.",
     canceled: "The payout was canceled before it left. You can request it again.",
     could_not_process: "The bank could not process the payout. Request it again.",
     debit_not_authorized: restricted,
-    declined: "The bank declined the payout. Ask your bank, or give another account in the payout onboarding.",
+    declined: "The bank declined the payout. Ask your bank, or add another account in the payout onboarding.",
     incorrect_account_holder_address: wrongBankDetails,
     incorrect_account_holder_name: wrongBankDetails,
     incorrect_account_holder_tax_id: wrongBankDetails,
@@ -50,15 +50,15 @@ const failureMessages = new Map(
     invalid_account_number: wrongBankDetails,
     invalid_account_number_length: wrongBankDetails,
     invalid_currency:
-      "The bank account does not take this currency. Give another one in the payout onboarding, then request the payout again.",
+      "The bank account does not take this currency. Add another one in the payout onboarding, then request the payout again.",
     no_account: wrongBankDetails,
     payouts_not_allowed: notAllowed,
     transfers_not_allowed: notAllowed,
-    unsupported_card: "The card cannot receive payouts. Give a bank account in the payout onboarding.",
+    unsupported_card: "The card cannot receive payouts. Add a bank account in the payout onboarding.",
   }),
 );
 
-/** Why a payout failed, for its owner. What only the processor has a name for gets a sentence that is always true. */
+/** Why a payout failed, for its owner. An unknown code gets a sentence that is always true. */
 export function failureMessageOf(code: string | null): string | null {
   if (code === null) return null;
   return (

@@ -4,7 +4,7 @@ import type { Transaction } from "../../store/database.ts";
 import type { PayoutFailure } from "./failures.ts";
 import { firstStepDelaySeconds, nextPayoutState, type PayoutFact, type PayoutState, payoutStates } from "./rules.ts";
 
-/** A payout's row, as jobs and events work with it. */
+/** A payout's row, for jobs and events. */
 export interface PayoutRecord {
   id: string;
   userId: string;
@@ -26,14 +26,14 @@ const payoutColumns = sql`
   transfer_id AS "transferId", processor_payout_id AS "processorPayoutId", idempotency_key AS "idempotencyKey",
   key_created_at AS "keyCreatedAt", attempts, next_step_at AS "nextStepAt", paid_at AS "paidAt"`;
 
-/** Locks the payout that `condition` finds until the transaction ends; null when there is none. Wallets come after it. */
+/** Locks the payout that `condition` selects until the transaction ends; null if there is none. Lock wallets after it. */
 export async function lockPayout(connection: Connection, condition: Sql): Promise<PayoutRecord | null> {
   const [payout] = await connection.query<PayoutRecord>(sql`
     SELECT ${payoutColumns} FROM payouts WHERE ${condition} FOR NO KEY UPDATE`);
   return payout ?? null;
 }
 
-/** What comes with a fact: ids that the processor gave, and why it failed. */
+/** The details of a fact: the processor's ids, and why the payout failed. */
 export interface PayoutFindings {
   transferId?: string;
   processorPayoutId?: string;
@@ -41,9 +41,9 @@ export interface PayoutFindings {
 }
 
 /**
- * Writes down what became known of a locked payout, and moves it on if the state machine says so. A new state forgets the
- * idempotency key, starts the count of attempts anew and brings the next step; entering `failed` credits the wallet,
- * once, by the ledger's reference. Gives the state that the payout is in then.
+ * Records a fact about a locked payout, and moves the payout if the state machine says so. A new state clears the
+ * idempotency key, resets the attempts and schedules the next step. Entering `failed` credits the wallet, once, because
+ * the ledger's reference is unique. Returns the resulting state.
  */
 export async function recordPayoutFact(
   tx: Transaction,
@@ -62,7 +62,7 @@ export async function recordPayoutFact(
       failure_code = coalesce(${findings.failure?.code ?? null}, failure_code)
     WHERE id = ${payout.id}::uuid`);
   if (!moved) return state;
-  // The processor's words are not for users: this is where an operator finds them.
+  // The processor's message is for operators only, who find it in this log.
   if (findings.failure) log.warn({ payoutId: payout.id, fact, ...findings.failure }, "a payout failed");
 
   const delaySeconds = firstStepDelaySeconds(state, settings.processorPollSeconds);

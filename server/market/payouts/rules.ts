@@ -4,9 +4,9 @@ import type { PayoutStatus } from "../../schemas/payout.ts";
 export type PayoutStep = "transfer" | "payOut" | "poll" | "reverse";
 
 /**
- * The states of a payout: what the API shows, and the step that is due in it. `unfunded` waits for the platform's balance,
- * `settling` for the connected account's, where transferred money may take days to become available. `returning` is a
- * payout that the bank refused: the money is fetched back from the connected account, and only then credited.
+ * The states of a payout, each with the status that the API shows and the step that is due. `unfunded` waits for the
+ * platform's balance, `settling` for the connected account's, where transferred money may take days to become available.
+ * `returning` is a payout that the bank refused: the transfer is reversed first, and only then is the wallet credited.
  */
 export const payoutStates = {
   created: { status: "pending", step: "transfer" },
@@ -21,7 +21,7 @@ export const payoutStates = {
 
 export type PayoutState = keyof typeof payoutStates;
 
-/** What can become known of a payout, by an answer, an event or a look. */
+/** What we can learn about a payout, from an answer, an event or a poll. */
 export type PayoutFact =
   | "transferMade"
   | "transferUnfunded"
@@ -34,8 +34,8 @@ export type PayoutFact =
   | "payoutFailed";
 
 /**
- * THE state machine of a payout: where each fact leads from each state. What is not listed changes nothing, so facts may
- * come in any order, late and again. Entering `failed` credits the wallet; no fact leads out of it.
+ * The state machine of a payout: where each fact leads from each state. A combination that is not listed changes nothing,
+ * so facts may arrive in any order, late and repeatedly. Entering `failed` credits the wallet; no fact leads out of it.
  */
 const payoutTransitions: Record<PayoutFact, Partial<Record<PayoutState, PayoutState>>> = {
   transferMade: { created: "transferred", unfunded: "transferred" },
@@ -59,41 +59,41 @@ const payoutTransitions: Record<PayoutFact, Partial<Record<PayoutState, PayoutSt
   payoutFailed: { transferred: "returning", settling: "returning", sent: "returning", paid: "returning" },
 };
 
-/** The state that a fact leads to; the same one when it says nothing new. */
+/** The state that a fact leads to; the same state if the fact is not news. */
 export function nextPayoutState(state: PayoutState, fact: PayoutFact): PayoutState {
   return payoutTransitions[fact][state] ?? state;
 }
 
-/** What a payout's status at the processor tells. A status newer than this code counts as still under way. */
+/** The fact behind a payout's status at the processor. A status newer than this code counts as still under way. */
 export function factOfPayoutStatus(processorStatus: string): PayoutFact {
   if (processorStatus === "paid") return "payoutPaid";
   return processorStatus === "failed" || processorStatus === "canceled" ? "payoutFailed" : "payoutSent";
 }
 
-/** How long a step under way keeps others from the same payout: longer than its calls can take, shorter than patience. */
+/** How long a step reserves its payout: longer than its calls can take. */
 export const STEP_LEASE_SECONDS = 30;
 
 const RETRY_SECONDS = [1, 2, 5, 15, 60, 300];
 
-/** The wait before a step is tried again: longer each time, and never longer than what hangs may hang. */
+/** The wait before a step is retried: longer each time, but at most half the polling interval. */
 export function retryDelaySeconds(attempts: number, pollSeconds: number): number {
   const scheduled = RETRY_SECONDS[Math.min(attempts, RETRY_SECONDS.length) - 1] ?? 1;
   return Math.min(scheduled, pollSeconds / 2);
 }
 
-/** Banks send payouts back within days; after this long what was paid stays paid, unless an event says otherwise. */
+/** Banks return payouts within days; after this long a paid payout is no longer polled. */
 const LATE_FAILURE_SECONDS = 14 * 86_400;
 
 /**
- * The wait before looking at the processor's payout again, or null for never. A payout under way is looked at twice in
- * the polling interval; one that was paid less and less often, since hardly any comes back.
+ * The wait before the processor's payout is polled again, or null for never. A payout under way is polled twice per polling
+ * interval, a paid one less and less often, because hardly any is returned.
  */
 export function pollDelaySeconds(state: PayoutState, secondsSincePaid: number, pollSeconds: number): number | null {
   if (state !== "paid") return pollSeconds / 2;
   return secondsSincePaid > LATE_FAILURE_SECONDS ? null : Math.max(pollSeconds / 2, secondsSincePaid / 10);
 }
 
-/** The wait before a state's step is due for the first time, or null when nothing is left to do. */
+/** The wait before a new state's step is due, or null when nothing is left to do. */
 export function firstStepDelaySeconds(state: PayoutState, pollSeconds: number): number | null {
   const { step } = payoutStates[state];
   if (step === null) return null;
@@ -104,9 +104,9 @@ export function firstStepDelaySeconds(state: PayoutState, pollSeconds: number): 
 const HOUR_MS = 3_600_000;
 
 /**
- * Stripe forgets an idempotency key once it is 24 hours old, and would then pay again. `fresh`: the call may be repeated.
- * `stale`: only a look-up is safe, and nothing found proves nothing yet, since a call may be under way. `expired`: no call
- * can be under way any more, so nothing found means that nothing was done.
+ * Stripe forgets an idempotency key after 24 hours, and would then pay again. `fresh`: the call may be repeated. `stale`:
+ * only a lookup is safe, and finding nothing proves nothing, because a call may still be under way. `expired`: no call can
+ * be under way any more, so finding nothing means that nothing was done.
  */
 export function ageOfKey(keyCreatedAt: Date, now: Date): "fresh" | "stale" | "expired" {
   const ageMs = now.getTime() - keyCreatedAt.getTime();

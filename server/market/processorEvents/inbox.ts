@@ -1,9 +1,10 @@
-import { type ProcessorEvent, ProcessorUnavailable } from "../../gateways/processor.ts";
+import { ProcessorUnavailable } from "../../gateways/processorErrors.ts";
+import type { ProcessorEvent } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Database, Transaction } from "../../store/database.ts";
 
-/** Keeps an event and adds the job that applies it. The same event again changes nothing. */
+/** Stores an event and adds the job that applies it. A repeated event changes nothing. */
 export async function keepProcessorEvent(tx: Transaction, event: ProcessorEvent): Promise<void> {
   const [added] = await tx.query(sql`
     INSERT INTO processor_events (id, type, payload)
@@ -12,7 +13,7 @@ export async function keepProcessorEvent(tx: Transaction, event: ProcessorEvent)
   if (added) await tx.jobs.add("applyProcessorEvent", { eventId: event.id });
 }
 
-/** The events that move money on the platform's balance; what belongs to a connected account is asked for one by one. */
+/** The events that move money on the platform's balance. Connected accounts and payouts are polled one by one instead. */
 const readTypes = [
   "checkout.session.completed",
   "checkout.session.async_payment_succeeded",
@@ -28,13 +29,13 @@ const readTypes = [
   "transfer.reversed",
 ];
 
-/** The processor's clock is not ours, and its list may be a little behind. */
+/** The processor's clock may differ from ours, and its list may lag a little. */
 const OVERLAP_SECONDS = 300;
 
-/** As many as the processor lists at a time: after a long outage there may be more events than memory should hold. */
+/** The size of the processor's pages. After a long outage there may be more events than should be held in memory. */
 const PAGE = 100;
 
-/** Keeps those of some events that are not known. Dying on the way loses nothing: the next reading begins as this one did. */
+/** Stores the events that are not known yet. A crash loses nothing: the next read starts where this one did. */
 async function keepMissed(database: Database, events: ProcessorEvent[]): Promise<void> {
   const known = await database.query<{ id: string }>(sql`
     SELECT id FROM processor_events WHERE id = ANY (${events.map(({ id }) => id)}::text[])`);
@@ -45,8 +46,8 @@ async function keepMissed(database: Database, events: ProcessorEvent[]): Promise
 }
 
 /**
- * Reads the events that were never delivered from the processor's list, where they stay for 30 days, and keeps them as if
- * they had come. One process does it at a time, twice in the polling interval.
+ * Reads events that were never delivered from the processor's list, which keeps them for 30 days, and stores them as if
+ * they had arrived. One process at a time does this, twice per polling interval.
  */
 export async function readMissedEvents({ database, processor, clock, settings, log }: Services): Promise<void> {
   const now = clock.now();
@@ -67,7 +68,7 @@ export async function readMissedEvents({ database, processor, clock, settings, l
     await keepMissed(database, page);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error;
-    log.warn({ error }, "the processor's list of events could not be read");
+    log.warn({ error }, "the processor's list of events could not be read; trying again later");
     return;
   }
   await database.query(sql`

@@ -1,24 +1,24 @@
 import type { Services } from "../../services.ts";
 import { empty, sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
+import { moveTask } from "./moveTask.ts";
 import { lockTask } from "./records.ts";
-import { isPastAcceptance } from "./rules.ts";
-import { settleDelivery } from "./settle.ts";
+import { decideTaskAction, momentOf } from "./rules.ts";
 
-/** Accepts a delivery whose window has passed. Run twice, or too early, or after a dispute, it changes nothing. */
-export async function acceptDelivery(
-  { database, clock }: Services,
-  { taskId }: JobPayload<"acceptDelivery">,
-): Promise<void> {
-  await database.transaction(async (tx) => {
+/**
+ * Accepts a delivery whose acceptance window has passed, as of its deadline. Does nothing when the state table refuses:
+ * the job came too early, ran before, or the task was accepted or disputed in the meantime.
+ */
+export async function acceptDelivery(services: Services, { taskId }: JobPayload<"acceptDelivery">): Promise<void> {
+  await services.database.transaction(async (tx) => {
     const task = await lockTask(tx, taskId);
-    if (task.status !== "delivered" || !isPastAcceptance(task, clock.now())) return;
-    // Late or not, the delivery counts as accepted at its deadline.
-    await settleDelivery(tx, "release", task, new Date(task.acceptanceDeadlineAt ?? clock.now()));
+    const [actor, moment] = ["clock" as const, momentOf(services)];
+    if (decideTaskAction("release", task, actor, moment).refused !== null) return;
+    await moveTask(tx, "release", task, { actor, moment });
   });
 }
 
-/** The tasks whose window has passed, whether or not a job for them is left, by deadline; those after `after` if it is given. */
+/** Returns delivered tasks whose window has passed, in order of deadline, starting after `after`. */
 export function findDueDeliveries(
   { database, clock }: Services,
   limit: number,

@@ -1,26 +1,24 @@
 import type { Services } from "../../services.ts";
 import { empty, sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
+import { moveTask } from "./moveTask.ts";
 import { lockTask } from "./records.ts";
-import { expiresAt } from "./rules.ts";
-import { findAwardedBid, moveTask } from "./transition.ts";
+import { decideTaskAction, momentOf } from "./rules.ts";
 
-/** Returns the hold of a task that was awarded and not delivered. Run twice, too early or after the delivery, it changes nothing. */
-export async function expireTask(
-  { database, clock, settings }: Services,
-  { taskId }: JobPayload<"expireTask">,
-): Promise<void> {
-  await database.transaction(async (tx) => {
+/**
+ * Expires an awarded task that was not delivered in time and returns its hold, as of the end of the grace period. Does
+ * nothing when the state table refuses: the job came too early, ran before, or the task was delivered in the meantime.
+ */
+export async function expireTask(services: Services, { taskId }: JobPayload<"expireTask">): Promise<void> {
+  await services.database.transaction(async (tx) => {
     const task = await lockTask(tx, taskId);
-    const at = expiresAt(task, settings.deliveryGraceSeconds);
-    if (task.status !== "awarded" || at === null || clock.now() < at) return;
-    // Late or not, the task counts as expired at its time.
-    const changes = sql`closed_at = ${at.toISOString()}::timestamptz`;
-    await moveTask(tx, "expire", task, { bid: await findAwardedBid(tx, task), changes });
+    const [actor, moment] = ["clock" as const, momentOf(services)];
+    if (decideTaskAction("expire", task, actor, moment).refused !== null) return;
+    await moveTask(tx, "expire", task, { actor, moment });
   });
 }
 
-/** The awarded tasks whose grace has passed, whether or not a job for them is left, by due time; those after `after` if it is given. */
+/** Returns awarded tasks whose grace period has passed, in order of their due time, starting after `after`. */
 export function findOverdueTasks(
   { database, clock, settings }: Services,
   limit: number,

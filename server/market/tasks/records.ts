@@ -2,13 +2,13 @@ import { ApiError } from "../../errors.ts";
 import type { Task } from "../../schemas/task.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 
-/** A task's row: the public record, and the ids that rules decide by. */
+/** A task's row: the public record, and the ids that the rules need. */
 export interface TaskRecord extends Task {
   buyerId: string;
   awardedBidderId: string | null;
 }
 
-/** Of `tasks t JOIN users buyer`. */
+/** Columns of `tasks t JOIN users buyer`. */
 export const taskColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
   t.bid_count AS "bidCount", t.description, t.acceptance_criteria AS "acceptanceCriteria",
@@ -18,15 +18,10 @@ export const taskColumns = sql`
   t.closed_at AS "closedAt", t.updated_at AS "updatedAt",
   t.buyer_id AS "buyerId", t.awarded_bidder_id AS "awardedBidderId"`;
 
-/** The columns of the public feed, of `tasks t`. */
+/** Columns of `tasks t` for the public feed. */
 export const taskListColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
   t.bid_count AS "bidCount"`;
-
-/** Of `ratings r`. */
-export const ratingColumns = sql`
-  r.id, r.task_id AS "taskId", r.rater_id AS "raterId", r.ratee_id AS "rateeId", r.role, r.stars, r.comment,
-  r.created_at AS "createdAt"`;
 
 export async function findTask(connection: Connection, taskId: string): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
@@ -36,8 +31,8 @@ export async function findTask(connection: Connection, taskId: string): Promise<
 }
 
 /**
- * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this
- * lock first, so two changes of one task happen one after the other, each seeing what the one before left.
+ * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this lock
+ * first, so changes to one task happen one after another, and each sees the result of the one before.
  */
 export async function lockTask(connection: Connection, taskId: string): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
@@ -47,7 +42,7 @@ export async function lockTask(connection: Connection, taskId: string): Promise<
   return task;
 }
 
-/** Writes `changes` (SQL assignments) to a locked task and gives the row as it is then. */
+/** Writes `changes` (SQL assignments) to a locked task, and returns the new row. */
 export async function updateTask(
   connection: Connection,
   taskId: string,

@@ -6,15 +6,15 @@ const MAX_NEW_TASKS = 20;
 const WINDOW_SECONDS = 60;
 
 /**
- * Refuses the 21st task of a buyer within a minute, and a task with the title and description of one that the same
- * buyer still has open. Source: decisions.md "Limits not shown".
+ * Throws `spam_guard` for a buyer's 21st task within a minute, and for a task with the same title and description as one
+ * of the buyer's open tasks. Source: docs/contract.md "Limits".
  */
-export async function guardAgainstSpam(
+export async function checkSpamGuard(
   tx: Transaction,
   buyerId: string,
   task: { title: string; description: string },
 ): Promise<void> {
-  // One buyer's posts are judged one after the other: parallel ones would all see the count before them.
+  // A buyer's posts are checked one at a time: parallel ones would all see the same count.
   await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('spam guard ' || ${buyerId}, 0))`);
   const [recent] = await tx.query<{ waitSeconds: number | null }>(sql`
     SELECT ceil(extract(epoch FROM created_at + make_interval(secs => ${WINDOW_SECONDS}) - clock_timestamp()))::int AS "waitSeconds"
@@ -31,7 +31,7 @@ export async function guardAgainstSpam(
       AND title = ${task.title} AND description = ${task.description} LIMIT 1`);
   if (twin) {
     throw new ApiError("spam_guard", {
-      message: "You have an open task with this title and description already.",
+      message: "You already have an open task with this title and description.",
       retryAfterSeconds: WINDOW_SECONDS,
     });
   }

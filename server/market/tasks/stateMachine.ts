@@ -3,24 +3,27 @@ import type { TaskStatus } from "../../schemas/task.ts";
 
 /**
  * Who acts on a task. A `bidder` has a bid on it that was not awarded; a `stranger` is any other user. A moderator who
- * is a party to the task acts as that party.
+ * is a party to the task acts as that party. The `clock` is a background job that acts when a deadline has passed.
  */
 export const taskActors = ["buyer", "awardedBidder", "bidder", "stranger", "moderator", "clock"] as const;
 export type TaskActor = (typeof taskActors)[number];
 
-export type RefusalCode = "forbidden" | "wrong_status" | "already_disputed";
+type RefusalCode = "forbidden" | "wrong_status" | "already_disputed";
 
-/** The money of a transition, in cents. Before an award all of the budget is held, afterwards the bid's price. */
+/** The two deadlines of a task: the end of the grace period after the delivery is due, and of the acceptance window. */
+export type TaskDeadline = "expiry" | "acceptance";
+
+/** The amounts a transition can move. The whole budget is held until the award, then only the bid's price. */
 export interface Amounts {
   budgetCents: number;
   priceCents: number;
-  /** What a moderator gives the bidder, of the price. */
+  /** The part of the price that a moderator awards to the bidder. */
   bidderCents: number;
 }
 
 /** How the hold changes: what returns to the buyer's available bucket, and what is paid to the bidder. */
 interface Movement {
-  /** For the documentation. */
+  /** Label in the state diagram. */
   says: string;
   returnKind: "hold_release" | "dispute_refund";
   returned(amounts: Amounts): number;
@@ -34,7 +37,7 @@ export const movements = {
   budget: {
     says: "the hold follows the budget",
     returnKind: "hold_release",
-    returned: nothing, // tasks.update moves the difference between two budgets
+    returned: nothing, // `tasks.update` moves the difference itself
     paid: nothing,
   },
   returnBudget: {
@@ -70,13 +73,19 @@ export const movements = {
 } as const satisfies Record<string, Movement>;
 
 interface Transition {
-  /** Who may; anyone else is refused with `forbidden`, or as `refusals` says. */
+  /** Who may do this; anyone else is refused with `forbidden`, or as `refusals` says. */
   by: readonly TaskActor[];
   from: readonly TaskStatus[];
-  /** `same`: the status stays. */
+  /** `same`: the status does not change. */
   to: TaskStatus | "same";
+  /** Allowed only before this deadline. */
+  before?: TaskDeadline;
+  /** Allowed only from this deadline on. However late it happens, it counts from the deadline. */
+  after?: TaskDeadline;
   money: keyof typeof movements;
-  /** What subscribers are told; null: nothing. `task.expired` is recorded, but is no event of the webhooks. */
+  /** The task's bids that are still active are rejected. */
+  rejectsBids?: true;
+  /** The event to record; null for none. `task.expired` is recorded, but not sent to webhooks. */
   event: EventType | InternalEventType | null;
   refusals?: {
     by?: Partial<Record<TaskActor, RefusalCode>>;
@@ -85,12 +94,19 @@ interface Transition {
 }
 
 /**
- * THE state machine of a task. Procedures and jobs decide by it and move state, money and event as it says; the
- * documentation's diagram is drawn from it, and a test walks all of it. Source: decisions.md "States".
+ * The state machine of a task. `moveTask` follows it for procedures and jobs alike, the README's diagram is drawn from
+ * it, and a test walks all of it. Source: docs/contract.md "States".
  */
 export const taskTransitions = {
   update: { by: ["buyer"], from: ["open"], to: "same", money: "budget", event: null },
-  cancel: { by: ["buyer"], from: ["open"], to: "cancelled", money: "returnBudget", event: null },
+  cancel: {
+    by: ["buyer"],
+    from: ["open"],
+    to: "cancelled",
+    money: "returnBudget",
+    rejectsBids: true,
+    event: null,
+  },
   placeBid: {
     by: ["stranger", "bidder", "awardedBidder", "moderator"],
     from: ["open"],
@@ -98,31 +114,62 @@ export const taskTransitions = {
     money: "none",
     event: "bid.received",
   },
-  award: { by: ["buyer"], from: ["open"], to: "awarded", money: "returnRest", event: "task.awarded" },
+  award: {
+    by: ["buyer"],
+    from: ["open"],
+    to: "awarded",
+    money: "returnRest",
+    rejectsBids: true,
+    event: "task.awarded",
+  },
   uploadSample: {
     by: ["awardedBidder"],
     from: ["awarded"],
     to: "same",
+    before: "expiry",
     money: "none",
     event: null,
-    // Uploads go to a bid: its owner may, but not as long as, or if, it is not the awarded one.
+    // An upload belongs to a bid: its owner is the right person, but only the awarded bid is in the right status.
     refusals: { by: { bidder: "wrong_status" } },
   },
   deliver: {
     by: ["awardedBidder"],
     from: ["awarded"],
     to: "delivered",
+    before: "expiry",
     money: "none",
     event: "delivery.posted",
     refusals: { by: { bidder: "wrong_status" } },
   },
-  expire: { by: ["clock"], from: ["awarded"], to: "expired", money: "returnPrice", event: "task.expired" },
-  accept: { by: ["buyer"], from: ["delivered"], to: "accepted", money: "pay", event: "task.accepted" },
-  release: { by: ["clock"], from: ["delivered"], to: "accepted", money: "pay", event: "task.accepted" },
+  expire: {
+    by: ["clock"],
+    from: ["awarded"],
+    to: "expired",
+    after: "expiry",
+    money: "returnPrice",
+    event: "task.expired",
+  },
+  accept: {
+    by: ["buyer"],
+    from: ["delivered"],
+    to: "accepted",
+    before: "acceptance",
+    money: "pay",
+    event: "task.accepted",
+  },
+  release: {
+    by: ["clock"],
+    from: ["delivered"],
+    to: "accepted",
+    after: "acceptance",
+    money: "pay",
+    event: "task.accepted",
+  },
   dispute: {
     by: ["buyer", "awardedBidder"],
     from: ["delivered"],
     to: "disputed",
+    before: "acceptance",
     money: "none",
     event: "task.disputed",
     refusals: { from: { disputed: "already_disputed" } },
@@ -140,24 +187,29 @@ export const taskTransitions = {
 export type TaskAction = keyof typeof taskTransitions;
 export const taskActions = Object.keys(taskTransitions) as TaskAction[]; // the keys of a literal are its type's keys
 
-export type Decision =
-  | { refused: null; to: TaskStatus; money: keyof typeof movements; event: Transition["event"] }
-  | { refused: RefusalCode; because: "actor" | "status" };
-
-/** What the table says of an action: where it leads, or why not. Who may not is told so first. */
-export function decide(action: TaskAction, status: TaskStatus, actor: TaskActor): Decision {
-  const transition: Transition = taskTransitions[action];
-  if (!transition.by.includes(actor)) {
-    return { refused: transition.refusals?.by?.[actor] ?? "forbidden", because: "actor" };
-  }
-  if (!transition.from.includes(status)) {
-    return { refused: transition.refusals?.from?.[status] ?? "wrong_status", because: "status" };
-  }
-  const { to, money, event } = transition;
-  return { refused: null, to: to === "same" ? status : to, money, event };
+/** An action that the table allows, with the status it leads to. */
+export interface AllowedAction extends Omit<Transition, "by" | "from" | "to" | "refusals"> {
+  refused: null;
+  to: TaskStatus;
 }
 
-/** The table as a Mermaid state diagram: what the documentation shows. */
+export interface RefusedAction {
+  refused: RefusalCode;
+  because: "actor" | "status" | "deadline";
+}
+
+/**
+ * Looks an action up in the table: where it leads, or why it is refused. The actor is checked before the status.
+ * Deadlines are checked by `decideTaskAction`, which knows the task.
+ */
+export function decide(action: TaskAction, status: TaskStatus, actor: TaskActor): AllowedAction | RefusedAction {
+  const { by, from, to, refusals, ...rest }: Transition = taskTransitions[action];
+  if (!by.includes(actor)) return { refused: refusals?.by?.[actor] ?? "forbidden", because: "actor" };
+  if (!from.includes(status)) return { refused: refusals?.from?.[status] ?? "wrong_status", because: "status" };
+  return { refused: null, to: to === "same" ? status : to, ...rest };
+}
+
+/** The table as a Mermaid state diagram, for the documentation. */
 export function stateDiagram(): string {
   const transitions: [string, Transition][] = Object.entries(taskTransitions);
   const arrows = transitions

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Related } from "../../gateways/snapshots.ts";
 import type { Transaction } from "../../store/database.ts";
+import { applied, type EventOutcome, ignored } from "../eventOutcome.ts";
 import type { PaidTopup } from "./paid.ts";
 
 const DisputeSnapshot = z.object({
@@ -9,14 +10,14 @@ const DisputeSnapshot = z.object({
   balance_transactions: z.array(z.object({ id: z.string(), amount: z.int() })).default([]),
 });
 
-export interface DisputeNews {
+interface DisputeNews {
   id: string;
   paymentIntentId: string | null;
-  /** What the dispute has done to the platform's balance so far; signed, before fees. */
+  /** The dispute's effects on the platform's balance so far; signed, before fees. */
   movements: { id: string; amountCents: number }[];
 }
 
-/** Reads a `charge.dispute.*` event; null when it holds no dispute. */
+/** Reads a `charge.dispute.*` event; null if it does not contain a dispute. */
 export function readDispute(data: unknown): DisputeNews | null {
   const dispute = DisputeSnapshot.safeParse(data).data;
   if (dispute === undefined) return null;
@@ -25,11 +26,11 @@ export function readDispute(data: unknown): DisputeNews | null {
 }
 
 /**
- * The wallet follows the platform's balance: what a dispute withdrew is taken as `chargeback`, what it reinstated comes
- * back under the same kind. Each snapshot lists all movements so far and each is booked once, so order does not matter.
- * Withdrawals go first: a reinstatement pays the debt that they left.
+ * Makes the wallet follow the platform's balance: what a dispute withdrew is debited as `chargeback`, what it reinstated is
+ * credited under the same kind. Each snapshot lists all movements so far and each is booked once, so order does not matter.
+ * Withdrawals are booked first, because a reinstatement pays the debt that they leave.
  */
-export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeNews): Promise<string> {
+export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeNews): Promise<EventOutcome> {
   let booked = 0;
   for (const { id, amountCents } of dispute.movements.toSorted((a, b) => a.amountCents - b.amountCents)) {
     const reference = `dispute:${dispute.id}:${id}`;
@@ -40,5 +41,5 @@ export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: D
         : await tx.ledger.deposit(topup.userId, "chargeback", amountCents, reference);
     if (entry !== null) booked += 1;
   }
-  return booked === 0 ? "nothing new" : `${booked} booked`;
+  return booked === 0 ? ignored("nothing new") : applied(`${booked} booked`);
 }

@@ -1,14 +1,15 @@
-import { type CheckoutSession, ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processorErrors.ts";
+import type { CheckoutSession } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { closeTopup, openCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
 import { applyCheckout, newsOfSession } from "./settle.ts";
 
-/** A question to the processor takes less; another process leaves the top-up alone for so long. */
+/** How long a check reserves its top-up: longer than a call to the processor takes. */
 const CHECK_LEASE_SECONDS = 30;
 /** Stripe forgets idempotency keys after 24 hours: an older call must not be repeated. */
 const KEY_LIFETIME_MS = 22 * 3_600_000;
-/** A checkout page can be paid for 24 hours; after this long one that we know nothing of is closed. */
+/** A checkout page can be paid for 24 hours; after this long, one without a known session is closed. */
 const PAGE_LIFETIME_MS = 26 * 3_600_000;
 
 interface UnsettledTopup extends TopupRecord {
@@ -17,8 +18,8 @@ interface UnsettledTopup extends TopupRecord {
 }
 
 /**
- * Asks the processor what became of a top-up that no event has settled, and applies the answer as an event would be. When
- * we died before its session was stored, the stored call is repeated with its key, which finds the session.
+ * Asks the processor about a top-up that no event has settled, and applies the answer like an event. After a crash before
+ * the session was stored, the stored call is repeated with its key, which returns the same session.
  */
 export async function checkTopup(services: Services, { topupId }: { topupId: string }): Promise<void> {
   const { database, clock, settings, log } = services;
@@ -34,7 +35,7 @@ export async function checkTopup(services: Services, { topupId }: { topupId: str
     const session = await findSession(services, topup, now.getTime() - new Date(topup.createdAt).getTime());
     if (session !== null) await database.transaction((tx) => applyCheckout(tx, newsOfSession(session)));
   } catch (error) {
-    if (error instanceof ProcessorRefused) log.error({ topupId, error }, "a top-up cannot be looked up");
+    if (error instanceof ProcessorRefused) log.error({ topupId, error }, "the lookup of a top-up was refused");
     else if (!(error instanceof ProcessorUnavailable)) throw error;
   }
   await database.query(sql`
@@ -50,7 +51,7 @@ async function findSession(
   const { processor, database } = services;
   if (sessionId !== null) return processor.getCheckoutSession(sessionId);
   if (ageMs < KEY_LIFETIME_MS) return openCheckout(services, topup);
-  // Too late to repeat the call: only a payment would tell that it had succeeded.
+  // Too late to repeat the call: only a payment would prove that it succeeded.
   for await (const session of processor.listCheckoutPayments(Math.floor(new Date(createdAt).getTime() / 1000) - 60)) {
     if (session.topupId === topup.id) return session;
   }
@@ -58,7 +59,7 @@ async function findSession(
   return null;
 }
 
-/** The top-ups that hang: not paid, not closed, and not asked about for half the polling interval. */
+/** Returns top-ups that are neither paid nor closed, and due for a check. */
 export function findUnsettledTopups({ database, clock }: Services, limit: number): Promise<{ topupId: string }[]> {
   return database.query<{ topupId: string }>(sql`
     SELECT id AS "topupId" FROM topups

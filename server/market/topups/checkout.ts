@@ -1,8 +1,9 @@
-import { type CheckoutSession, ProcessorRefused } from "../../gateways/processor.ts";
+import { ProcessorRefused } from "../../gateways/processorErrors.ts";
+import type { CheckoutSession } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 
-/** What the call that opens a checkout page needs: all of it stored, so that the same call can be repeated. */
+/** The parameters of the call that opens a checkout page; stored, so that the same call can be repeated. */
 export interface TopupRecord {
   id: string;
   userId: string;
@@ -16,9 +17,9 @@ export const topupColumns = sql`
   id, user_id AS "userId", amount_cents AS "amountCents", currency, success_url AS "successUrl", cancel_url AS "cancelUrl"`;
 
 /**
- * Opens a top-up's checkout page and notes its session. The key is the top-up's own, so a repetition, also one after a
- * crash, finds the session of the first call. A definite refusal closes the top-up. Throws ProcessorUnavailable or
- * ProcessorRefused.
+ * Opens a top-up's checkout page and stores its session. The idempotency key derives from the top-up's id, so a repeated
+ * call, even after a crash, returns the session of the first. A definite refusal closes the top-up. Throws
+ * ProcessorUnavailable or ProcessorRefused.
  */
 export async function openCheckout(services: Services, topup: TopupRecord): Promise<CheckoutSession> {
   const { database, processor, clock, settings } = services;

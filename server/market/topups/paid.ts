@@ -2,7 +2,7 @@ import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 import { applyCheckout, newsOfSession } from "./settle.ts";
 
-/** A top-up that has been credited, as refunds and disputes need it. */
+/** A credited top-up, for refunds and disputes. */
 export interface PaidTopup {
   id: string;
   userId: string;
@@ -15,9 +15,9 @@ async function findPaidTopup(connection: Connection, paymentIntentId: string): P
 }
 
 /**
- * The top-up that a payment intent paid for. A refund or dispute may be told before the payment: then the processor is
- * asked for the session behind the intent, and the payment is applied first. `unsettled` when it is one of ours that is
- * not credited even then: it has to be asked again. Throws ProcessorUnavailable or ProcessorRefused.
+ * Returns the top-up that a payment intent paid for. The event of a refund or dispute may arrive before that of the payment:
+ * then the session is fetched from the processor and the payment applied first. `unsettled`: it is one of ours, but still
+ * not credited, so try again later. Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function settlePaidTopup(
   services: Services,

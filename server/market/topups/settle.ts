@@ -1,15 +1,16 @@
 import { z } from "zod";
-import type { CheckoutSession, ProcessorEvent } from "../../gateways/processor.ts";
+import type { CheckoutSession, ProcessorEvent } from "../../gateways/processorRecords.ts";
 import { OurId, Related } from "../../gateways/snapshots.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
+import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
 
-/** What decides about a top-up, told by an event or by the answer to a question. */
-export interface CheckoutNews {
+/** What an event, or an answer of the processor, says about a top-up. */
+interface CheckoutNews {
   sessionId: string;
   topupId: string | null;
-  /** `open`: nobody paid yet. `processing`: a slow payment is under way. */
+  /** `open`: not paid yet. `processing`: a slow payment is under way. */
   result: "open" | "processing" | "paid" | "failed" | "expired";
   paymentIntentId: string | null;
   amountCents: number | null;
@@ -26,9 +27,9 @@ const SessionSnapshot = z.object({
 });
 
 /**
- * What a `checkout.session.*` event tells; null when it holds no checkout session. While a top-up's session is not stored,
- * since the answer to the call that made it was lost, only the event's client reference ties the two, and a payer may have
- * chosen that: then the processor is asked whose session it is. Throws ProcessorUnavailable or ProcessorRefused.
+ * Reads a `checkout.session.*` event; null if it does not contain a checkout session. When the answer to the call that
+ * created a session was lost, only the event's client reference links it to a top-up, and a payer may have chosen that
+ * reference: then the processor is asked whose session it is. Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function interpretCheckout(
   { database, processor }: Services,
@@ -60,7 +61,7 @@ const resultOfType: Record<string, CheckoutNews["result"]> = {
   "checkout.session.expired": "expired",
 };
 
-/** What the processor answers when it is asked for a session. */
+/** Reads a session that was fetched from the processor. */
 export function newsOfSession(session: CheckoutSession): CheckoutNews {
   const { id, topupId, status, paymentStatus, paymentFailed, ...rest } = session;
   const unpaid = paymentFailed ? "failed" : status === "complete" ? "processing" : "open";
@@ -70,10 +71,10 @@ export function newsOfSession(session: CheckoutSession): CheckoutNews {
 }
 
 /**
- * News come in any order and any number of times. A paid session credits once, since the ledger's reference is the
- * payment intent and never the event; what closes a top-up cannot undo a payment.
+ * Applies news about a top-up, which may arrive in any order and any number of times. A paid session is credited once,
+ * because the ledger's reference is the payment intent and never the event. Closing a top-up cannot undo a payment.
  */
-export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promise<string> {
+export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promise<EventOutcome> {
   const [topup] = await tx.query<{
     id: string;
     userId: string;
@@ -86,10 +87,10 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
     SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status, session_id AS "sessionId",
            payment_intent_id AS "paymentIntentId" FROM topups
     WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid FOR UPDATE`);
-  // Without a reference of ours it is other business of the same processor account.
-  if (!topup) return news.topupId === null ? "not ours" : "unexpected: no such top-up";
+  // Without a reference of ours, it is other business of the same processor account.
+  if (!topup) return news.topupId === null ? notOurs : unexpected("no such top-up");
   if (topup.sessionId !== null && topup.sessionId !== news.sessionId) {
-    return `unexpected: ${news.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`;
+    return unexpected(`${news.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`);
   }
 
   const setStatus = (status: string, paymentIntentId: string | null = null) =>
@@ -100,23 +101,23 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
 
   if (news.result === "paid") {
     const { paymentIntentId, amountCents, currency } = news;
-    if (!paymentIntentId) return "unexpected: paid without a payment intent";
+    if (!paymentIntentId) return unexpected("paid without a payment intent");
     if (amountCents !== topup.amountCents || currency !== topup.currency) {
-      return `unexpected: paid ${amountCents} ${currency} for a top-up of ${topup.amountCents} ${topup.currency}`;
+      return unexpected(`paid ${amountCents} ${currency} for a top-up of ${topup.amountCents} ${topup.currency}`);
     }
     if (topup.paymentIntentId !== null && topup.paymentIntentId !== paymentIntentId) {
-      return `unexpected: paid by ${paymentIntentId}, after ${topup.paymentIntentId}`;
+      return unexpected(`paid by ${paymentIntentId}, after ${topup.paymentIntentId}`);
     }
     const entry = await tx.ledger.deposit(topup.userId, "topup", topup.amountCents, paymentIntentId);
     if (topup.status !== "paid") await setStatus("paid", paymentIntentId);
-    return entry === null ? "credited before" : "credited";
+    return entry === null ? ignored("credited before") : applied("credited");
   }
-  if (topup.status === "paid" || news.result === "open") return "nothing new";
+  if (topup.status === "paid" || news.result === "open") return ignored("nothing new");
   if (news.result === "processing") {
     if (topup.status === "created") await setStatus("processing");
-    return "waits for the payment";
+    return applied("waits for the payment");
   }
-  // A session that was closed stays so; which of two endings was told last does not matter.
+  // A closed session stays closed; it does not matter which of two endings was reported last.
   if (topup.status === "created" || topup.status === "processing") await setStatus(news.result);
-  return "closed";
+  return applied("closed");
 }

@@ -15,7 +15,7 @@ const audio: UploadLimits = { bytes: 25 * MEGABYTE, durationSec: 300 };
 const video: UploadLimits = { bytes: 100 * MEGABYTE, durationSec: 120 };
 const text: UploadLimits = { bytes: MEGABYTE };
 
-/** What a sample may be, by its type. Source: decisions.md "Limits not shown". */
+/** Limits of a sample, by MIME type. Source: docs/contract.md "Limits". */
 const sampleLimits: Record<string, UploadLimits> = {
   "image/png": image,
   "image/jpeg": image,
@@ -48,8 +48,8 @@ export interface DeclaredUpload {
   durationSec?: number;
 }
 
-/** Throws `sample_too_large` with every limit that the sample exceeds; `existingSamples` are those of the same bid. */
-export function checkSample(upload: DeclaredUpload, existingSamples: number): void {
+/** Throws `sample_too_large` with every limit that the sample exceeds. `existingSamples` counts those of the same bid. */
+export function assertSampleLimits(upload: DeclaredUpload, existingSamples: number): void {
   const limits = sampleLimits[upload.mimeType];
   if (limits === undefined) throw new Error(`unknown sample type ${upload.mimeType}`);
   const measured: [string, number | undefined, number | undefined][] = [
@@ -63,14 +63,14 @@ export function checkSample(upload: DeclaredUpload, existingSamples: number): vo
   if (violations.length > 0) throw new ApiError("sample_too_large", { violations });
 }
 
-/** Throws `sample_too_large` when a bid would have more than 10 samples. */
-export function checkSampleCount(count: number): void {
+/** Throws `sample_too_large` if a bid would have more than 10 samples. */
+export function assertSampleCount(count: number): void {
   const violations = violationsOf([["samples", MAX_SAMPLES_PER_BID, count]]);
   if (violations.length > 0) throw new ApiError("sample_too_large", { violations });
 }
 
 /** Throws `delivery_too_large` above 1 GB. */
-export function checkDelivery(upload: DeclaredUpload): void {
+export function assertDeliveryLimits(upload: DeclaredUpload): void {
   const violations = violationsOf([["bytes", MAX_DELIVERY_BYTES, upload.bytes]]);
   if (violations.length > 0) throw new ApiError("delivery_too_large", { violations });
 }

@@ -3,7 +3,7 @@ import { endSession } from "../../auth/sessions.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** Ends the session at once, wherever its cookie is. For an API key, which has no session, it does nothing. */
+/** Ends the session at once for every copy of its cookie. Does nothing for an API key, which has no session. */
 export const logout = signedIn
   .meta({ rest: { method: "POST", path: "/auth/logout", status: 204 }, summary: "Sign out" })
   .input(NoInput)

@@ -6,7 +6,7 @@ import { User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** Who the caller is, and what the credentials allow. A session has the scope `*`. */
+/** Returns the caller, and what their credentials allow. A session has the scope `*`. */
 export const me = signedIn
   .meta({ rest: { method: "GET", path: "/auth/me" }, summary: "Who am I" })
   .input(NoInput)

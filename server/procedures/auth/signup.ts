@@ -6,11 +6,11 @@ import { DisplayName, Email, Password, User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
-/** Makes an account and signs it in: sets the session cookie. */
+/** Creates an account and signs in: sets the session cookie. */
 export const signup = open
   .meta({
     rest: { method: "POST", path: "/auth/signup", status: 201 },
-    summary: "Make an account and sign in",
+    summary: "Create an account and sign in",
     errors: ["email_taken"],
   })
   .input(z.strictObject({ email: Email, password: Password, displayName: DisplayName }))

@@ -1,15 +1,10 @@
 import { z } from "zod";
 import type { SealedObject } from "../../gateways/storage.ts";
+import { moveTask } from "../../market/tasks/moveTask.ts";
 import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
-import { moveTask } from "../../market/tasks/transition.ts";
-import {
-  addArtifact,
-  decideUploadNow,
-  findDeclared,
-  lockForUpload,
-  sealUpload,
-  toArtifact,
-} from "../../market/uploads/records.ts";
+import { addArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
+import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
+import { sealUpload } from "../../market/uploads/seal.ts";
 import { Delivery } from "../../schemas/artifact.ts";
 import { Id, Timestamp } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
@@ -26,7 +21,7 @@ export const deliveryFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
   .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))
   .mutation(async ({ ctx, input }) => {
-    await decideUploadNow(ctx, "delivery", input.id);
+    await checkUpload(ctx, "delivery", input.id);
     const declared = await findDeclared(ctx, "delivery", input.id, input.storageKey);
     const { row, deadlineAt } = await sealUpload(ctx, declared, (sealed) => deliver(ctx, input, sealed));
     if (deadlineAt === null) throw new Error("a delivered task has an acceptance deadline");
@@ -39,16 +34,11 @@ function deliver(
   sealed: SealedObject | null,
 ) {
   return ctx.database.transaction(async (tx) => {
-    const { task, bid } = await lockForUpload(ctx, tx, "delivery", input.id);
+    const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", input.id);
     const row = await addArtifact(tx, "delivery", { uploadKey: input.storageKey, bid, sealed });
-    const now = ctx.clock.now();
-    const deadline = acceptanceDeadlineAt(now, ctx.settings.acceptanceWindowSeconds);
-    const delivered = await moveTask(tx, "deliver", task, {
-      bid,
-      changes: sql`
-        delivered_at = ${now.toISOString()}::timestamptz,
-        acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`,
-    });
+    const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
+    const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
+    const delivered = await moveTask(tx, "deliver", task, { actor, moment, changes });
     await tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
     return { row, deadlineAt: delivered.acceptanceDeadlineAt };
   });

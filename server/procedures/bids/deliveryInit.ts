@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { checkDelivery, deliveryMimeTypes } from "../../market/uploads/limits.ts";
-import { decideUploadNow, openUpload } from "../../market/uploads/records.ts";
+import { checkUpload, openUpload } from "../../market/uploads/declare.ts";
+import { assertDeliveryLimits, deliveryMimeTypes } from "../../market/uploads/limits.ts";
 import { UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Declares the delivery and gives the URL that takes its bytes. */
+/** Declares the delivery and returns the URL to upload it to. */
 export const deliveryInit = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/delivery/init" },
@@ -15,7 +15,7 @@ export const deliveryInit = scoped("bid:write")
   .input(z.strictObject({ id: Id, mimeType: z.enum(deliveryMimeTypes), bytes: z.int().min(1).max(MAX_INT32) }))
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
-    await decideUploadNow(ctx, "delivery", id);
-    checkDelivery(upload);
+    await checkUpload(ctx, "delivery", id);
+    assertDeliveryLimits(upload);
     return openUpload(ctx, "delivery", id, upload);
   });

@@ -1,15 +1,14 @@
 import { z } from "zod";
-import { ApiError } from "../../errors.ts";
 import { bidColumns } from "../../market/bids/records.ts";
 import { lockTask, updateTask } from "../../market/tasks/records.ts";
-import { actorOf, decidePrice, decideTaskAction } from "../../market/tasks/rules.ts";
+import { actorOf, assertPriceWithinBudget, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
-import { violatedUniqueConstraint } from "../../store/databaseErrors.ts";
+import { queryOne, sql } from "../../store/connection.ts";
+import { refuseDuplicate } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Places a bid on an open task. A bidder has one active bid a task; the database keeps that rule. */
+/** Places a bid on an open task. A bidder has at most one active bid per task; the database enforces that. */
 export const place = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/tasks/{id}/bids", status: 201 },
@@ -29,20 +28,20 @@ export const place = scoped("bid:write")
     ctx.database
       .transaction(async (tx) => {
         const task = await lockTask(tx, input.id);
-        decideTaskAction("placeBid", task, actorOf(task, ctx.userId));
-        decidePrice(task, input.priceCents);
-        const [bid] = await tx.query<Bid>(sql`
+        assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
+        assertPriceWithinBudget(task, input.priceCents);
+        const bid = await queryOne<Bid>(
+          tx,
+          sql`
           WITH b AS (
             INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)
             VALUES (${task.id}::uuid, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null})
             RETURNING *)
-          SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`);
-        if (!bid) throw new Error("INSERT … RETURNING gave no row");
+          SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`,
+        );
         const counted = await updateTask(tx, task.id, sql`bid_count = bid_count + 1`);
         await tx.events.record("bid.received", { task: counted, bid });
         return { bid };
       })
-      .catch((error: unknown) => {
-        throw violatedUniqueConstraint(error) === "bids_one_active_key" ? new ApiError("active_bid_exists") : error;
-      }),
+      .catch(refuseDuplicate("bids_one_active_key", "active_bid_exists")),
   );

@@ -1,22 +1,16 @@
 import { z } from "zod";
 import type { SealedObject } from "../../gateways/storage.ts";
-import { checkSampleCount } from "../../market/uploads/limits.ts";
-import {
-  addArtifact,
-  decideUploadNow,
-  findArtifact,
-  findDeclared,
-  lockForUpload,
-  sealUpload,
-  toArtifact,
-} from "../../market/uploads/records.ts";
+import { addArtifact, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
+import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
+import { assertSampleCount } from "../../market/uploads/limits.ts";
+import { sealUpload } from "../../market/uploads/seal.ts";
 import { Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import type { Context } from "../../trpc.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Makes an uploaded sample part of the task. The same key again gives the same sample. */
+/** Adds an uploaded sample to the task. Repeated with the same key, it returns the same sample. */
 export const sampleFinalize = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/sample/finalize", status: 201 },
@@ -26,7 +20,7 @@ export const sampleFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
   .output(z.object({ sample: Sample }))
   .mutation(async ({ ctx, input }) => {
-    await decideUploadNow(ctx, "sample", input.id);
+    await checkUpload(ctx, "sample", input.id);
     const declared = await findDeclared(ctx, "sample", input.id, input.storageKey);
     const existing = await findArtifact(ctx.database, input.storageKey);
     const { row } = existing
@@ -42,12 +36,15 @@ function record(
 ) {
   return ctx.database.transaction(async (tx) => {
     const { bid } = await lockForUpload(ctx, tx, "sample", input.id);
-    // The same key may have been finished while this copy was made.
+    // A parallel request may have finalised the same key while this copy was made.
     const existing = await findArtifact(tx, input.storageKey);
     if (existing) return { row: existing };
-    const [samples] = await tx.query<{ count: number }>(sql`
-      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bid.id}::uuid AND kind = 'sample'`);
-    checkSampleCount((samples?.count ?? 0) + 1);
+    const samples = await queryOne<{ count: number }>(
+      tx,
+      sql`
+      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bid.id}::uuid AND kind = 'sample'`,
+    );
+    assertSampleCount(samples.count + 1);
     return { row: await addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed }) };
   });
 }

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { checkSample, sampleMimeTypes } from "../../market/uploads/limits.ts";
-import { decideUploadNow, openUpload } from "../../market/uploads/records.ts";
+import { checkUpload, openUpload } from "../../market/uploads/declare.ts";
+import { assertSampleLimits, sampleMimeTypes } from "../../market/uploads/limits.ts";
 import { Dimensions, UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Declares a sample and gives the URL that takes its bytes. */
+/** Declares a sample and returns the URL to upload it to. */
 export const sampleInit = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/sample/init" },
@@ -24,9 +24,12 @@ export const sampleInit = scoped("bid:write")
   )
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
-    await decideUploadNow(ctx, "sample", id);
-    const [samples] = await ctx.database.query<{ count: number }>(sql`
-      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${id}::uuid AND kind = 'sample'`);
-    checkSample(upload, samples?.count ?? 0);
+    await checkUpload(ctx, "sample", id);
+    const samples = await queryOne<{ count: number }>(
+      ctx.database,
+      sql`
+      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${id}::uuid AND kind = 'sample'`,
+    );
+    assertSampleLimits(upload, samples.count);
     return openUpload(ctx, "sample", id, upload);
   });

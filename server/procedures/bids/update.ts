@@ -1,14 +1,15 @@
 import { z } from "zod";
-import { getBid, updateBid } from "../../market/bids/records.ts";
-import { decideBidChange } from "../../market/bids/rules.ts";
+import { moveBid } from "../../market/bids/moveBid.ts";
+import { getBid } from "../../market/bids/records.ts";
+import { assertBidAction, bidActorOf } from "../../market/bids/rules.ts";
 import { lockTask } from "../../market/tasks/records.ts";
-import { decidePrice } from "../../market/tasks/rules.ts";
+import { assertPriceWithinBudget } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { join, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Changes an active bid. The price is checked against the task's budget as it is now. */
+/** Changes an active bid. The price is checked against the task's current budget. */
 export const update = scoped("bid:write")
   .meta({
     rest: { method: "PATCH", path: "/bids/{id}" },
@@ -24,7 +25,7 @@ export const update = scoped("bid:write")
         notes: bidInput.notes.optional(),
       })
       .refine(({ id: _, ...changes }) => Object.values(changes).some((value) => value !== undefined), {
-        message: "At least one field to change is needed.",
+        message: "Name at least one field to change.",
       }),
   )
   .output(z.object({ bid: Bid }))
@@ -32,13 +33,15 @@ export const update = scoped("bid:write")
     ctx.database.transaction(async (tx) => {
       const { taskId } = await getBid(tx, input.id);
       const task = await lockTask(tx, taskId);
-      decideBidChange("update", await getBid(tx, input.id), ctx.userId);
-      if (input.priceCents !== undefined) decidePrice(task, input.priceCents);
+      const bid = await getBid(tx, input.id);
+      const actor = bidActorOf(bid, ctx.userId);
+      assertBidAction("update", bid, actor);
+      if (input.priceCents !== undefined) assertPriceWithinBudget(task, input.priceCents);
       const changes = [
         input.priceCents === undefined ? null : sql`price_cents = ${input.priceCents}`,
         input.etaHours === undefined ? null : sql`eta_hours = ${input.etaHours}`,
         input.notes === undefined ? null : sql`notes = ${input.notes}`,
       ].filter((change) => change !== null);
-      return { bid: await updateBid(tx, input.id, join(changes)) };
+      return { bid: await moveBid(tx, "update", bid, { actor, changes: join(changes) }) };
     }),
   );

@@ -1,13 +1,14 @@
 import { z } from "zod";
-import { getBid, setBidStatus } from "../../market/bids/records.ts";
-import { decideBidChange } from "../../market/bids/rules.ts";
+import { moveBid } from "../../market/bids/moveBid.ts";
+import { getBid } from "../../market/bids/records.ts";
+import { bidActorOf } from "../../market/bids/rules.ts";
 import { lockTask, updateTask } from "../../market/tasks/records.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Withdraws an active bid; the bidder may place another one. */
+/** Withdraws an active bid; the bidder may then place another one. */
 export const withdraw = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/withdraw" },
@@ -20,9 +21,9 @@ export const withdraw = scoped("bid:write")
     ctx.database.transaction(async (tx) => {
       const { taskId } = await getBid(tx, input.id);
       await lockTask(tx, taskId);
-      const status = decideBidChange("withdraw", await getBid(tx, input.id), ctx.userId);
-      const bid = await setBidStatus(tx, input.id, status);
+      const bid = await getBid(tx, input.id);
+      const withdrawn = await moveBid(tx, "withdraw", bid, { actor: bidActorOf(bid, ctx.userId) });
       await updateTask(tx, taskId, sql`bid_count = bid_count - 1`);
-      return { bid };
+      return { bid: withdrawn };
     }),
   );

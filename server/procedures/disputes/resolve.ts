@@ -5,7 +5,7 @@ import { Dispute, resolveInput } from "../../schemas/dispute.ts";
 import { Task } from "../../schemas/task.ts";
 import { moderator } from "../../trpc.ts";
 
-/** A moderator decides a dispute: the held price returns to the buyer, is paid to the bidder, or is divided. */
+/** Resolves a dispute: the held price returns to the buyer, is paid to the bidder, or is divided. */
 export const resolve = moderator
   .meta({
     rest: { method: "POST", path: "/disputes/{id}/resolve" },

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { generateApiKey, hashApiKey } from "../../auth/apiKeys.ts";
 import { ApiKey, Label, Scope } from "../../schemas/apiKey.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Mints an API key. `raw` is shown here and never again: only its hash is kept. */
+/** Creates an API key. `raw` is shown only here: the service keeps nothing but its hash. */
 export const create = sessionOnly
   .meta({ rest: { method: "POST", path: "/keys", status: 201 }, summary: "Mint an API key" })
   .input(
@@ -19,10 +19,12 @@ export const create = sessionOnly
   .output(ApiKey.extend({ raw: z.string().meta({ description: "The whole key: `rb_live_` and 22 characters." }) }))
   .mutation(async ({ ctx, input }) => {
     const raw = generateApiKey();
-    const [key] = await ctx.database.query<z.infer<typeof ApiKey>>(sql`
+    const key = await queryOne<z.infer<typeof ApiKey>>(
+      ctx.database,
+      sql`
       INSERT INTO api_keys (user_id, label, scopes, key_hash, last4)
       VALUES (${ctx.userId}::uuid, ${input.label}, ${input.scopes}::text[], ${hashApiKey(raw)}, ${raw.slice(-4)})
-      RETURNING id, label, scopes, last4, created_at AS "createdAt"`);
-    if (!key) throw new Error("INSERT … RETURNING gave no row");
+      RETURNING id, label, scopes, last4, created_at AS "createdAt"`,
+    );
     return { ...key, raw };
   });

@@ -6,7 +6,7 @@ import { sessionOnly } from "../../trpc.ts";
 
 const ListedKey = ApiKey.extend({ lastUsedAt: Timestamp.nullable() }).meta({ id: "ListedApiKey" });
 
-/** The caller's keys, newest first; revoked ones are left out. */
+/** Lists the caller's keys, newest first, without revoked ones. */
 export const list = sessionOnly
   .meta({ rest: { method: "GET", path: "/keys" }, summary: "List API keys" })
   .input(NoInput)

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { callingProcessor, findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
+import { findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
 import { Currency, Id, MAX_INT32 } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
-import { isOverdraft } from "../../store/databaseErrors.ts";
+import { queryOne, sql } from "../../store/connection.ts";
+import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Debits the wallet at once and leaves the rest to jobs: the transfer to the caller's account, then to the bank. */
+/** Debits the wallet at once. Jobs do the rest: the transfer to the caller's account, then the payout to the bank. */
 export const create = scoped("payouts:write")
   .meta({
     rest: { method: "POST", path: "/payouts", status: 202 },
@@ -24,15 +24,14 @@ export const create = scoped("payouts:write")
     const account = await findPayoutAccount(ctx.database, ctx.userId);
     const accountId = account?.accountId;
     if (!accountId) throw new ApiError("onboarding_required");
-    // The news that an account has become active may still be on its way: ask before refusing.
-    const active = account.active || (await callingProcessor(() => syncPayoutAccount(ctx, accountId)))?.active;
+    // The event that the account has become active may not have arrived yet: ask before refusing.
+    const active = account.active || (await syncPayoutAccount(ctx, accountId))?.active;
     if (!active) throw new ApiError("onboarding_incomplete");
 
     const now = ctx.clock.now().toISOString();
     return ctx.database
       .transaction(async (tx) => {
-        const [payout] = await tx.query<{ id: string }>(sql`SELECT uuid_v7() AS id`);
-        if (!payout) throw new Error("SELECT gave no row");
+        const payout = await queryOne<{ id: string }>(tx, sql`SELECT uuid_v7() AS id`);
         const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, amountCents, `payout:${payout.id}`);
         if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was booked before`);
         await tx.query(sql`
@@ -42,7 +41,5 @@ export const create = scoped("payouts:write")
         await tx.jobs.add("advancePayout", { payoutId: payout.id });
         return { pendingLedgerId, status: "pending" as const };
       })
-      .catch((error: unknown) => {
-        throw isOverdraft(error) ? new ApiError("insufficient_funds") : error;
-      });
+      .catch(refuseOverdraft("insufficient_funds"));
   });

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { callingProcessor, ensurePayoutAccount } from "../../market/payouts/accounts.ts";
+import { ensurePayoutAccount } from "../../market/payouts/accounts.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Opens the processor's onboarding page for the caller's connected account, which is made at the first call. */
+/** Opens the processor's onboarding page for the caller's connected account, which the first call creates. */
 export const onboarding = sessionOnly
   .meta({
     rest: { method: "POST", path: "/payouts/onboarding" },
@@ -17,16 +17,14 @@ export const onboarding = sessionOnly
       expiresAt: z.int().meta({ description: "Epoch seconds." }),
     }),
   )
-  .mutation(({ ctx }) =>
-    callingProcessor(async () => {
-      const { publicUrl } = ctx.settings;
-      const accountId = await ensurePayoutAccount(ctx, ctx.userId);
-      // Before each link and not once, since we may die between the account's making and this.
-      await ctx.processor.stopAutomaticPayouts(accountId);
-      return ctx.processor.createOnboardingLink({
-        accountId,
-        returnUrl: `${publicUrl}/onboarding/done`,
-        refreshUrl: `${publicUrl}/onboarding/expired`,
-      });
-    }),
-  );
+  .mutation(async ({ ctx }) => {
+    const { publicUrl } = ctx.settings;
+    const accountId = await ensurePayoutAccount(ctx, ctx.userId);
+    // Repeated before every link: a crash after the account was created would otherwise skip it.
+    await ctx.processor.stopAutomaticPayouts(accountId);
+    return ctx.processor.createOnboardingLink({
+      accountId,
+      returnUrl: `${publicUrl}/onboarding/done`,
+      refreshUrl: `${publicUrl}/onboarding/expired`,
+    });
+  });

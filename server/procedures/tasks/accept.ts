@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { moveTask } from "../../market/tasks/moveTask.ts";
 import { lockTask } from "../../market/tasks/records.ts";
-import { decideInWindow } from "../../market/tasks/rules.ts";
-import { settleDelivery } from "../../market/tasks/settle.ts";
+import { actorOf, momentOf } from "../../market/tasks/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { scoped } from "../../trpc.ts";
@@ -18,8 +18,7 @@ export const accept = scoped("task:write")
   .mutation(({ ctx, input }) =>
     ctx.database.transaction(async (tx) => {
       const task = await lockTask(tx, input.id);
-      const now = ctx.clock.now();
-      decideInWindow("accept", task, ctx.userId, now);
-      return { task: await settleDelivery(tx, "accept", task, now) };
+      const move = { actor: actorOf(task, ctx.userId), moment: momentOf(ctx) };
+      return { task: await moveTask(tx, "accept", task, move) };
     }),
   );

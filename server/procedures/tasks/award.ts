@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { findBid, setBidStatus } from "../../market/bids/records.ts";
+import { moveBid } from "../../market/bids/moveBid.ts";
+import { findBid } from "../../market/bids/records.ts";
+import { moveTask } from "../../market/tasks/moveTask.ts";
 import { lockTask } from "../../market/tasks/records.ts";
-import { decideAward, deliveryDueAt, expiresAt } from "../../market/tasks/rules.ts";
-import { moveTask } from "../../market/tasks/transition.ts";
+import { actorOf, assertTaskAction, deadlineOf, deliveryDueAt, momentOf } from "../../market/tasks/rules.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { sql } from "../../store/connection.ts";
-import { isOverdraft } from "../../store/databaseErrors.ts";
+import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Awards an open task to one of its active bids, lowers the hold to the bid's price and rejects the other bids. */
@@ -24,25 +25,18 @@ export const award = scoped("task:write")
     ctx.database
       .transaction(async (tx) => {
         const task = await lockTask(tx, input.id);
+        const [actor, moment] = [actorOf(task, ctx.userId), momentOf(ctx)];
+        assertTaskAction("award", task, actor, moment);
         const bid = await findBid(tx, input.bidId);
-        decideAward(task, bid, ctx.userId);
-        const awardedBid = await setBidStatus(tx, bid.id, "awarded");
-        await tx.query(sql`
-          UPDATE bids SET status = 'rejected', updated_at = clock_timestamp()
-          WHERE task_id = ${task.id}::uuid AND status = 'active'`);
-        const now = ctx.clock.now();
-        const awarded = await moveTask(tx, "award", task, {
-          bid: awardedBid,
-          changes: sql`
-            awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
-            awarded_at = ${now.toISOString()}::timestamptz,
-            delivery_due_at = ${deliveryDueAt(now, bid.etaHours).toISOString()}::timestamptz`,
-        });
-        const runAt = expiresAt(awarded, ctx.settings.deliveryGraceSeconds) ?? now;
+        if (bid === null || bid.taskId !== task.id) throw new ApiError("bid_invalid");
+        const awardedBid = await moveBid(tx, "award", bid, { actor: "buyer" });
+        const changes = sql`
+          awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
+          delivery_due_at = ${deliveryDueAt(moment.now, bid.etaHours).toISOString()}::timestamptz`;
+        const awarded = await moveTask(tx, "award", task, { actor, moment, changes });
+        const runAt = deadlineOf(awarded, "expiry", moment) ?? moment.now;
         await tx.jobs.add("expireTask", { taskId: task.id }, { runAt });
         return { task: awarded, awardedBid };
       })
-      .catch((error: unknown) => {
-        throw isOverdraft(error) ? new ApiError("ledger_failed") : error;
-      }),
+      .catch(refuseOverdraft("ledger_failed")),
   );

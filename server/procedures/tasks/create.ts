@@ -1,10 +1,9 @@
 import { z } from "zod";
-import { ApiError } from "../../errors.ts";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
-import { guardAgainstSpam } from "../../market/tasks/spamGuard.ts";
+import { checkSpamGuard } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
-import { sql } from "../../store/connection.ts";
-import { isOverdraft } from "../../store/databaseErrors.ts";
+import { queryOne, sql } from "../../store/connection.ts";
+import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Posts a task and holds its whole maximum budget. */
@@ -27,20 +26,20 @@ export const create = scoped("task:write")
   .mutation(({ ctx, input }) =>
     ctx.database
       .transaction(async (tx) => {
-        if (ctx.settings.spamGuard) await guardAgainstSpam(tx, ctx.userId, input);
-        const [task] = await tx.query<TaskRecord>(sql`
+        if (ctx.settings.spamGuard) await checkSpamGuard(tx, ctx.userId, input);
+        const task = await queryOne<TaskRecord>(
+          tx,
+          sql`
           WITH t AS (
             INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags)
             VALUES (${ctx.userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
                     ${input.maxBudgetCents}, ${input.tags}::text[])
             RETURNING *)
-          SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`);
-        if (!task) throw new Error("INSERT … RETURNING gave no row");
+          SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
+        );
         await tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
         await tx.events.record("task.created", { task });
         return { task };
       })
-      .catch((error: unknown) => {
-        throw isOverdraft(error) ? new ApiError("insufficient_funds") : error;
-      }),
+      .catch(refuseOverdraft("insufficient_funds")),
   );

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { addDispute } from "../../market/disputes/records.ts";
+import { moveTask } from "../../market/tasks/moveTask.ts";
 import { lockTask } from "../../market/tasks/records.ts";
-import { decideInWindow } from "../../market/tasks/rules.ts";
-import { findAwardedBid, moveTask } from "../../market/tasks/transition.ts";
+import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute, disputeReason } from "../../schemas/dispute.ts";
 import { Task } from "../../schemas/task.ts";
@@ -20,10 +20,10 @@ export const dispute = scoped("task:write")
   .mutation(({ ctx, input }) =>
     ctx.database.transaction(async (tx) => {
       const task = await lockTask(tx, input.id);
-      decideInWindow("dispute", task, ctx.userId, ctx.clock.now());
-      const openedBy = task.buyerId === ctx.userId ? "buyer" : "bidder";
-      const bid = await findAwardedBid(tx, task);
+      const [actor, moment] = [actorOf(task, ctx.userId), momentOf(ctx)];
+      assertTaskAction("dispute", task, actor, moment);
+      const openedBy = actor === "buyer" ? "buyer" : "bidder";
       const opened = await addDispute(tx, { taskId: task.id, openedBy, reason: input.reason });
-      return { dispute: opened, task: await moveTask(tx, "dispute", task, { bid, dispute: opened }) };
+      return { dispute: opened, task: await moveTask(tx, "dispute", task, { actor, moment, dispute: opened }) };
     }),
   );

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { bidColumns } from "../../market/bids/records.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
-import { findTask, ratingColumns } from "../../market/tasks/records.ts";
-import { readArtifacts } from "../../market/uploads/records.ts";
+import { readRatings } from "../../market/ratings.ts";
+import { findTask } from "../../market/tasks/records.ts";
+import { readArtifacts } from "../../market/uploads/artifacts.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
@@ -52,7 +53,6 @@ export const read = open
     const dispute = await findDisputeOfTask(ctx.database, task.id);
     if (!isParty && dispute === null) return { task, bids };
 
-    const ratings = await ctx.database.query<Rating>(sql`
-      SELECT ${ratingColumns} FROM ratings r WHERE r.task_id = ${task.id}::uuid ORDER BY r.created_at`);
+    const ratings = await readRatings(ctx.database, task.id);
     return { task, bids, ...(await readArtifacts(ctx, task.id)), ...(dispute && { dispute }), ratings };
   });

@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { lockTask, type TaskRecord, updateTask } from "../../market/tasks/records.ts";
-import { actorOf, decideTaskAction } from "../../market/tasks/rules.ts";
+import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { join, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { isOverdraft } from "../../store/databaseErrors.ts";
+import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Changes an open task. A budget change moves the difference between the buyer's buckets, and needs that no bid is active. */
+/** Changes an open task. A new budget moves the difference between the buyer's buckets, and requires that no bid is active. */
 export const update = scoped("task:write")
   .meta({
     rest: { method: "PATCH", path: "/tasks/{id}" },
@@ -27,7 +27,7 @@ export const update = scoped("task:write")
         tags: taskInput.tags.optional(),
       })
       .refine(({ id: _, ...changes }) => Object.values(changes).some((value) => value !== undefined), {
-        message: "At least one field to change is needed.",
+        message: "Name at least one field to change.",
       }),
   )
   .output(z.object({ task: Task }))
@@ -35,7 +35,7 @@ export const update = scoped("task:write")
     ctx.database
       .transaction(async (tx) => {
         const task = await lockTask(tx, input.id);
-        decideTaskAction("update", task, actorOf(task, ctx.userId));
+        assertTaskAction("update", task, actorOf(task, ctx.userId), momentOf(ctx));
         if (input.maxBudgetCents !== undefined) await moveBudget(tx, task, input.maxBudgetCents);
         const changes = [
           input.title === undefined ? null : sql`title = ${input.title}`,
@@ -48,15 +48,13 @@ export const update = scoped("task:write")
         ].filter((change) => change !== null);
         return { task: await updateTask(tx, task.id, join(changes)) };
       })
-      .catch((error: unknown) => {
-        throw isOverdraft(error) ? new ApiError("insufficient_funds") : error;
-      }),
+      .catch(refuseOverdraft("insufficient_funds")),
   );
 
 async function moveBudget(tx: Transaction, task: TaskRecord, maxBudgetCents: number): Promise<void> {
   const differenceCents = maxBudgetCents - task.maxBudgetCents;
   if (differenceCents === 0) return;
-  // The task's lock keeps new bids out, so what this statement sees stays true until the commit.
+  // The task's lock keeps out new bids, so the result stays true until the commit.
   const [bid] = await tx.query(sql`SELECT 1 FROM bids WHERE task_id = ${task.id}::uuid AND status = 'active' LIMIT 1`);
   if (bid) throw new ApiError("budget_locked_by_bids");
   const reason = { taskId: task.id };

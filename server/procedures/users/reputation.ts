@@ -5,7 +5,7 @@ import { Id } from "../../schemas/common.ts";
 import { Reputation } from "../../schemas/reputation.ts";
 import { open } from "../../trpc.ts";
 
-/** What a user's tasks say about the user, as buyer and as bidder. */
+/** Returns what a user's tasks say about them, as buyer and as bidder. */
 export const reputation = open
   .meta({
     rest: { method: "GET", path: "/users/{id}/reputation" },

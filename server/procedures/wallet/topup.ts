@@ -1,17 +1,16 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { callingProcessor } from "../../market/payouts/accounts.ts";
 import { openCheckout, type TopupRecord, topupColumns } from "../../market/topups/checkout.ts";
 import { Currency } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** After this long a call to the processor has ended one way or the other; a top-up without a session is then looked after. */
+/** By now a call to the processor has ended one way or the other, so a top-up without a session is checked. */
 const UNANSWERED_SECONDS = 15;
 
 /**
- * Opens a hosted checkout page. Our row comes first and its id goes along as reference and idempotency key, so that
- * whatever the processor tells later finds its top-up. The wallet is credited when the processor says that it is paid.
+ * Opens a hosted checkout page. Our row is stored first, and its id serves as reference and idempotency key, so that every
+ * later event finds its top-up. The wallet is credited once the processor reports the payment.
  */
 export const topup = sessionOnly
   .meta({
@@ -23,18 +22,18 @@ export const topup = sessionOnly
   .output(
     z.object({ checkoutUrl: z.string().meta({ description: "Redirect the browser here." }), sessionId: z.string() }),
   )
-  .mutation(({ ctx, input }) =>
-    callingProcessor(async () => {
-      const { publicUrl } = ctx.settings;
-      const firstCheckAt = new Date(ctx.clock.now().getTime() + UNANSWERED_SECONDS * 1000).toISOString();
-      const [row] = await ctx.database.query<TopupRecord>(sql`
+  .mutation(async ({ ctx, input }) => {
+    const { publicUrl } = ctx.settings;
+    const firstCheckAt = new Date(ctx.clock.now().getTime() + UNANSWERED_SECONDS * 1000).toISOString();
+    const row = await queryOne<TopupRecord>(
+      ctx.database,
+      sql`
         INSERT INTO topups (user_id, amount_cents, currency, success_url, cancel_url, next_check_at)
         VALUES (${ctx.userId}::uuid, ${input.amountCents}, ${Currency}, ${`${publicUrl}/topup/done`},
                 ${`${publicUrl}/topup/cancelled`}, ${firstCheckAt}::timestamptz)
-        RETURNING ${topupColumns}`);
-      if (!row) throw new Error("INSERT … RETURNING gave no row");
-      const session = await openCheckout(ctx, row);
-      if (session.url === null) throw new ApiError("processor_unavailable");
-      return { checkoutUrl: session.url, sessionId: session.id };
-    }),
-  );
+        RETURNING ${topupColumns}`,
+    );
+    const session = await openCheckout(ctx, row);
+    if (session.url === null) throw new ApiError("processor_unavailable");
+    return { checkoutUrl: session.url, sessionId: session.id };
+  });

@@ -5,7 +5,7 @@ import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 import { webhookColumns } from "../../webhooks/records.ts";
 
-/** The caller's endpoints, newest first. */
+/** Lists the caller's endpoints, newest first. */
 export const list = scoped("webhook:read")
   .meta({ rest: { method: "GET", path: "/webhooks" }, summary: "List webhook endpoints" })
   .input(NoInput)

@@ -3,9 +3,9 @@ import { ApiError } from "../../errors.ts";
 import { Id } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { stopDeliveries } from "../../webhooks/queue.ts";
+import { stopDeliveries } from "../../webhooks/complete.ts";
 
-/** Deletes an endpoint and its secret. Nothing more is sent to it; its deliveries are pruned with time. */
+/** Deletes an endpoint and its secret. Nothing more is sent to it, and its deliveries are deleted after 30 days. */
 export const remove = scoped("webhook:write")
   .meta({
     rest: { method: "DELETE", path: "/webhooks/{id}", status: 204 },

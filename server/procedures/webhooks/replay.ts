@@ -5,7 +5,7 @@ import { scoped } from "../../trpc.ts";
 import { findOwnDelivery } from "../../webhooks/records.ts";
 import { replayDelivery } from "../../webhooks/replay.ts";
 
-/** Sends a delivery once more, whatever became of it, with the same event id. Switches its endpoint on if it was off. */
+/** Sends a delivery again, whatever its status, with the same event id. Switches its endpoint on if it was off. */
 export const replay = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/deliveries/{id}/replay", status: 202 },

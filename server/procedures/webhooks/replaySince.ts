@@ -4,7 +4,7 @@ import { scoped } from "../../trpc.ts";
 import { requireOwnEndpoint } from "../../webhooks/records.ts";
 import { replayFailed } from "../../webhooks/replay.ts";
 
-/** Sends every delivery of an endpoint that has failed since a moment once more. Switches the endpoint on if it was off. */
+/** Sends an endpoint's deliveries that have failed since a given time again. Switches the endpoint on if it was off. */
 export const replaySince = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/replay", status: 202 },
@@ -15,7 +15,7 @@ export const replaySince = scoped("webhook:write")
     z.strictObject({
       id: Id,
       since: InputTimestamp.meta({
-        description: "Deliveries that have failed for good at this moment or later, whenever their event happened.",
+        description: "Replays deliveries that finally failed at or after this time, whenever their event happened.",
       }),
     }),
   )

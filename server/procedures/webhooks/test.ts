@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { EgressRefused } from "../../gateways/egress.ts";
+import { EgressRefused } from "../../gateways/egressErrors.ts";
 import { Id } from "../../schemas/common.ts";
 import type { EventType } from "../../schemas/event.ts";
 import { WebhookDelivery } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { findOwnDelivery } from "../../webhooks/records.ts";
+import { addOnlyDelivery } from "../../webhooks/records.ts";
 import { switchOn } from "../../webhooks/replay.ts";
 import { sampleEvent } from "../../webhooks/sample.ts";
 
-/** Sends a sample of the endpoint's first event to it, through the real path but once. Switches it on if it was off. */
+/** Sends a sample of the endpoint's first event type through the real delivery path, without retries. Switches the endpoint on. */
 export const test = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/test", status: 202 },
@@ -30,16 +30,7 @@ export const test = scoped("webhook:write")
     const now = ctx.clock.now();
     return ctx.database.transaction(async (tx) => {
       await switchOn(tx, [input.id]);
-      // The event is nobody's but this endpoint's, and is fanned out here.
-      const [written] = await tx.query<{ id: string }>(sql`
-        WITH event AS (
-          INSERT INTO events (type, recipients, data, fanned_out_at)
-          VALUES (${endpoint.type}, '{}', ${JSON.stringify(sampleEvent(endpoint.type, now))}::json, clock_timestamp())
-          RETURNING id, type)
-        INSERT INTO webhook_deliveries (endpoint_id, event_id, event_type, attempts_left, due_at, created_at)
-        SELECT ${input.id}::uuid, id, type, 1, ${now.toISOString()}::timestamptz, clock_timestamp() FROM event
-        RETURNING id`);
-      if (!written) throw new Error("INSERT … RETURNING gave no row");
-      return { delivery: await findOwnDelivery(tx, written.id, ctx.userId) };
+      const eventId = await tx.events.recordSample(endpoint.type, sampleEvent(endpoint.type, now));
+      return { delivery: await addOnlyDelivery(tx, { endpointId: input.id, eventId, type: endpoint.type, now }) };
     });
   });

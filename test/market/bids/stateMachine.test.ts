@@ -80,14 +80,14 @@ describe.each(bidStatuses)("a bid that is %s", (status) => {
   );
 });
 
-test("a cancelled task's active bids are rejected, and those that were withdrawn stay so", async () => {
+test("cancelling a task rejects its active bids, and withdrawn bids stay withdrawn", async () => {
   const { taskId } = await stage("withdrawn");
   await people.buyer.post(`/tasks/${taskId}/cancel`);
   const { bids } = (await people.buyer.get(`/tasks/${taskId}/bids`)).body;
   expect(bids.map((bid: { status: string }) => bid.status).toSorted()).toEqual(["rejected", "withdrawn"]);
 });
 
-test("the table says the same as the procedures do", () => {
+test("the table and the procedures agree", () => {
   for (const action of Object.keys(bidTransitions) as BidAction[]) {
     for (const status of bidStatuses) {
       for (const actor of bidActors) {

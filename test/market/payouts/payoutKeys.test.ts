@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { BalanceTooLow, type Processor, ProcessorRefused } from "../../../server/gateways/processor.ts";
+import type { Processor } from "../../../server/gateways/processor.ts";
+import { BalanceTooLow, ProcessorRefused } from "../../../server/gateways/processorErrors.ts";
 import { advancePayout } from "../../../server/market/payouts/advance.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPayee, requestPayout } from "../../factories/payouts.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Processor, ProcessorUnavailable } from "../../../server/gateways/processor.ts";
+import type { Processor } from "../../../server/gateways/processor.ts";
+import { ProcessorUnavailable } from "../../../server/gateways/processorErrors.ts";
 import { signature } from "../../../server/local/processor/model/deliveries.ts";
 import { advancePayout } from "../../../server/market/payouts/advance.ts";
 import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
@@ -116,7 +117,7 @@ const kindsOf = (state: unknown) =>
     .map(({ kind, amountCents }) => `${kind} ${amountCents}`)
     .toSorted();
 
-test("a slow payment, its refund and the refund's failure come to the same in any order", async () => {
+test("a slow payment, its refund and the refund's failure have the same result in any order", async () => {
   const person = await createPerson(service);
   const topup = await paidTopup(service, person, 5_000, "pays_later");
   await received(["checkout.session.completed", "checkout.session.async_payment_succeeded"]);
@@ -139,7 +140,7 @@ test("a slow payment, its refund and the refund's failure come to the same in an
   expect(kindsOf(states[0])).toEqual(["topup 5000", "topup_refund -2000", "topup_refund 2000"]);
 });
 
-test("a dispute that is won comes to the same in any order", async () => {
+test("a dispute that is won has the same result in any order", async () => {
   const person = await createPerson(service);
   const { topup, disputeId } = await disputed(person);
   await control(service, "POST", `disputes/${disputeId}/close`, { outcome: "won" });
@@ -169,7 +170,7 @@ async function disputed(person: TestPerson): Promise<{ topup: TestTopup; dispute
   return { topup, disputeId: dispute.id };
 }
 
-test("a dispute that is lost takes the money once, in any order", async () => {
+test("a lost dispute takes the money once, in any order", async () => {
   const person = await createPerson(service);
   const { disputeId } = await disputed(person);
   await control(service, "POST", `disputes/${disputeId}/close`, { outcome: "lost" });
@@ -179,7 +180,7 @@ test("a dispute that is lost takes the money once, in any order", async () => {
   expect(states[0]).toMatchObject({ wallet: { availableCents: 0 }, debts: [{ debt_cents: 0 }] });
 });
 
-test("a payout that was paid and then failed comes to the same in any order, its call's answer lost", async () => {
+test("a payout that was paid and then failed has the same result in any order, even if the answer to its call was lost", async () => {
   await service.services.database.query(
     sql`UPDATE processor_events SET processed_at = now() WHERE processed_at IS NULL`,
   );
@@ -213,7 +214,7 @@ test("a payout that was paid and then failed comes to the same in any order, its
   expect(service.errors).toEqual([]);
 }, 60_000);
 
-test("a refund that comes before its payment is known to anybody waits for it, and one of other business does not", async () => {
+test("a refund waits for its payment to become known, unless it belongs to other business of the account", async () => {
   await service.services.database.query(
     sql`UPDATE processor_events SET processed_at = now() WHERE processed_at IS NULL`,
   );

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { rangeTerms, searchTasks, type TaskSearch } from "../../../server/market/search/search.ts";
+import type { TaskSearch } from "../../../server/market/search/filters.ts";
+import { searchTasks } from "../../../server/market/search/search.ts";
+import { rangeTerms } from "../../../server/market/search/terms.ts";
 import { type TaskListItem, type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";

@@ -50,7 +50,7 @@ test("parallel posts cannot pass the limit", async () => {
   await expectBooksToBalance(service);
 });
 
-test("a twin of a task that the same buyer has open is refused, also in parallel; of a closed one it is not", async () => {
+test("a copy of one of the buyer's open tasks is refused, even in parallel; a copy of a closed one is not", async () => {
   const [buyer, other] = await Promise.all([
     createPerson(service, { cents: 1_000_000 }),
     createPerson(service, { cents: 1_000_000 }),

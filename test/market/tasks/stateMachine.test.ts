@@ -22,7 +22,7 @@ const BUDGET = 10_000;
 const PRICE = 7_000;
 const SHARE = 2_000;
 
-/** What must be true, written down apart from the table that the service decides by. Source: decisions.md "States". */
+/** What must be true, written down apart from the table that the service decides by. Source: docs/contract.md "States". */
 interface Allowed {
   by: TaskActor[];
   in: TaskStatus[];
@@ -70,7 +70,7 @@ const triples = taskStatuses.flatMap((status) =>
   taskActions.flatMap((action) => taskActors.map((actor) => ({ status, action, actor }))),
 );
 
-test("the table says of every triple what is decided, and the README shows its diagram", async () => {
+test("the table decides every combination of status, action and actor as documented, and the README shows its diagram", async () => {
   expect(Object.keys(allowed).toSorted()).toEqual(taskActions.toSorted());
   for (const { status, action, actor } of triples) {
     const refused = expectedRefusal(action, status, actor);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sealUpload } from "../../../server/market/uploads/records.ts";
+import { sealUpload } from "../../../server/market/uploads/seal.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPerson } from "../../factories/people.ts";
 import { awardedTask, upload } from "../../factories/tasks.ts";
@@ -13,7 +13,7 @@ async function award() {
   return { buyer, bidder, bid: (await awardedTask(buyer, bidder)).bid };
 }
 
-test("a sample that is finished several times at once is one sample, with bytes that download", async () => {
+test("a sample finalised several times in parallel is one sample, and its bytes can be downloaded", async () => {
   const { buyer, bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "sample", "a taste");
   const answers = await Promise.all(
@@ -26,7 +26,7 @@ test("a sample that is finished several times at once is one sample, with bytes 
   expect(await (await fetch(samples[0].downloadUrl)).text()).toBe("a taste");
 });
 
-test("a delivery that is finished several times at once is delivered once, and the others are wrong_status", async () => {
+test("a delivery finalised several times in parallel is delivered once, and the other calls are wrong_status", async () => {
   const { buyer, bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "delivery", "the work");
   const answers = await Promise.all(
@@ -37,7 +37,7 @@ test("a delivery that is finished several times at once is delivered once, and t
   expect(await (await fetch(deliveries[0].downloadUrl)).text()).toBe("the work");
 });
 
-test("a copy whose recording may have been committed is kept", async () => {
+test("a sealed copy is kept if its record may have been committed", async () => {
   const { bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "sample", "hello");
   const declared = { storageKey, bytes: 5, mimeType: "text/plain" };
@@ -50,7 +50,7 @@ test("a copy whose recording may have been committed is kept", async () => {
   expect(await service.services.storage.head(sealedKey)).toMatchObject({ bytes: 5 });
 });
 
-test("a bid's id in capital letters names the same bid", async () => {
+test("a bid's id in upper case names the same bid", async () => {
   const { bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id.toUpperCase(), "sample", "hello");
   expect(storageKey.startsWith(`samples/${bid.id}/`)).toBe(true);

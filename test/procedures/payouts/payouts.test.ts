@@ -45,7 +45,7 @@ test.each(["fails", "fails_after_paid"])("a payout to a bank that %s comes back 
   const payee = await createPayee(service, { cents: 5_000, bank });
   await requestPayout(payee, 3_000);
   const payout = await firstPayout(payee, "failed");
-  expect(payout.failureMessage).toMatch(/^The bank account is closed\. Give another one/);
+  expect(payout.failureMessage).toMatch(/^The bank account is closed\. Add another one/);
   expect(await availableOf(payee)).toBe(5_000);
   const [transfer] = await service.services.processor.findTransfers(payout.id);
   expect(transfer?.reversedCents).toBe(3_000);

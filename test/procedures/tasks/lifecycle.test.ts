@@ -5,7 +5,7 @@ import { useService } from "../../setup/testService.ts";
 
 const service = useService();
 
-test("an accepted delivery pays the bid's price to the bidder, and the rest was back with the buyer at the award", async () => {
+test("an accepted delivery pays the bid's price to the bidder, and the buyer got the rest back at the award", async () => {
   const buyer = await createPerson(service, { cents: 50_000 });
   const bidder = await createPerson(service);
   const { task } = await deliveredTask(buyer, bidder, { maxBudgetCents: 10_000, priceCents: 7_500 });
@@ -19,7 +19,7 @@ test("an accepted delivery pays the bid's price to the bidder, and the rest was 
   expect((await bidder.get("/wallet")).body).toEqual({ availableCents: 7_500, heldCents: 0 });
 });
 
-test("a sample is finalised once, seen by both parties with a link that downloads it", async () => {
+test("a sample is finalised once, and both parties see it with a working download link", async () => {
   const buyer = await createPerson(service, { cents: 50_000 });
   const bidder = await createPerson(service);
   const { bid } = await awardedTask(buyer, bidder);

@@ -45,7 +45,7 @@ test("each side rates the other once after acceptance: 201 with the rating, then
   expect((await bidder.get(`/tasks/${id}`)).body.ratings.map(({ stars }: { stars: number }) => stars)).toEqual([5, 2]);
 });
 
-test("of ten ratings by one side at once one is kept", async () => {
+test("of ten parallel ratings by one side exactly one is stored", async () => {
   const { id } = await acceptedTask();
   const answers = await Promise.all(
     [1, 2, 3, 4, 5, 5, 4, 3, 2, 1].map((stars) => buyer.post(`/tasks/${id}/rate`, { stars })),
@@ -53,7 +53,7 @@ test("of ten ratings by one side at once one is kept", async () => {
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)]);
 });
 
-test("a resolved task can be rated, too; before the end it is wrong_status, by a stranger forbidden, elsewhere 404", async () => {
+test("a resolved task can be rated too; before the end it is wrong_status, for a stranger forbidden, for an unknown task 404", async () => {
   const moderator = await createModerator(service);
   const { task, dispute } = await disputedTask(buyer, bidder);
   const rate = (person: TestPerson) => codeOf(person.post(`/tasks/${task.id}/rate`, { stars: 3 }));
@@ -65,7 +65,7 @@ test("a resolved task can be rated, too; before the end it is wrong_status, by a
   expect(await codeOf(buyer.post(`/tasks/${crypto.randomUUID()}/rate`, { stars: 3 }))).toEqual([404, "not_found"]);
 });
 
-test("stars are integers of 1 to 5, a comment has at most 500 characters as people count them", async () => {
+test("stars are integers from 1 to 5, and a comment has at most 500 characters as people count them", async () => {
   const { id } = await acceptedTask();
   const flag = "🏳️‍🌈";
   for (const body of [

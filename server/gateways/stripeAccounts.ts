@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import type Stripe from "stripe";
+import type { Processor } from "./processor.ts";
+import { records, translated } from "./stripeCalls.ts";
+
+/** Connected accounts and their onboarding. */
+export function accountCalls(
+  stripe: Stripe,
+  accountCountry: string,
+): Pick<Processor, "createAccount" | "findAccount" | "stopAutomaticPayouts" | "createOnboardingLink" | "getAccount"> {
+  return {
+    async createAccount(input) {
+      const account = await translated(
+        stripe.v2.core.accounts.create(
+          {
+            contact_email: input.email,
+            display_name: input.displayName,
+            dashboard: "express",
+            identity: { country: accountCountry },
+            configuration: {
+              recipient: { capabilities: { stripe_balance: { stripe_transfers: { requested: true } } } },
+            },
+            // With the Express dashboard the platform is liable for fees and losses, and Stripe collects the requirements.
+            defaults: { responsibilities: { fees_collector: "application", losses_collector: "application" } },
+            metadata: { userId: input.userId },
+          },
+          { idempotencyKey: input.idempotencyKey },
+        ),
+      );
+      return { accountId: account.id };
+    },
+
+    async findAccount(userId) {
+      // Stripe cannot search accounts by metadata, so this reads all of them. It is rare: an answer must have been lost.
+      for await (const { id, metadata } of records(stripe.v2.core.accounts.list(), (raw) => raw)) {
+        if (metadata?.userId === userId) return { accountId: id };
+      }
+      return null;
+    },
+
+    async stopAutomaticPayouts(accountId) {
+      await translated(
+        stripe.balanceSettings.update(
+          { payments: { payouts: { schedule: { interval: "manual" } } } },
+          { idempotencyKey: randomUUID(), stripeAccount: accountId },
+        ),
+      );
+    },
+
+    async createOnboardingLink(input) {
+      const link = await translated(
+        stripe.v2.core.accountLinks.create(
+          {
+            account: input.accountId,
+            use_case: {
+              type: "account_onboarding",
+              account_onboarding: { return_url: input.returnUrl, refresh_url: input.refreshUrl },
+            },
+          },
+          // A link works once and moves no money: every call needs a new one.
+          { idempotencyKey: randomUUID() },
+        ),
+      );
+      return { url: link.url, expiresAt: Math.floor(Date.parse(link.expires_at) / 1000) };
+    },
+
+    async getAccount(accountId) {
+      const account = await translated(
+        stripe.v2.core.accounts.retrieve(accountId, { include: ["configuration.recipient", "identity"] }),
+      );
+      const balance = account.configuration?.recipient?.capabilities?.stripe_balance;
+      return {
+        accountId: account.id,
+        transfersActive: balance?.stripe_transfers?.status === "active",
+        payoutsActive: balance?.payouts?.status === "active",
+        onboardingStarted: account.identity?.entity_type !== undefined,
+      };
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type Stripe from "stripe";
+import type { Processor } from "./processor.ts";
+import { collected, records, translated } from "./stripeCalls.ts";
+import { checkoutSession, disputeRecord, refundRecord } from "./stripeRecords.ts";
+
+/** Payments into the platform: checkout sessions, with their refunds and disputes. */
+export function checkoutCalls(
+  stripe: Stripe,
+): Pick<
+  Processor,
+  | "createCheckoutSession"
+  | "getCheckoutSession"
+  | "findCheckoutSession"
+  | "findRefunds"
+  | "findDisputes"
+  | "listCheckoutPayments"
+> {
+  return {
+    async createCheckoutSession(input) {
+      const metadata = { topupId: input.topupId, userId: input.userId };
+      const session = await translated(
+        stripe.checkout.sessions.create(
+          {
+            mode: "payment",
+            client_reference_id: input.topupId,
+            metadata,
+            payment_intent_data: { metadata },
+            line_items: [
+              {
+                quantity: 1,
+                price_data: {
+                  currency: input.currency,
+                  unit_amount: input.amountCents,
+                  product_data: { name: "Rebid wallet top-up" },
+                },
+              },
+            ],
+            success_url: input.successUrl,
+            cancel_url: input.cancelUrl,
+          },
+          { idempotencyKey: input.idempotencyKey },
+        ),
+      );
+      return checkoutSession(session);
+    },
+
+    async getCheckoutSession(sessionId) {
+      const session = stripe.checkout.sessions.retrieve(sessionId, { expand: ["payment_intent"] });
+      return checkoutSession(await translated(session));
+    },
+
+    async findCheckoutSession(paymentIntentId) {
+      const sessions = stripe.checkout.sessions.list({ payment_intent: paymentIntentId, limit: 1 });
+      const [session] = (await translated(sessions)).data;
+      return session === undefined ? null : checkoutSession(session);
+    },
+
+    async findRefunds(paymentIntentId) {
+      return await collected(stripe.refunds.list({ payment_intent: paymentIntentId, limit: 100 }), refundRecord);
+    },
+
+    async findDisputes(paymentIntentId) {
+      return await collected(stripe.disputes.list({ payment_intent: paymentIntentId, limit: 100 }), disputeRecord);
+    },
+
+    async *listCheckoutPayments(createdSince) {
+      const sessions = stripe.checkout.sessions.list({
+        created: { gte: createdSince },
+        status: "complete",
+        limit: 100,
+      });
+      for await (const session of records(sessions, checkoutSession)) {
+        if (session.paymentStatus === "paid") yield session;
+      }
+    },
+  };
+}

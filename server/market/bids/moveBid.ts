@@ -1,0 +1,28 @@
+import type { Bid } from "../../schemas/bid.ts";
+import { join, type Sql, sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
+import { updateBid } from "./records.ts";
+import { assertBidAction, type BidAction, type BidActor, bidTransitions } from "./rules.ts";
+
+interface Move {
+  actor: BidActor;
+  /** SQL assignments to columns of `bids` beside the status. */
+  changes?: Sql;
+}
+
+/**
+ * The one function that moves a bid, or changes it within its status. It asks the state table whether `actor` may do
+ * this to the bid, whose task is locked, and throws the table's refusal.
+ */
+export async function moveBid(tx: Transaction, action: BidAction, bid: Bid, { actor, changes }: Move): Promise<Bid> {
+  const status = assertBidAction(action, bid, actor);
+  return updateBid(tx, bid.id, join([sql`status = ${status}`, ...(changes ? [changes] : [])]));
+}
+
+/** Makes the table's `reject` for all active bids of a locked task in one statement: there may be hundreds. */
+export async function rejectActiveBids(tx: Transaction, taskId: string): Promise<void> {
+  const { from, to } = bidTransitions.reject;
+  await tx.query(sql`
+    UPDATE bids SET status = ${to}, updated_at = clock_timestamp()
+    WHERE task_id = ${taskId}::uuid AND status = ${from}`);
+}

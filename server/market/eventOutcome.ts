@@ -1,0 +1,17 @@
+/** What came of applying an event of the payment processor. */
+export interface EventOutcome {
+  /**
+   * `applied`: it changed our records. `ignored`: nothing to do, because it is known already or concerns something else.
+   * `unexpected`: it contradicts our records, and an operator has to look at it.
+   */
+  kind: "applied" | "ignored" | "unexpected";
+  /** A short text for operators. */
+  detail: string;
+}
+
+export const applied = (detail: string): EventOutcome => ({ kind: "applied", detail });
+export const ignored = (detail: string): EventOutcome => ({ kind: "ignored", detail });
+export const unexpected = (detail: string): EventOutcome => ({ kind: "unexpected", detail });
+
+/** The event is other business of the same processor account. */
+export const notOurs = ignored("not ours");

@@ -1,0 +1,109 @@
+import { BalanceTooLow, type ProcessorRefused } from "../../gateways/processorErrors.ts";
+import type { ProcessorPayout, ProcessorTransfer } from "../../gateways/processorRecords.ts";
+import type { Services } from "../../services.ts";
+import type { Claim } from "./claim.ts";
+import { failureOf, type PayoutFailure } from "./failures.ts";
+import type { PayoutFindings } from "./records.ts";
+import { factOfPayoutStatus, type PayoutFact, type PayoutStep } from "./rules.ts";
+
+/**
+ * The result of a step: a fact about the payout, or a retry. A retry keeps the idempotency key while the outcome is
+ * unknown, and takes a new one only after a definite refusal, which Stripe would replay for the old key.
+ */
+export type StepResult = ({ fact: PayoutFact; newKey?: boolean } & PayoutFindings) | { retry: "sameKey" | "newKey" };
+
+/** The calls of one step to the processor. All throw ProcessorUnavailable or ProcessorRefused. */
+export interface StepCalls {
+  /** Performs the step with the claim's idempotency key. */
+  call(services: Services, claim: Claim): Promise<StepResult>;
+  /** Looks up what an earlier call of the step has done; null when there is nothing. */
+  find(services: Services, claim: Claim): Promise<StepResult | null>;
+  /** Interprets a definite refusal of `call`. */
+  refused(services: Services, claim: Claim, error: ProcessorRefused): Promise<StepResult> | StepResult;
+}
+
+export const steps: Record<PayoutStep, StepCalls> = {
+  transfer: {
+    async call({ processor }, { id, accountId, amountCents, currency, idempotencyKey }) {
+      const { transferId } = await processor.createTransfer({
+        ...{ accountId, amountCents, currency, idempotencyKey },
+        transferGroup: id,
+        payoutId: id,
+      });
+      return { fact: "transferMade", transferId };
+    },
+    async find({ processor }, claim) {
+      const [transfer] = await processor.findTransfers(claim.id);
+      if (transfer === undefined) return null;
+      const fact = isReversed(transfer, claim) ? "transferReversed" : "transferMade";
+      return { fact, transferId: transfer.transferId };
+    },
+    async refused(services, claim, error) {
+      if (error instanceof BalanceTooLow) return { fact: "transferUnfunded", newKey: true };
+      // A refusal may ignore the key: an earlier call whose answer was lost may have made the transfer.
+      return (
+        (await steps.transfer.find(services, claim)) ?? { fact: "transferRefused", failure: failureOfRefusal(error) }
+      );
+    },
+  },
+  payOut: {
+    async call({ processor }, { id, accountId, amountCents, currency, idempotencyKey }) {
+      const payout = await processor.createPayout({ accountId, amountCents, currency, idempotencyKey, payoutId: id });
+      return payoutResult(payout);
+    },
+    async find({ processor }, claim) {
+      const [payout] = await processor.findPayouts(claim.accountId, claim.id);
+      return payout === undefined ? null : payoutResult(payout);
+    },
+    async refused(services, claim, error) {
+      if (error instanceof BalanceTooLow) return { fact: "payoutUnfunded", newKey: true };
+      // As for a transfer. But the first attempt has no earlier call, and an account that is gone cannot be listed.
+      const made = claim.attempts === 1 ? null : await steps.payOut.find(services, claim);
+      return made ?? { fact: "payoutRefused", failure: failureOfRefusal(error) };
+    },
+  },
+  poll: {
+    async call({ processor }, { accountId, processorPayoutId }) {
+      return payoutResult(await processor.getPayout(accountId, processorPayoutId ?? ""));
+    },
+    find: async () => null,
+    refused: logAndRetry("a payout that was sent cannot be read"),
+  },
+  reverse: {
+    async call({ processor }, { transferId, amountCents, idempotencyKey }) {
+      await processor.reverseTransfer({ transferId: transferId ?? "", amountCents, idempotencyKey });
+      return { fact: "transferReversed" };
+    },
+    async find({ processor }, claim) {
+      const [transfer] = await processor.findTransfers(claim.id);
+      return transfer !== undefined && isReversed(transfer, claim) ? { fact: "transferReversed" } : null;
+    },
+    async refused(services, claim, error) {
+      // The account may not have the money back yet. Any other refusal may mean that the transfer was reversed by hand.
+      if (error instanceof BalanceTooLow) return { retry: "newKey" };
+      return (
+        (await steps.reverse.find(services, claim)) ??
+        logAndRetry("a transfer cannot be reversed")(services, claim, error)
+      );
+    },
+  },
+};
+
+function logAndRetry(message: string) {
+  return (services: Services, claim: Claim, error: ProcessorRefused): StepResult => {
+    services.log.error({ payoutId: claim.id, error }, message);
+    return { retry: "newKey" };
+  };
+}
+
+function isReversed(transfer: ProcessorTransfer, { amountCents }: Claim): boolean {
+  return transfer.reversedCents >= amountCents;
+}
+
+function failureOfRefusal({ code, message }: ProcessorRefused): PayoutFailure {
+  return { code, processorMessage: message };
+}
+
+function payoutResult(payout: ProcessorPayout): StepResult {
+  return { fact: factOfPayoutStatus(payout.status), processorPayoutId: payout.id, failure: failureOf(payout) };
+}

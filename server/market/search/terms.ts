@@ -1,0 +1,58 @@
+import { join, type Sql, sql } from "../../store/connection.ts";
+import { matches, type TaskSearch } from "./filters.ts";
+
+const terms = sql`task_search_terms(t.folded_title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
+
+/** A condition on the inverted index: the task has at least one of these terms. */
+export const hasAny = (any: readonly string[]) => sql`${terms} && search_hash(${any}::text[])`;
+
+/**
+ * The filters as conditions on the inverted index. Each term is a condition of its own, so that the index skips from
+ * list to list instead of scanning one of them. Comparing expressions instead of columns keeps the planner from
+ * choosing the feed's index, where it would have to filter row by row.
+ */
+export function filtersInIndex(search: TaskSearch, queryTerms: readonly number[]): Sql {
+  const { tag, minBudgetCents, maxBudgetCents } = search;
+  const conditions = [
+    tag === undefined ? [] : [hasAny([`t${tag}`])],
+    minBudgetCents === undefined && maxBudgetCents === undefined
+      ? []
+      : [hasAny(rangeTerms("b", minBudgetCents ?? 0, maxBudgetCents ?? MAX_BUDGET))],
+    queryTerms.map((term) => sql`${terms} @> ARRAY[${term}::integer]`),
+    [matches(search, { tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })],
+  ];
+  return join(conditions.flat(), " AND ");
+}
+
+const MAX_BUDGET = 2 ** 31 - 1;
+
+/** The index reads one list per term: a few terms that cover a little too much are faster than many exact ones. */
+const MAX_RANGE_TERMS = 64;
+
+/** The coarsest scale of budgets; times have one more. */
+export const COARSEST_SCALE = 7;
+
+/**
+ * Terms that cover a range of integers, both ends included; a term of scale `n` covers 16 ** n integers. When that
+ * takes too many terms, the ends are rounded outwards to a coarser scale, and the exact filters drop the surplus.
+ */
+export function rangeTerms(kind: string, from: number, to: number, { finest = 0 } = {}): string[] {
+  const terms: string[] = [];
+  let low = Math.floor(from / 16 ** finest);
+  let high = Math.floor(to / 16 ** finest);
+  for (let scale = finest; low <= high; scale++) {
+    const add = (value: number) => terms.push(`${kind}${scale}:${value}`);
+    const isCoarsest = scale === COARSEST_SCALE;
+    while (low <= high && (isCoarsest || low % 16 !== 0)) add(low++);
+    while (low <= high && high % 16 !== 15) add(high--);
+    if (low > high) break;
+    low /= 16;
+    high = Math.floor(high / 16);
+  }
+  return terms.length > MAX_RANGE_TERMS && finest < COARSEST_SCALE - 1
+    ? rangeTerms(kind, from, to, { finest: finest + 1 })
+    : terms;
+}
+
+/** The last integer covered by the term of this scale that covers `value`. */
+export const endOfTerm = (value: number, scale: number) => (Math.floor(value / 16 ** scale) + 1) * 16 ** scale - 1;

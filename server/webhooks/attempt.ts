@@ -1,0 +1,45 @@
+import { EgressFailed, EgressRefused } from "../gateways/egressErrors.ts";
+import { timestampOf } from "../schemas/common.ts";
+import type { Services } from "../services.ts";
+import type { Claimed } from "./claim.ts";
+import type { Outcome } from "./complete.ts";
+import { type Attempt, classifyResponse, retryDelaySeconds } from "./retries.ts";
+import { deliveryHeaders } from "./sign.ts";
+
+/** Sends a delivery once. Never throws: a failure is part of the attempt. */
+export async function attemptOnce(
+  { egress, clock, log }: Pick<Services, "egress" | "clock" | "log">,
+  delivery: Claimed,
+  { body, timeoutMs }: { body: Buffer; timeoutMs: number },
+): Promise<Attempt> {
+  const reasonOf = (error: unknown): string => {
+    if (error instanceof EgressFailed || error instanceof EgressRefused) return error.message;
+    log.error({ error }, "a delivery failed on our side");
+    return "The delivery failed on our side.";
+  };
+  const now = clock.now();
+  const startedMs = performance.now();
+  const result = await egress
+    .post(delivery.url, { headers: deliveryHeaders(body, delivery.signingSecret, now), body, timeoutMs })
+    .then(
+      ({ statusCode }) => ({ statusCode, error: null }),
+      (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),
+    );
+  return { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
+}
+
+/** Decides what becomes of a delivery after an attempt. */
+export function outcomeOf(delivery: Claimed, attempt: Attempt, schedule: readonly number[], now: Date): Outcome {
+  const verdict = classifyResponse(attempt);
+  const outcome = { delivery, attempt, attemptsLeft: 0, dueAt: null, switchOff: verdict === "gone" };
+  if (verdict === "succeeded") return { ...outcome, status: "succeeded" };
+  const attemptsLeft = delivery.attemptsLeft - 1;
+  const delaySeconds = verdict === "retry" ? retryDelaySeconds(attemptsLeft, schedule) : null;
+  if (delaySeconds === null) return { ...outcome, status: "failed" };
+  return {
+    ...outcome,
+    status: "pending",
+    attemptsLeft,
+    dueAt: new Date(now.getTime() + delaySeconds * 1000).toISOString(),
+  };
+}

@@ -1,0 +1,34 @@
+import { type Connection, queryOne, sql } from "../store/connection.ts";
+
+/** Pending deliveries are counted up to this number: counting a longer queue takes longer and says nothing new. */
+const BACKLOG_COUNTED = 10_000;
+
+/**
+ * Measures the backlog, for operators: the number of pending deliveries (up to 10,000) and the due time of the oldest
+ * due delivery, null when none is due. Reads only the first delivery of each lane, however long the lanes are.
+ */
+export function readBacklog(
+  connection: Connection,
+  now: Date,
+): Promise<{ pending: number; oldestDueAt: string | null }> {
+  const backlog = sql`
+    WITH RECURSIVE lane AS (
+      (SELECT endpoint_id, due_at FROM webhook_deliveries
+       WHERE status = 'pending' AND NOT waiting ORDER BY endpoint_id, due_at LIMIT 1)
+      UNION ALL
+      SELECT next.endpoint_id, next.due_at FROM lane CROSS JOIN LATERAL (
+        SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id > lane.endpoint_id
+        ORDER BY d.endpoint_id, d.due_at LIMIT 1
+      ) next
+    )
+    SELECT
+      (SELECT count(*) FROM (
+        SELECT FROM webhook_deliveries WHERE status = 'pending' AND NOT waiting
+        UNION ALL SELECT FROM webhook_deliveries WHERE waiting
+        LIMIT ${BACKLOG_COUNTED}) AS counted) AS pending,
+      -- While no worker runs, nobody moves due retries into their lanes.
+      least((SELECT min(due_at) FROM lane),
+            (SELECT min(due_at) FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;
+  return queryOne<{ pending: number; oldestDueAt: string | null }>(connection, backlog, { plan: "fresh" });
+}

@@ -1,0 +1,77 @@
+import { type Connection, sql } from "../store/connection.ts";
+import type { FreeLanes } from "./lanes.ts";
+
+/** A delivery that a worker has leased: nobody else takes it before `leasedUntil`. */
+export interface Claimed {
+  id: string;
+  endpointId: string;
+  ownerId: string;
+  eventId: string;
+  attemptsLeft: number;
+  leasedUntil: string;
+  url: string;
+  signingSecret: string;
+  /** False when, after the event was fanned out, the endpoint was switched off or deleted, or its owner suspended. */
+  active: boolean;
+}
+
+export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+
+/** Retries promoted per call, at most. */
+const PROMOTE_BATCH = 1_000;
+
+/** Moves retries whose time has come into their endpoints' lanes. Does not read the others, however many there are. */
+export async function promoteDueRetries(connection: Connection, now: Date): Promise<void> {
+  const promote = sql`
+    UPDATE webhook_deliveries SET waiting = false WHERE id IN (
+      SELECT id FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz
+      ORDER BY due_at LIMIT ${PROMOTE_BATCH} FOR UPDATE SKIP LOCKED)`;
+  await connection.query(promote, { plan: "fresh" });
+}
+
+/**
+ * Leases due deliveries, endpoint by endpoint in ascending order after `afterEndpoint`, at most as many for each as
+ * `lanes` allows.
+ *
+ * Taking the oldest over all endpoints would step over the whole backlog of a dead endpoint on every call. Instead the
+ * recursive part jumps from endpoint to endpoint in the index (one probe each, and only as far as `limit` requires) and
+ * takes the first few of each. The caller gives endpoints their turns with `afterEndpoint`. When only the listed
+ * endpoints have free slots, only those are read.
+ */
+export function claimDue(
+  connection: Connection,
+  options: { limit: number; lanes: FreeLanes; afterEndpoint: string; now: Date; leaseSeconds: number },
+): Promise<Claimed[]> {
+  const now = options.now.toISOString();
+  const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
+  const { listed, others } = options.lanes;
+  const free = sql`${JSON.stringify(listed)}::jsonb`;
+  const allLanes = sql`
+    (SELECT endpoint_id FROM webhook_deliveries
+     WHERE status = 'pending' AND NOT waiting AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.endpoint_id FROM webhook_deliveries d
+            WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id > lane.endpoint_id ORDER BY d.endpoint_id LIMIT 1)
+    FROM lane WHERE lane.endpoint_id IS NOT NULL`;
+  const listedLanes = sql`
+    SELECT key::uuid FROM jsonb_each(${free}) WHERE key::uuid > ${options.afterEndpoint}::uuid ORDER BY key::uuid`;
+  const claim = sql`
+    WITH RECURSIVE lane (endpoint_id) AS (${others > 0 ? allLanes : listedLanes}), due AS MATERIALIZED (
+      SELECT picked.id FROM lane CROSS JOIN LATERAL (
+        SELECT d.id FROM webhook_deliveries d
+        WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id = lane.endpoint_id
+          AND d.leased_until <= ${now}::timestamptz
+        ORDER BY d.due_at
+        LIMIT coalesce((${free} ->> lane.endpoint_id::text)::int, ${others}::int)
+        FOR UPDATE SKIP LOCKED
+      ) picked
+      LIMIT ${options.limit}
+    )
+    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil}::timestamptz
+    FROM due, webhook_endpoints e, users u WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id
+    RETURNING d.id, d.endpoint_id AS "endpointId", e.user_id AS "ownerId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
+              d.leased_until AS "leasedUntil", e.url, e.signing_secret AS "signingSecret",
+              e.switched_off_at IS NULL AND e.deleted_at IS NULL AND u.suspended_at IS NULL AS active`;
+  // A plan made while the queue was empty would scan the whole table once it is not.
+  return connection.query<Claimed>(claim, { plan: "fresh" });
+}

@@ -1,0 +1,66 @@
+import { type Connection, sql } from "../store/connection.ts";
+import type { Transaction } from "../store/database.ts";
+import type { Claimed } from "./claim.ts";
+import { countFailures } from "./failures.ts";
+import type { Attempt } from "./retries.ts";
+
+/** The outcome of a claimed delivery. `attempt` is null when none was made, because the endpoint is not active. */
+export interface Outcome {
+  delivery: Claimed;
+  attempt: Attempt | null;
+  status: "pending" | "succeeded" | "failed";
+  attemptsLeft: number;
+  /** When the next attempt is due; null when there is none. */
+  dueAt: string | null;
+  switchOff: boolean;
+}
+
+/** A delivery can be replayed any number of times, but its row must stay small. */
+const ATTEMPTS_KEPT = 100;
+
+/**
+ * Writes a batch of outcomes and releases the leases, in the caller's transaction. Lock order, here and wherever both
+ * are changed: endpoints by ascending id, then deliveries.
+ *
+ * When a lease expired before its outcome is written, another worker may have taken the delivery over. The late attempt
+ * is kept and a success counts, but a failure does not disturb the other worker's schedule. `leased_until` serves as
+ * the token that tells the two apart.
+ */
+export async function complete(tx: Transaction, outcomes: readonly Outcome[]): Promise<void> {
+  const off = await countFailures(tx, outcomes);
+  const rows = outcomes.map(({ delivery, attempt, status, attemptsLeft, dueAt }) => ({
+    id: delivery.id,
+    leased_until: delivery.leasedUntil,
+    attempts: attempt === null ? [] : [attempt],
+    status,
+    attempts_left: attemptsLeft,
+    due_at: dueAt,
+  }));
+  const decides = sql`(d.leased_until = r.leased_until OR r.status = 'succeeded')`;
+  await tx.query(sql`
+    UPDATE webhook_deliveries d
+    SET attempts = jsonb_path_query_array(d.attempts || r.attempts, ${`$[last - ${ATTEMPTS_KEPT - 1} to last]`}::jsonpath),
+        status = CASE WHEN ${decides} THEN r.status ELSE d.status END,
+        attempts_left = CASE WHEN ${decides} THEN r.attempts_left ELSE d.attempts_left END,
+        due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
+        waiting = CASE WHEN ${decides} THEN r.due_at IS NOT NULL ELSE d.waiting END,
+        failed_at = CASE WHEN NOT ${decides} THEN d.failed_at WHEN r.status = 'failed' THEN clock_timestamp() END,
+        leased_until = CASE WHEN ${decides} THEN '-infinity' ELSE d.leased_until END
+    FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+         AS r (id uuid, leased_until timestamptz, attempts jsonb, status text, attempts_left int, due_at timestamptz)
+    WHERE d.id = r.id`);
+  if (off.length > 0) await stopDeliveries(tx, off);
+}
+
+/** Marks the pending deliveries of these endpoints as failed; they can be replayed. */
+export async function stopDeliveries(connection: Connection, endpointIds: string[]): Promise<void> {
+  // Two parts, each with an index of its own; otherwise this would read every delivery these endpoints ever had.
+  const ofEndpoints = sql`SELECT id FROM webhook_deliveries WHERE endpoint_id = ANY (${endpointIds}::uuid[])`;
+  const stop = sql`
+    UPDATE webhook_deliveries
+    SET status = 'failed', failed_at = clock_timestamp(), attempts_left = 0, leased_until = '-infinity',
+        waiting = false
+    WHERE status = 'pending' AND id IN (
+      ${ofEndpoints} AND status = 'pending' AND NOT waiting UNION ALL ${ofEndpoints} AND waiting)`;
+  await connection.query(stop, { plan: "fresh" });
+}
