@@ -76,7 +76,7 @@ function createForwarder(url: string, secret: string, timeoutMs: number): Forwar
         },
       );
       const duration = `${Math.round(performance.now() - startedMs)} ms`;
-      console.log(`         ${result} ${dim(`from ${url} to ${event.type} ${event.id}, ${duration}`)}`);
+      console.log(`         ${result} ${dim(`(${event.type} ${event.id} to ${url}, ${duration})`)}`);
     },
     close: () => egress.close(),
   };
@@ -127,13 +127,12 @@ function print(event: StoredEvent): void {
 
 const options = { events: { type: "string" }, "forward-to": { type: "string" } } as const;
 
-await runCommand({
-  usage,
-  parse: takes({ options, maxPositionals: 0 }, ({ values: { events, "forward-to": forwardTo } }) => {
-    const listening = {
-      types: events === undefined ? eventTypes : eventTypesOf(events),
-      forwardTo: forwardTo === undefined ? null : addressOf(forwardTo),
-    };
-    return withServices((services) => listen(services, listening));
-  }),
+export const parse = takes({ options, maxPositionals: 0 }, ({ values: { events, "forward-to": forwardTo } }) => {
+  const listening = {
+    types: events === undefined ? eventTypes : eventTypesOf(events),
+    forwardTo: forwardTo === undefined ? null : addressOf(forwardTo),
+  };
+  return withServices((services) => listen(services, listening));
 });
+
+if (import.meta.main) await runCommand({ usage, parse });

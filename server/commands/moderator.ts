@@ -34,25 +34,24 @@ const noArguments = { options: {}, maxPositionals: 0 } as const;
 const oneArgument = { options: {}, maxPositionals: 1 } as const;
 const resolveArguments = { options: { note: { type: "string" } }, maxPositionals: 3 } as const;
 
-await runCommand({
-  usage,
-  parse: subcommands({
-    add: takes(oneArgument, ({ positionals: [text] }) => {
-      const email = emailOf(text);
-      return withServices((services) => setRole(services, email, "moderator"));
-    }),
-    remove: takes(oneArgument, ({ positionals: [text] }) => {
-      const email = emailOf(text);
-      return withServices((services) => setRole(services, email, "member"));
-    }),
-    list: takes(oneArgument, ({ positionals: [text] }) => {
-      const email = text === undefined ? null : emailOf(text);
-      return withServices((services) => listModerators(services, email));
-    }),
-    disputes: takes(noArguments, () => withServices(listDisputes)),
-    resolve: takes(resolveArguments, ({ positionals, values: { note } }) => {
-      const resolution = readResolution(positionals, note);
-      return withServices((services) => resolve(services, resolution));
-    }),
+export const parse = subcommands({
+  add: takes(oneArgument, ({ positionals: [text] }) => {
+    const email = emailOf(text);
+    return withServices((services) => setRole(services, email, "moderator"));
+  }),
+  remove: takes(oneArgument, ({ positionals: [text] }) => {
+    const email = emailOf(text);
+    return withServices((services) => setRole(services, email, "member"));
+  }),
+  list: takes(oneArgument, ({ positionals: [text] }) => {
+    const email = text === undefined ? null : emailOf(text);
+    return withServices((services) => listModerators(services, email));
+  }),
+  disputes: takes(noArguments, () => withServices(listDisputes)),
+  resolve: takes(resolveArguments, ({ positionals, values: { note } }) => {
+    const resolution = readResolution(positionals, note);
+    return withServices((services) => resolve(services, resolution));
   }),
 });
+
+if (import.meta.main) await runCommand({ usage, parse });

@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import { z } from "zod";
 import { ConfigError } from "../config.ts";
 import { isDatabaseAway } from "../store/databaseErrors.ts";
 import { toApiError } from "../translateErrors.ts";
@@ -56,6 +57,12 @@ export function subcommands(parsers: Readonly<Record<string, Parse>>): Parse {
   };
 }
 
+/** @throws UsageError naming the argument when it is not a UUID. */
+export function uuidOf(name: string, text: string): string {
+  if (z.uuid().safeParse(text).success) return text;
+  throw new UsageError(`${name} must be a UUID, not "${text}".`);
+}
+
 interface Command {
   /** What `--help` prints, and what is printed below a UsageError. */
   usage: string;
@@ -81,8 +88,9 @@ export async function runCommand({ usage, parse, failureCode = 1 }: Command): Pr
     const code = await parse(words)();
     process.exit(code ?? 0);
   } catch (error) {
-    if (isUsageError(error)) {
-      console.error(`${error.message}\n\n${usage}`);
+    const mistake = mistakeIn(error);
+    if (mistake !== null) {
+      console.error(`${mistake}\n\n${usage}`);
       process.exit(2);
     }
     console.error(explain(error));
@@ -90,9 +98,12 @@ export async function runCommand({ usage, parse, failureCode = 1 }: Command): Pr
   }
 }
 
-function isUsageError(error: unknown): error is Error {
-  if (error instanceof UsageError) return true;
-  return error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
+/** What is wrong with the arguments; null when the error is about something else. */
+function mistakeIn(error: unknown): string | null {
+  if (error instanceof UsageError) return error.message;
+  const isFromParseArgs = error instanceof TypeError && "code" in error && /^ERR_PARSE_ARGS/.test(String(error.code));
+  // Node adds advice on positional arguments that start with a dash; none of ours do.
+  return isFromParseArgs ? error.message.replace(/ To specify a positional argument.*/s, "") : null;
 }
 
 /** A plain message for what an operator can expect to meet; the error itself, which prints with its stack, otherwise. */

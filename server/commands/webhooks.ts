@@ -1,10 +1,9 @@
-import { z } from "zod";
 import { InputTimestamp } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { replayDelivery, replayFailed } from "../webhooks/replay.ts";
 import { withServices } from "./openServices.ts";
-import { CommandFailure, runCommand, subcommands, takes, UsageError } from "./runCommand.ts";
+import { CommandFailure, runCommand, subcommands, takes, UsageError, uuidOf } from "./runCommand.ts";
 
 const usage = `Sends webhook deliveries again: same event id and body, new signature, one attempt each.
 
@@ -16,11 +15,6 @@ Usage, while Rebid runs:
 
 TIMESTAMP is ISO 8601, for example 2026-11-20T00:00:00Z. Endpoints that were switched off are switched on again.
 Deleted endpoints and those of suspended users are skipped.`;
-
-function uuidOf(name: string, text: string): string {
-  if (!z.uuid().safeParse(text).success) throw new UsageError(`${name} must be a UUID, not "${text}".`);
-  return text;
-}
 
 function timestampOf(text: string): string {
   if (InputTimestamp.safeParse(text).success) return text;
@@ -72,4 +66,6 @@ async function replayAllFailed(
   else console.log(`${count} failed ${count === 1 ? "delivery" : "deliveries"} will be sent again.`);
 }
 
-await runCommand({ usage, parse: subcommands({ replay }) });
+export const parse = subcommands({ replay });
+
+if (import.meta.main) await runCommand({ usage, parse });

@@ -2,9 +2,9 @@ import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { readDisputeCases } from "../../market/disputes/records.ts";
 import { type Resolution, resolveDispute } from "../../market/disputes/resolution.ts";
-import { type DisputeCase, resolveInput } from "../../schemas/dispute.ts";
+import { type DisputeCase, resolutions, resolveInput } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
-import { CommandFailure, UsageError } from "../runCommand.ts";
+import { CommandFailure, UsageError, uuidOf } from "../runCommand.ts";
 import { bold, dim, printable } from "../terminal.ts";
 
 const PAGE_SIZE = 50;
@@ -47,19 +47,21 @@ function describe({ id, task, bid, samples, deliveries, reputations, ...dispute 
   ].join("\n");
 }
 
-/**
- * Reads `ID refund|release|split [CENTS]` and the note with the same schema as `POST /disputes/{id}/resolve`.
- * @throws UsageError
- */
-export function readResolution([id, resolution, share]: string[], note: string | undefined): Resolution {
-  if (id === undefined || resolution === undefined) throw new UsageError("A dispute's ID and a decision are required.");
+/** Reads `ID refund|release|split [CENTS]` and the note, within the limits of `POST /disputes/{id}/resolve`. */
+export function readResolution([dispute, decision, share]: string[], note: string | undefined): Resolution {
+  if (dispute === undefined || decision === undefined) {
+    throw new UsageError("The ID of a dispute and a decision are required.");
+  }
+  const id = uuidOf("ID", dispute);
+  const resolution = resolutions.find((name) => name === decision);
+  if (resolution === undefined)
+    throw new UsageError(`The decision must be refund, release or split, not "${decision}".`);
   if (share !== undefined && !/^[1-9]\d*$/.test(share)) {
     throw new UsageError(`CENTS must be a positive integer, not "${share}".`);
   }
   const bidderCents = share === undefined ? undefined : Number(share);
-  const input = z.strictObject({ id: z.uuid("ID must be a dispute's id, a UUID."), ...resolveInput });
-  const parsed = input.safeParse({ id, resolution, bidderCents, note });
-  if (parsed.success) return parsed.data;
+  const parsed = z.strictObject(resolveInput).safeParse({ resolution, bidderCents, note });
+  if (parsed.success) return { id, ...parsed.data };
   throw new UsageError(parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("\n"));
 }
 
