@@ -1,4 +1,5 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
+import pg from "pg";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
 import { isDatabaseAway } from "../store/databaseErrors.ts";
@@ -110,9 +111,15 @@ function mistakeIn(error: unknown): string | null {
 function explain(error: unknown): unknown {
   if (error instanceof CommandFailure || error instanceof ConfigError) return error.message;
   if (isDatabaseAway(error)) return `The database cannot be reached: ${messageOf(error)}`;
+  if (isWrongDatabase(error)) return `DATABASE_URL does not lead to Rebid's database: ${messageOf(error)}`;
   const { code, message, details } = toApiError(error);
   if (code === "internal_error") return error;
-  return [message, ...(details.issues ?? []).map((issue) => `${issue.path}: ${issue.message}`)].join("\n");
+  return details.issues?.map((issue) => `${issue.path}: ${issue.message}`).join("\n") ?? message;
+}
+
+/** SQLSTATE 28xxx: the login is refused; 3D000: the database does not exist; 42P01: it has no such table. */
+function isWrongDatabase(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(28|3D000$|42P01$)/.test(error.code ?? "");
 }
 
 /** Node's error for a connection that was refused on every address has no message of its own. */

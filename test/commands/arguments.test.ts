@@ -52,6 +52,8 @@ describe("what makes no sense is refused before anything is opened", () => {
     [["resolve", "x", "refund"], 'ID must be a UUID, not "x".'],
     [["resolve", uuid, "keep"], 'The decision must be refund, release or split, not "keep".'],
     [["resolve", uuid, "split", "1.5"], 'CENTS must be a positive integer, not "1.5".'],
+    [["resolve", uuid, "split"], "split needs CENTS, the bidder's share."],
+    [["resolve", uuid, "refund", "100"], "Only split takes CENTS."],
     [["resolve", uuid, "split", "1", "2"], "Unexpected argument: 2"],
     [["resolve", uuid, "refund", "--note", "x".repeat(2_001)], "note: "],
   ])("moderator %j", (words, mistake) => {

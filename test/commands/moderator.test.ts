@@ -35,7 +35,7 @@ test("add and remove take effect at once, and say when nothing had to change", a
   expect((await moderator(["list", person.email])).stdout).toContain("is not a moderator");
   const unknown = await moderator(["add", "nobody@example.com"]);
   expect([unknown.code, unknown.stderr.includes("nobody@example.com")]).toEqual([1, true]);
-});
+}, 90_000);
 
 test("disputes shows what a decision needs; resolve moves the money once, by the rules of the API", async () => {
   const { task, dispute } = await disputedTask(buyer, bidder, { priceCents: 900 });
@@ -61,7 +61,7 @@ test("disputes shows what a decision needs; resolve moves the money once, by the
   const again = await moderator(["resolve", dispute.id, "refund"]);
   expect([again.code, again.stderr.trim()]).toEqual([1, "The task is resolved; this needs it to be disputed."]);
   expect((await moderator(["resolve", crypto.randomUUID(), "refund"])).code).toBe(1);
-});
+}, 90_000);
 
 test("the command line and a moderator's session at once decide a dispute once", async () => {
   const person = await createModerator(service);

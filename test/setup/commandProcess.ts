@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { compileCache } from "./serviceProcess.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -15,7 +16,7 @@ export function runScript(
   variables: Record<string, string>,
   nodeOptions: readonly string[] = [],
 ): Promise<CommandResult> {
-  const env = { PATH: process.env.PATH, NO_COLOR: "1", ...variables };
+  const env = { PATH: process.env.PATH, NO_COLOR: "1", ...compileCache, ...variables };
   return new Promise((done) => {
     const script = [...nodeOptions, `server/commands/${name}.ts`, ...words];
     execFile(process.execPath, script, { cwd: root, env }, (error, stdout, stderr) => {

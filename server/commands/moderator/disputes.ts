@@ -56,6 +56,9 @@ export function readResolution([dispute, decision, share]: string[], note: strin
   const resolution = resolutions.find((name) => name === decision);
   if (resolution === undefined)
     throw new UsageError(`The decision must be refund, release or split, not "${decision}".`);
+  if ((resolution === "split") !== (share !== undefined)) {
+    throw new UsageError(share === undefined ? "split needs CENTS, the bidder's share." : "Only split takes CENTS.");
+  }
   if (share !== undefined && !/^[1-9]\d*$/.test(share)) {
     throw new UsageError(`CENTS must be a positive integer, not "${share}".`);
   }
