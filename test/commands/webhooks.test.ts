@@ -21,7 +21,7 @@ afterAll(() => receiver.stop());
 
 const webhooks = (...words: string[]) => runScript("webhooks", words, operatorSettings(service));
 
-test("an operator replays one delivery, and all that failed since a time", async () => {
+test("an operator replays one delivery, and all that have failed since a given time", async () => {
   const { id } = (await bidder.post("/webhooks", { url: `${receiver.url}/broken`, events: ["task.created"] })).body;
   const deliveries = async (status: string) =>
     (await bidder.get(`/webhooks/${id}/deliveries?status=${status}`)).body.deliveries;
