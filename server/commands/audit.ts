@@ -1,37 +1,28 @@
 import { audit } from "../audit/audit.ts";
 import { printReport } from "../audit/report.ts";
-import { ConfigError } from "../config.ts";
-import { isDatabaseAway } from "../store/databaseErrors.ts";
-import { expectNoArguments } from "./noArguments.ts";
-import { openServices } from "./openServices.ts";
+import type { Services } from "../services.ts";
+import { withServices } from "./openServices.ts";
+import { runCommand, takes } from "./runCommand.ts";
 
-/**
- * `npm run audit`: checks a live service's ledger. Exits with 0 when it is right, 1 when it is off, 2 when it could not be
- * checked, or not in full, or was given arguments.
- */
-async function main(): Promise<number> {
-  const { services, close } = await openServices();
-  try {
-    const report = await audit(services, { since: null });
-    console.log(printReport(report));
-    if (report.count > 0) return 1;
-    return report.notCompared === null ? 0 : 2;
-  } finally {
-    await close();
-  }
+const usage = `Checks the ledger of a running service to the cent.
+
+Usage:
+  npm run audit
+
+Exit codes:
+  0  everything is right
+  1  discrepancies were found; each is listed
+  2  the check could not be made, or only in part`;
+
+async function checkLedger(services: Services): Promise<number> {
+  const report = await audit(services, { since: null });
+  console.log(printReport(report));
+  if (report.count > 0) return 1;
+  return report.notCompared === null ? 0 : 2;
 }
 
-function explain(error: unknown): string {
-  const expected = error instanceof ConfigError || isDatabaseAway(error);
-  if (!(error instanceof Error)) return String(error);
-  return expected ? error.message : (error.stack ?? error.message);
-}
-
-expectNoArguments("audit");
-main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(`The ledger could not be checked.\n${explain(error)}`);
-    process.exit(2);
-  },
-);
+await runCommand({
+  usage,
+  failureCode: 2,
+  parse: takes({ options: {}, maxPositionals: 0 }, () => withServices(checkLedger)),
+});

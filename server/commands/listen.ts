@@ -1,132 +1,139 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs, styleText } from "node:util";
-import { ConfigError } from "../config.ts";
+import { styleText } from "node:util";
 import { guardedEgress } from "../gateways/egress.ts";
 import { EgressFailed } from "../gateways/egressErrors.ts";
 import { type EventType, eventTypes } from "../schemas/event.ts";
+import type { Services } from "../services.ts";
 import { isDatabaseAway } from "../store/databaseErrors.ts";
 import { eventBody, type StoredEvent } from "../webhooks/payload.ts";
 import { deliveryHeaders, SIGNATURE_HEADER } from "../webhooks/sign.ts";
 import { createTail } from "../webhooks/tail.ts";
-import { openServices } from "./openServices.ts";
+import { withServices } from "./openServices.ts";
+import { runCommand, takes, UsageError } from "./runCommand.ts";
+import { bold, dim, printableJson } from "./terminal.ts";
 
-const usage = `Prints the events of the running service as they happen.
+/** The names of the events, in lines of at most 80 characters. */
+const eventList = eventTypes
+  .join(", ")
+  .replaceAll(/(.{1,80})(?: |$)/g, "      $1\n")
+  .trimEnd();
 
-  npm run listen -- [--events task.created,bid.received] [--forward-to http://localhost:4242/hook]
+const usage = `Prints the events of a running service as they happen, until you press Ctrl-C.
 
---events        only these: ${eventTypes.join(", ")}
---forward-to    also POSTs each to this address, as a webhook would, signed with the secret that is shown`;
+Usage, while Rebid runs:
+  npm run listen -- [--events TYPE,TYPE,…] [--forward-to URL]
 
-const POLL_MS = 250;
-const bold = (text: string) => styleText("bold", text);
-const dim = (text: string) => styleText("dim", text);
+  --events TYPE,TYPE,…
+      Only these types. The default is all of them:
+${eventList}
+  --forward-to URL
+      Also POSTs each event to this address, for example http://localhost:4242/hook, as a webhook would. The requests
+      are signed with a secret that is printed at the start and stays the same on this installation.`;
 
-/** What the person at the terminal got wrong. */
-class UsageError extends Error {
-  override readonly name = "UsageError";
-}
+const POLL_INTERVAL_MS = 250;
 
-interface Command {
-  types: readonly EventType[];
-  forwardTo: string | null;
-}
-
-/** Null when only the usage is asked for. */
-function parse(commandLine: string[]): Command | null {
-  const { values } = parseArgs({
-    args: commandLine,
-    options: { events: { type: "string" }, "forward-to": { type: "string" }, help: { type: "boolean" } },
-  });
-  if (values.help) return null;
-  const types = values.events?.split(",").map((name) => {
+function eventTypesOf(text: string): EventType[] {
+  return text.split(",").map((name) => {
     const type = eventTypes.find((known) => known === name.trim());
-    if (type === undefined) throw new UsageError(`There is no event ${name}; there are: ${eventTypes.join(", ")}.`);
+    if (type === undefined) throw new UsageError(`Unknown event type: ${name}`);
     return type;
   });
-  const forwardTo = values["forward-to"];
-  return { types: types ?? eventTypes, forwardTo: forwardTo === undefined ? null : addressOf(forwardTo) };
 }
 
-/** `localhost:4242/hook` and `4242/hook` mean what they look like. */
+/** Completes the short forms `localhost:4242/hook` and `4242/hook`. */
 function addressOf(text: string): string {
   const url = text.includes("://") ? text : `http://${/^\d+(\/|$)/.test(text) ? `localhost:${text}` : text}`;
-  if (!URL.canParse(url) || !/^https?:/.test(url))
-    throw new UsageError(`--forward-to ${text} is no address; try http://localhost:4242/hook.`);
+  if (!URL.canParse(url) || !/^https?:/.test(url)) {
+    throw new UsageError(`--forward-to must be an HTTP address such as http://localhost:4242/hook, not "${text}".`);
+  }
   return url;
 }
 
-/** The same at every start on the same installation, so that a receiver's settings last. */
-function listeningSecret(sessionSecret: string): string {
+/** The same at every start on one installation, so that the receiver has to be configured only once. */
+function forwardingSecret(sessionSecret: string): string {
   return `whsec_${createHmac("sha256", sessionSecret).update("npm run listen").digest("hex")}`;
 }
 
-async function main(): Promise<void> {
-  const command = parse(process.argv.slice(2));
-  if (command === null) return console.log(usage);
-  const { types, forwardTo } = command;
-  const { services, close } = await openServices();
-  // This address is the developer's own choice, on the developer's own machine.
+interface Forwarder {
+  /** POSTs the event and prints how the receiver answered. */
+  forward(event: StoredEvent): Promise<void>;
+  close(): Promise<void>;
+}
+
+function createForwarder(url: string, secret: string, timeoutMs: number): Forwarder {
+  // The guard protects against addresses chosen by users; this one was chosen by the person at the terminal.
   const egress = guardedEgress({ allowInsecure: true });
-  const secret = listeningSecret(services.settings.sessionSecret);
+  return {
+    async forward(event) {
+      const body = eventBody(event);
+      const startedMs = performance.now();
+      const request = { headers: deliveryHeaders(body, secret, new Date()), body, timeoutMs };
+      const result = await egress.post(url, request).then(
+        ({ statusCode }) => styleText(statusCode < 300 ? "green" : "red", String(statusCode)),
+        (error: unknown) => {
+          if (error instanceof EgressFailed) return styleText("red", error.message);
+          throw error;
+        },
+      );
+      const duration = `${Math.round(performance.now() - startedMs)} ms`;
+      console.log(`         ${result} ${dim(`(${event.type} ${event.id} to ${url}, ${duration})`)}`);
+    },
+    close: () => egress.close(),
+  };
+}
+
+async function listen(
+  { database, settings }: Services,
+  { types, forwardTo }: { types: readonly EventType[]; forwardTo: string | null },
+): Promise<void> {
   const stopped = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopped.abort());
+  const readNext = createTail(database, types);
+  await readNext();
 
-  const forward = async (event: StoredEvent, url: string): Promise<void> => {
-    const body = eventBody(event);
-    const timeoutMs = services.settings.webhookTimeoutSeconds * 1000;
-    const startedMs = performance.now();
-    const result = await egress.post(url, { headers: deliveryHeaders(body, secret, new Date()), body, timeoutMs }).then(
-      ({ statusCode }) => styleText(statusCode < 300 ? "green" : "red", String(statusCode)),
-      (error: unknown) => {
-        if (error instanceof EgressFailed) return styleText("red", error.message);
-        throw error;
-      },
-    );
-    const duration = `${Math.round(performance.now() - startedMs)} ms`;
-    console.log(`         ${result} ${dim(`from ${url} to ${event.type} ${event.id}, ${duration}`)}`);
-  };
-
-  const next = createTail(services.database, types);
-  await next();
-  console.log(`Listening to ${bold(services.settings.publicUrl)} for ${types.join(", ")}. Ctrl+C ends it.`);
+  const which = types.length === eventTypes.length ? "all events" : types.join(", ");
+  console.log(`Listening to ${bold(settings.publicUrl)} for ${which}. Press Ctrl-C to stop.`);
+  const secret = forwardingSecret(settings.sessionSecret);
+  const forwarder =
+    forwardTo === null ? null : createForwarder(forwardTo, secret, settings.webhookTimeoutSeconds * 1000);
   if (forwardTo !== null) {
-    console.log(`Forwarding to ${bold(forwardTo)}; ${SIGNATURE_HEADER} is made with ${bold(secret)}`);
+    console.log(`Forwarding to ${bold(forwardTo)}, with ${SIGNATURE_HEADER} made with ${bold(secret)}`);
   }
-  let away = false;
+  let connected = true;
   while (!stopped.signal.aborted) {
-    // A developer restarts the service all the time.
-    const events = await next().catch((error: unknown) => {
+    // Developers restart the service all the time, and with it the embedded database.
+    const events = await readNext().catch((error: unknown) => {
       if (!isDatabaseAway(error)) throw error;
-      if (!away) console.log(dim("The service is away; waiting for it."));
       return null;
     });
-    away = events === null;
+    if (connected && events === null) console.log(dim("The database cannot be reached; waiting for it."));
+    if (!connected && events !== null) console.log(dim("The database is back."));
+    connected = events !== null;
     for (const event of events ?? []) {
       print(event);
       // Not awaited: a receiver that hangs must not hold up what is printed.
-      if (forwardTo !== null) void forward(event, forwardTo);
+      void forwarder?.forward(event);
     }
-    await sleep(POLL_MS, undefined, { signal: stopped.signal }).catch(() => {});
+    await sleep(POLL_INTERVAL_MS, undefined, { signal: stopped.signal }).catch(() => {});
   }
-  await egress.close();
-  await close();
+  await forwarder?.close();
 }
 
 function print(event: StoredEvent): void {
   const time = new Date(event.createdAt).toTimeString().slice(0, 8);
   console.log(`${dim(time)} ${bold(event.type)} ${dim(event.id)}`);
-  console.log(printable(JSON.stringify(event.data, null, 2)).replace(/^/gm, "        "));
+  console.log(printableJson(JSON.stringify(event.data, null, 2)).replace(/^/gm, "        "));
 }
 
-/** JSON leaves the control characters above ASCII as they are, and a terminal would obey what a user wrote. */
-function printable(json: string): string {
-  return json.replaceAll(/[\u007f-\u009f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`);
-}
+const options = { events: { type: "string" }, "forward-to": { type: "string" } } as const;
 
-main().catch((error: unknown) => {
-  const isParse = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
-  const isPlain = isParse || error instanceof UsageError || error instanceof ConfigError;
-  console.error(isPlain ? error.message : error);
-  process.exit(1);
+export const parse = takes({ options, maxPositionals: 0 }, ({ values: { events, "forward-to": forwardTo } }) => {
+  const listening = {
+    types: events === undefined ? eventTypes : eventTypesOf(events),
+    forwardTo: forwardTo === undefined ? null : addressOf(forwardTo),
+  };
+  return withServices((services) => listen(services, listening));
 });
+
+if (import.meta.main) await runCommand({ usage, parse });

@@ -3,14 +3,15 @@ import { configuredBackingServices } from "../backingServices.ts";
 import { readConfig } from "../config.ts";
 import { createServices, type Services } from "../services.ts";
 
-/** Connections of a command at most. */
+/** Maximum number of database connections of a command. */
 const POOL_SIZE = 4;
 
 /**
- * The services of a running Rebid, for a command beside it: the same settings as the service, and the embedded services
- * found through the data directory. Throws ConfigError when nothing runs and not everything is set.
+ * Connects to the backing services of a running Rebid: with the service's own settings, and through the data directory
+ * to the services that are embedded.
+ * @throws ConfigError when no service runs there and the settings do not name everything.
  */
-export async function openServices(): Promise<{ services: Services; close(): Promise<void> }> {
+async function openServices(): Promise<{ services: Services; close(): Promise<void> }> {
   const config = readConfig(process.env);
   const configured = configuredBackingServices(config);
   const { settings: backing, serviceUrl } =
@@ -20,4 +21,16 @@ export async function openServices(): Promise<{ services: Services; close(): Pro
   const publicUrl = config.publicUrl ?? serviceUrl ?? `http://localhost:${config.port}`;
   const log = pino({ level: "warn", serializers: { error: pino.stdSerializers.err } }, pino.destination(2));
   return createServices(backing, { settings: { ...config, publicUrl }, poolSize: POOL_SIZE, log });
+}
+
+/** An action that has the services of a running Rebid while it works. */
+export function withServices<Result>(work: (services: Services) => Promise<Result>): () => Promise<Result> {
+  return async () => {
+    const { services, close } = await openServices();
+    try {
+      return await work(services);
+    } finally {
+      await close();
+    }
+  };
 }

@@ -1,14 +1,17 @@
-/**
- * `npm run seed`: fills the marketplace of a running service with a few people, tasks in every state of the main job
- * and their money, through the procedures themselves. A second run changes nothing.
- */
 import { hashPassword } from "../auth/passwords.ts";
 import { readConfig } from "../config.ts";
 import { appRouter } from "../procedures/router.ts";
 import type { Services } from "../services.ts";
+import { sql } from "../store/connection.ts";
 import { buildContext } from "../trpc.ts";
-import { expectNoArguments } from "./noArguments.ts";
-import { openServices } from "./openServices.ts";
+import { withServices } from "./openServices.ts";
+import { CommandFailure, runCommand, takes } from "./runCommand.ts";
+
+const usage = `Fills the marketplace of a running service with a few people, their money, and tasks in several states. Running it
+again changes nothing.
+
+Usage, while Rebid runs:
+  npm run seed`;
 
 const PASSWORD = "a seed password";
 const people = ["Ada", "Bo", "Cleo", "Dev"];
@@ -45,41 +48,46 @@ async function deliver(bidder: Caller, bidId: string): Promise<void> {
     bytes: content.length,
   });
   const put = await fetch(uploadUrl, { method: "PUT", headers: { "content-type": "text/markdown" }, body: content });
-  if (!put.ok) throw new Error(`the object store refused the upload: ${put.status}`);
+  if (!put.ok) throw new CommandFailure(`The object store refused an upload with status ${put.status}.`);
   await bidder.bids.deliveryFinalize({ id: bidId, storageKey });
 }
 
-async function seed(services: Services): Promise<string> {
-  const existing = await services.database.prisma.user.count({ where: { email: emailOf("Ada") } });
-  if (existing > 0) return "The marketplace was seeded before; nothing was changed.";
-  // The guard against spam would take this for some.
-  const quiet = { ...services, settings: { ...services.settings, spamGuard: false } };
-  const [ada, bo, cleo, dev] = await Promise.all(people.map((name) => createPerson(quiet, name)));
-  if (!ada || !bo || !cleo || !dev) throw new Error("four people are needed");
+/** Everything but the accounts and their money goes through the procedures, as a client's requests would. */
+async function seed(services: Services): Promise<void> {
+  const { database, settings } = services;
+  const [ada] = await database.query(sql`SELECT FROM users WHERE email = ${emailOf("Ada")}`);
+  if (ada) return console.log("The marketplace was seeded before; nothing has changed.");
+  // The spam guard would refuse this many tasks at once.
+  await createTasks({ ...services, settings: { ...settings, spamGuard: false } });
+  const emails = people.map(emailOf).join(", ");
+  console.log(`Created ${people.length} people and ${tasks.length} tasks. Sign in with the password "${PASSWORD}" as:
+  ${emails}`);
+}
 
+async function createTasks(services: Services): Promise<void> {
+  const [ada, bo, cleo, dev] = await Promise.all(people.map((name) => createPerson(services, name)));
+  if (!ada || !bo || !cleo || !dev) throw new Error("four people are needed");
   for (const [index, input] of tasks.entries()) {
     const buyer = index % 2 === 0 ? ada : dev;
     const { task } = await buyer.tasks.create({ ...input, description: `${input.title}. Details on request.` });
     const price = Math.round(input.maxBudgetCents * 0.8);
     const { bid } = await bo.bids.place({ id: task.id, priceCents: price, etaHours: 24, notes: "I can start today." });
     await cleo.bids.place({ id: task.id, priceCents: input.maxBudgetCents, etaHours: 8 });
-    // The first stay open; each of the others goes one step further.
+    // The first three stay open; each of the others goes one step further.
     if (index >= 3) await buyer.tasks.award({ id: task.id, bidId: bid.id });
     if (index >= 4) await deliver(bo, bid.id);
     if (index >= 5) await buyer.tasks.accept({ id: task.id });
   }
-  const who = people.map(emailOf).join(", ");
-  return `Seeded ${people.length} people and ${tasks.length} tasks. Sign in as ${who} with the password "${PASSWORD}".`;
 }
 
-expectNoArguments("seed");
-if (readConfig(process.env).production) {
-  console.error("The seed makes accounts with money and a password that everyone knows: not with NODE_ENV=production.");
-  process.exit(1);
-}
-const { services, close } = await openServices();
-try {
-  console.log(await seed(services));
-} finally {
-  await close();
-}
+await runCommand({
+  usage,
+  parse: takes({ options: {}, maxPositionals: 0 }, () => () => {
+    if (readConfig(process.env).production) {
+      throw new CommandFailure(
+        "Refused with NODE_ENV=production: the seed creates accounts with money and a well-known password.",
+      );
+    }
+    return withServices(seed)();
+  }),
+});

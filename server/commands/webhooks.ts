@@ -1,87 +1,71 @@
-import { parseArgs } from "node:util";
-import { z } from "zod";
-import { ConfigError } from "../config.ts";
 import { InputTimestamp } from "../schemas/common.ts";
-import { type Connection, sql } from "../store/connection.ts";
+import type { Services } from "../services.ts";
+import { sql } from "../store/connection.ts";
 import { replayDelivery, replayFailed } from "../webhooks/replay.ts";
-import { openServices } from "./openServices.ts";
+import { withServices } from "./openServices.ts";
+import { CommandFailure, runCommand, subcommands, takes, UsageError, uuidOf } from "./runCommand.ts";
 
-const usage = `Sends webhook deliveries again: the same event id and body, a new signature, one attempt each.
+const usage = `Sends webhook deliveries again: same event id and body, new signature, one attempt each.
 
-  npm run webhooks -- replay DELIVERY_ID                            one delivery, whatever became of it
-  npm run webhooks -- replay --since TIMESTAMP                      all that failed since then, of every endpoint
-  npm run webhooks -- replay --since TIMESTAMP --endpoint ID        all that failed since then, of one endpoint
+Usage, while Rebid runs:
+  npm run webhooks -- replay DELIVERY_ID
+      Replays one delivery, whatever its status.
+  npm run webhooks -- replay --since TIMESTAMP [--endpoint ENDPOINT_ID]
+      Replays every delivery that has failed since then, of one endpoint or of all.
 
-TIMESTAMP is ISO 8601, as in 2026-11-20T00:00:00Z. An endpoint that was switched off is switched on again.
-Nothing is sent to deleted endpoints and to those of suspended users.`;
+TIMESTAMP is ISO 8601, for example 2026-11-20T00:00:00Z. Endpoints that were switched off are switched on again.
+Deleted endpoints and those of suspended users are skipped.`;
 
-/** What the person at the terminal got wrong. */
-class UsageError extends Error {
-  override readonly name = "UsageError";
+function timestampOf(text: string): string {
+  if (InputTimestamp.safeParse(text).success) return text;
+  throw new UsageError(`--since must be an ISO 8601 timestamp such as 2026-11-20T00:00:00Z, not "${text}".`);
 }
 
-type Command = { help: true } | { deliveryId: string } | { since: string; endpointId: string | undefined };
+const replayOptions = { since: { type: "string" }, endpoint: { type: "string" } } as const;
 
-function parse(commandLine: string[]): Command {
-  const { positionals, values } = parseArgs({
-    args: commandLine,
-    allowPositionals: true,
-    options: { since: { type: "string" }, endpoint: { type: "string" }, help: { type: "boolean" } },
-  });
-  if (values.help) return { help: true };
-  const [verb, deliveryId, ...rest] = positionals;
-  if (verb !== "replay" || rest.length > 0) throw new UsageError(usage);
-  if ((deliveryId === undefined) === (values.since === undefined)) throw new UsageError(usage);
-  if (values.endpoint !== undefined && values.since === undefined) throw new UsageError(usage);
-  for (const id of [deliveryId, values.endpoint]) {
-    if (id !== undefined && !z.uuid().safeParse(id).success) throw new UsageError(`${id} is no id: a UUID is needed.`);
+const replay = takes({ options: replayOptions, maxPositionals: 1 }, ({ positionals: [deliveryId], values }) => {
+  const { since, endpoint } = values;
+  if (deliveryId !== undefined) {
+    if (since !== undefined || endpoint !== undefined) {
+      throw new UsageError("DELIVERY_ID cannot be combined with --since or --endpoint.");
+    }
+    const id = uuidOf("DELIVERY_ID", deliveryId);
+    return withServices((services) => replayOne(services, id));
   }
-  if (deliveryId !== undefined) return { deliveryId };
-  const since = InputTimestamp.safeParse(values.since);
-  if (!since.success) throw new UsageError(`--since ${values.since}: ${since.error.issues[0]?.message}`);
-  return { since: since.data, endpointId: values.endpoint };
-}
-
-async function main(): Promise<void> {
-  const command = parse(process.argv.slice(2));
-  if ("help" in command) return console.log(usage);
-  const { services, close } = await openServices();
-  const now = services.clock.now();
-  try {
-    await services.database.transaction(async (tx) => {
-      if ("deliveryId" in command) {
-        if (!(await replayDelivery(tx, command.deliveryId, now))) {
-          const reasons = "or its endpoint was deleted, or the endpoint's owner is suspended";
-          throw new UsageError(`There is no delivery ${command.deliveryId}, ${reasons}.`);
-        }
-        console.log(`Delivery ${command.deliveryId} is sent again.`);
-      } else {
-        const { endpointId } = command;
-        if (endpointId !== undefined && !(await endpointExists(tx, endpointId))) {
-          throw new UsageError(`There is no endpoint ${endpointId}.`);
-        }
-        const replayed = await replayFailed(tx, { ...command, now });
-        console.log(
-          replayed === 0
-            ? "Nothing has failed since then."
-            : `${replayed} failed ${replayed === 1 ? "delivery is" : "deliveries are"} sent again.`,
-        );
-      }
-    });
-  } finally {
-    await close();
-  }
-}
-
-async function endpointExists(connection: Connection, id: string): Promise<boolean> {
-  const [endpoint] = await connection.query(sql`
-    SELECT FROM webhook_endpoints WHERE id = ${id}::uuid AND deleted_at IS NULL`);
-  return endpoint !== undefined;
-}
-
-main().catch((error: unknown) => {
-  const isParse = error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS");
-  const isPlain = isParse || error instanceof UsageError || error instanceof ConfigError;
-  console.error(isPlain ? error.message : error);
-  process.exit(1);
+  if (since === undefined) throw new UsageError("DELIVERY_ID or --since is required.");
+  const failures = {
+    since: timestampOf(since),
+    endpointId: endpoint === undefined ? undefined : uuidOf("--endpoint", endpoint),
+  };
+  return withServices((services) => replayAllFailed(services, failures));
 });
+
+async function replayOne({ database, clock }: Services, id: string): Promise<void> {
+  if (!(await database.transaction((tx) => replayDelivery(tx, id, clock.now())))) {
+    throw new CommandFailure(
+      `Delivery ${id} does not exist, or its endpoint was deleted, or the endpoint's owner is suspended.`,
+    );
+  }
+  console.log(`Delivery ${id} will be sent again.`);
+}
+
+async function replayAllFailed(
+  { database, clock }: Services,
+  failures: { since: string; endpointId: string | undefined },
+): Promise<void> {
+  const { endpointId, since } = failures;
+  const count = await database.transaction(async (tx) => {
+    if (endpointId !== undefined) {
+      const [endpoint] = await tx.query(sql`
+        SELECT FROM webhook_endpoints WHERE id = ${endpointId}::uuid AND deleted_at IS NULL`);
+      if (!endpoint) throw new CommandFailure(`Endpoint ${endpointId} does not exist.`);
+    }
+    return replayFailed(tx, { ...failures, now: clock.now() });
+  });
+  if (count === 0) console.log(`No delivery has failed since ${since}.`);
+  else console.log(`${count} failed ${count === 1 ? "delivery" : "deliveries"} will be sent again.`);
+}
+
+export const parse = subcommands({ replay });
+
+if (import.meta.main) await runCommand({ usage, parse });

@@ -1,10 +1,9 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { join } from "node:path";
-import { promisify } from "node:util";
+import { type ChildProcess, spawn } from "node:child_process";
 import Stripe from "stripe";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { placeBid, postTask } from "../factories/tasks.ts";
+import { operatorSettings, runScript } from "../setup/commandProcess.ts";
 import { useService } from "../setup/testService.ts";
 import { eventually, type Receiver, startReceiver } from "../webhooks/receiver.ts";
 
@@ -20,29 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.stop());
 
-const script = (name: string) => join(import.meta.dirname, `../../server/commands/${name}.ts`);
+const webhooks = (...words: string[]) => runScript("webhooks", words, operatorSettings(service));
 
-/** The environment in which an operator runs a command against this service. */
-const environment = () => ({
-  ...process.env,
-  NO_COLOR: "1",
-  PUBLIC_URL: service.url,
-  DATABASE_URL: service.databaseUrl,
-  SESSION_SECRET: service.services.settings.sessionSecret,
-  STRIPE_SECRET_KEY: "sk_test_tests",
-  STRIPE_WEBHOOK_SECRET: "whsec_tests",
-  ...{ S3_ENDPOINT: "http://127.0.0.1:1", S3_BUCKET: "rebid", S3_ACCESS_KEY_ID: "test", S3_SECRET_ACCESS_KEY: "test" },
-});
-
-/** Runs `npm run webhooks -- …` and gives what it printed and its exit code. */
-async function webhooks(...commandLine: string[]) {
-  return promisify(execFile)(process.execPath, [script("webhooks"), ...commandLine], { env: environment() }).then(
-    ({ stdout }) => ({ code: 0, output: stdout }),
-    (error: { code: number; stderr: string }) => ({ code: error.code, output: error.stderr }),
-  );
-}
-
-test("an operator replays one delivery, and all that failed since a time", async () => {
+test("an operator replays one delivery, and all that have failed since a given time", async () => {
   const { id } = (await bidder.post("/webhooks", { url: `${receiver.url}/broken`, events: ["task.created"] })).body;
   const deliveries = async (status: string) =>
     (await bidder.get(`/webhooks/${id}/deliveries?status=${status}`)).body.deliveries;
@@ -53,58 +32,38 @@ test("an operator replays one delivery, and all that failed since a time", async
   });
   broken = false;
 
-  expect(await webhooks("replay", failed[0].id)).toEqual({
-    code: 0,
-    output: `Delivery ${failed[0].id} is sent again.\n`,
-  });
+  const one = await webhooks("replay", failed[0].id);
+  expect(one).toEqual({ code: 0, stdout: `Delivery ${failed[0].id} will be sent again.\n`, stderr: "" });
   await eventually("the replay", async () => (await deliveries("succeeded")).length === 1);
   const since = failed[2].createdAt;
-  expect(await webhooks("replay", "--since", since, "--endpoint", id)).toEqual({
-    code: 0,
-    output: "2 failed deliveries are sent again.\n",
-  });
+  const others = await webhooks("replay", "--since", since, "--endpoint", id);
+  expect(others).toEqual({ code: 0, stdout: "2 failed deliveries will be sent again.\n", stderr: "" });
   await eventually("the replays", async () => (await deliveries("succeeded")).length === 3);
-  expect(await webhooks("replay", "--since", since)).toMatchObject({ output: "Nothing has failed since then.\n" });
+  expect((await webhooks("replay", "--since", since)).stdout).toBe(`No delivery has failed since ${since}.\n`);
 });
 
 test.each([
-  [[], "npm run webhooks -- replay DELIVERY_ID"],
-  [["replay"], "npm run webhooks -- replay DELIVERY_ID"],
-  [["replay", "one"], "one is no id"],
-  [["replay", "--since", "yesterday"], "--since yesterday: An ISO 8601 timestamp"],
-  [["replay", "--until", "now"], "Unknown option '--until'"],
-  [["replay", crypto.randomUUID()], "There is no delivery"],
-  [["replay", crypto.randomUUID(), "--endpoint", crypto.randomUUID()], "npm run webhooks -- replay DELIVERY_ID"],
-  [["replay", "--since", "2026-11-20T00:00:00Z", "--endpoint", crypto.randomUUID()], "There is no endpoint"],
-])("a command line that cannot be done (%j) says so in plain words", async (commandLine, message) => {
-  const { code, output } = await webhooks(...commandLine);
-  expect(code).toBe(1);
-  expect(output).toContain(message);
-  expect(output).not.toContain("    at ");
-});
-
-test.each(["webhooks", "listen"])("npm run %s -- --help shows how it is used", async (name) => {
-  const { stdout } = await promisify(execFile)(process.execPath, [script(name), "--help"], { env: environment() });
-  expect(stdout).toContain(`npm run ${name} -- `);
-});
-
-test.each(["ftp://localhost/hook", "", "http://"])("listen forwards to no such address: %j", async (address) => {
-  const listen = promisify(execFile)(process.execPath, [script("listen"), "--forward-to", address], {
-    env: environment(),
-  });
-  await expect(listen).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("is no address") });
+  [["replay", crypto.randomUUID()], /^Delivery \S+ does not exist, or .*\n$/],
+  [
+    ["replay", "--since", "2026-11-20T00:00:00Z", "--endpoint", crypto.randomUUID()],
+    /^Endpoint \S+ does not exist\.\n$/,
+  ],
+])("npm run webhooks -- %j cannot be done: exit code 1 and the reason", async (words, reason) => {
+  const { code, stdout, stderr } = await webhooks(...words);
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(reason);
 });
 
 test("listen prints events as they happen and forwards them, signed, to a local address", async () => {
   const commandLine = ["--events", "task.created,bid.received", "--forward-to", `${receiver.url}/local`];
-  const listen: ChildProcess = spawn(process.execPath, [script("listen"), ...commandLine], { env: environment() });
+  const env = { PATH: process.env.PATH, NO_COLOR: "1", ...operatorSettings(service) };
+  const listen: ChildProcess = spawn(process.execPath, ["server/commands/listen.ts", ...commandLine], { env });
   let output = "";
-  listen.stdout?.on("data", (chunk) => {
-    output += chunk;
-  });
-  listen.stderr?.on("data", (chunk) => {
-    output += chunk;
-  });
+  for (const stream of [listen.stdout, listen.stderr]) {
+    stream?.on("data", (chunk) => {
+      output += chunk;
+    });
+  }
   await postTask(buyer, { title: "Before it listened" });
   const secret = await eventually("the secret", () => /whsec_[0-9a-f]{64}/.exec(output)?.[0]);
 

@@ -9,7 +9,7 @@ import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
 import { disputeColumns, findDispute } from "./records.ts";
 import { decideBidderShare } from "./rules.ts";
 
-type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInput>>;
+export type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInput>>;
 
 /**
  * Resolves a dispute and divides the held price accordingly. It happens once: the second of two parallel calls finds the

@@ -1,0 +1,47 @@
+import { execFile } from "node:child_process";
+import { compileCache } from "./serviceProcess.ts";
+
+const root = new URL("../..", import.meta.url).pathname;
+
+export interface CommandResult {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs `npm run <name> -- <words>` to its end, with only these variables in its environment. */
+export function runScript(
+  name: string,
+  words: readonly string[],
+  variables: Record<string, string>,
+  nodeOptions: readonly string[] = [],
+): Promise<CommandResult> {
+  const env = { PATH: process.env.PATH, NO_COLOR: "1", ...compileCache, ...variables };
+  return new Promise((done) => {
+    const script = [...nodeOptions, `server/commands/${name}.ts`, ...words];
+    execFile(process.execPath, script, { cwd: root, env }, (error, stdout, stderr) => {
+      // `execFile` reports a signal or a failed spawn without a numeric code.
+      done({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });
+    });
+  });
+}
+
+/** Names every backing service, as an operator does in production. Only the database exists. */
+export function operatorSettings(service: {
+  url: string;
+  databaseUrl: string;
+  services: { settings: { sessionSecret: string } };
+}): Record<string, string> {
+  return {
+    PUBLIC_URL: service.url,
+    DATABASE_URL: service.databaseUrl,
+    SESSION_SECRET: service.services.settings.sessionSecret,
+    STRIPE_SECRET_KEY: "sk_test_tests",
+    STRIPE_WEBHOOK_SECRET: "whsec_tests",
+    STRIPE_API_BASE: "http://127.0.0.1:1",
+    S3_ENDPOINT: "http://127.0.0.1:1",
+    S3_BUCKET: "rebid",
+    S3_ACCESS_KEY_ID: "test",
+    S3_SECRET_ACCESS_KEY: "test",
+  };
+}
