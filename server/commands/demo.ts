@@ -6,7 +6,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { styleText } from "node:util";
+import { configuredBackingServices } from "../backingServices.ts";
 import { type Config, readConfig } from "../config.ts";
+import { loadEmbedded } from "../services.ts";
 import { expectNoArguments } from "./noArguments.ts";
 
 /** Ends the demo with a reason that a person can act on. */
@@ -198,8 +200,9 @@ async function showLedger(visitor: Visitor): Promise<void> {
 
 /** The address of the service that the settings describe, if it answers. */
 async function findService(config: Config): Promise<string | null> {
-  const { findServiceUrl } = await import("../local/start.ts");
-  const candidates = [findServiceUrl(config.dataDirectory), `http://localhost:${config.port}`];
+  const configured = configuredBackingServices(config) !== null;
+  const embedded = configured ? null : (await loadEmbedded()).findServiceUrl(config.dataDirectory);
+  const candidates = [embedded, `http://localhost:${config.port}`];
   for (const url of candidates) {
     if (url === null) continue;
     const answer = await fetch(`${url}/readyz`).catch(() => null);
