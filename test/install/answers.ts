@@ -35,7 +35,7 @@ function post(url: string, body: object, status: number, cookie = ""): Promise<R
 }
 
 async function request(url: string, init: RequestInit = {}, status = 200): Promise<Response> {
-  const response = await fetch(url, init);
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(10_000) });
   if (response.status !== status) {
     throw new Error(`${init.method ?? "GET"} ${url}: ${response.status} ${await response.text()}`);
   }

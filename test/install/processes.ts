@@ -9,10 +9,15 @@ interface Where {
   env: NodeJS.ProcessEnv;
 }
 
+/** A service that is not ready by then is killed; it takes a few seconds on a quiet machine. */
+const START_LIMIT_SECONDS = 90;
+/** The service gives itself 9 seconds. npm 10.1 and older do not pass SIGTERM on. */
+const STOP_LIMIT_SECONDS = 20;
+
 export interface Started {
   /** Resolves with the seconds from the start to the ready line; rejects when the process ends before it. */
   readonly ready: Promise<number>;
-  /** Sends SIGTERM and returns the exit code, or the signal that ended the process. */
+  /** Sends SIGTERM and returns the exit code, or the signal that ended the process: SIGKILL when it took too long. */
   stop(): Promise<number | string>;
 }
 
@@ -41,25 +46,33 @@ export async function run(command: string, parameters: string[], where: Where): 
   }
 }
 
-/** Starts a service. */
+/** Starts a service in a process group of its own, so that whatever hangs can be killed together. */
 export function startProcess(command: string, parameters: string[], where: Where): Started {
   const startedAt = performance.now();
-  const child = spawn(command, parameters, { ...where, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(command, parameters, { ...where, detached: true, stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "close").then(([code, signal]: (number | string)[]) => code ?? signal ?? "unknown");
+  const killAfter = (seconds: number) =>
+    setTimeout(() => child.pid !== undefined && process.kill(-child.pid, "SIGKILL"), seconds * 1000);
+  const startLimit = killAfter(START_LIMIT_SECONDS);
   const ready = new Promise<number>((resolve, reject) => {
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       output += text;
-      if (output.includes("Rebid is ready")) resolve(Math.round((performance.now() - startedAt) / 100) / 10);
+      if (!output.includes("Rebid is ready")) return;
+      clearTimeout(startLimit);
+      resolve(Math.round((performance.now() - startedAt) / 100) / 10);
     });
     ended.then((code) => reject(new Error(`${command} ended with ${code}\n${output}`)), reject);
   });
-  ready.catch(() => {}); // whoever waits for it is told
+  ready.catch(() => clearTimeout(startLimit));
   return {
     ready,
-    stop() {
+    async stop() {
       child.kill("SIGTERM");
-      return ended;
+      const stopLimit = killAfter(STOP_LIMIT_SECONDS);
+      const code = await ended;
+      clearTimeout(stopLimit);
+      return code;
     },
   };
 }

@@ -33,6 +33,7 @@ const Embedded = z.object({
 const checkout = join(import.meta.dirname, "../..");
 const directory = await mkdtemp(join(tmpdir(), "rebid-install-"));
 const started: Started[] = [];
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => cleanUp().finally(() => process.exit(1)));
 
 try {
   await main();
@@ -40,6 +41,10 @@ try {
   console.error(error instanceof Error ? (error.stack ?? error.message) : error);
   process.exitCode = 1;
 } finally {
+  await cleanUp();
+}
+
+async function cleanUp(): Promise<void> {
   for (const each of started.toReversed()) await each.stop();
   await rm(directory, { recursive: true, force: true });
 }
