@@ -1,10 +1,8 @@
-import { defineConfig } from "prisma/config";
-
 // `prisma generate`, `validate` and `format` need no engine, but Prisma downloads one unless it is told where one is.
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath;
 
-export default defineConfig({
+export default {
   schema: "../prisma/schema.prisma",
   migrations: { path: "../prisma/migrations" },
   datasource: { url: process.env.DATABASE_URL ?? "" },
-});
+};

@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { BackingServiceSettings } from "./backingServices.ts";
-import type { Config } from "./config.ts";
+import { type Config, ConfigError } from "./config.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
 import type { Processor } from "./gateways/processor.ts";
@@ -68,4 +68,22 @@ export function createServices(
       await services.database.close();
     },
   };
+}
+
+/**
+ * Loads `server/local`. Call this only when the settings do not name every backing service: a production process runs
+ * without that folder and its packages.
+ * @throws ConfigError when they are not installed.
+ */
+export async function loadEmbedded() {
+  try {
+    return await import("./local/start.ts");
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
+    throw new ConfigError(
+      "The embedded services are not installed: `npm ci --omit=dev` leaves them out. Run `npm install`, or set " +
+        "DATABASE_URL, SESSION_SECRET, and the keys of the object store (S3_…) and the payment processor (STRIPE_…).",
+      { cause: error },
+    );
+  }
 }

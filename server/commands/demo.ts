@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
+import { configuredBackingServices } from "../backingServices.ts";
 import { type Config, readConfig } from "../config.ts";
+import { loadEmbedded } from "../services.ts";
 import { play } from "./demo/play.ts";
 import { CommandFailure, runCommand, takes } from "./runCommand.ts";
 import { bold, dim } from "./terminal.ts";
@@ -14,9 +16,9 @@ Usage:
 
 /** The address of the running service that the settings describe; null when none is ready. */
 async function findService(config: Config): Promise<string | null> {
-  // A production installation does not have the embedded services.
-  const local = config.production ? null : await import("../local/start.ts");
-  const candidates = [local?.findServiceUrl(config.dataDirectory) ?? null, `http://localhost:${config.port}`];
+  const configured = configuredBackingServices(config) !== null;
+  const embedded = configured ? null : (await loadEmbedded()).findServiceUrl(config.dataDirectory);
+  const candidates = [embedded, `http://localhost:${config.port}`];
   for (const url of candidates) {
     if (url === null) continue;
     const response = await fetch(`${url}/readyz`).catch(() => null);

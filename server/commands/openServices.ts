@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { configuredBackingServices } from "../backingServices.ts";
 import { readConfig } from "../config.ts";
-import { createServices, type Services } from "../services.ts";
+import { createServices, loadEmbedded, type Services } from "../services.ts";
 
 /** Maximum number of database connections of a command. */
 const POOL_SIZE = 4;
@@ -15,9 +15,7 @@ async function openServices(): Promise<{ services: Services; close(): Promise<vo
   const config = readConfig(process.env);
   const configured = configuredBackingServices(config);
   const { settings: backing, serviceUrl } =
-    configured !== null && config.production
-      ? { settings: configured, serviceUrl: null }
-      : (await import("../local/start.ts")).findRunning(config);
+    configured !== null ? { settings: configured, serviceUrl: null } : (await loadEmbedded()).findRunning(config);
   const publicUrl = config.publicUrl ?? serviceUrl ?? `http://localhost:${config.port}`;
   const log = pino({ level: "warn", serializers: { error: pino.stdSerializers.err } }, pino.destination(2));
   return createServices(backing, { settings: { ...config, publicUrl }, poolSize: POOL_SIZE, log });

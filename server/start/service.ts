@@ -7,7 +7,7 @@ import { type Clock, systemClock } from "../gateways/clock.ts";
 import { createApp } from "../http/app.ts";
 import { serve } from "../http/server.ts";
 import { migrateJobs, startWorker } from "../jobs/worker.ts";
-import { createServices } from "../services.ts";
+import { createServices, loadEmbedded } from "../services.ts";
 
 /** Connections of one process at most. */
 const POOL_SIZE = 20;
@@ -29,9 +29,8 @@ export function ownAddress(host: string | null, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** Loaded only when needed: a production installation does not have the embedded services. */
 async function startEmbedded(config: Config, eventsUrl: string, log: Logger): Promise<BackingServices> {
-  const { startLocal } = await import("../local/start.ts");
+  const { startLocal } = await loadEmbedded();
   return startLocal(config, eventsUrl, log);
 }
 

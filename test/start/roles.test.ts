@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import getPort from "get-port";
 import pg from "pg";
 import { afterEach, describe, expect, inject, test } from "vitest";
@@ -124,6 +124,48 @@ describe("api and worker as processes of their own", () => {
     ]);
   }, 90_000);
 });
+
+test("a production process starts, serves and stops without server/local, and so do the operator's commands", async () => {
+  const port = await getPort();
+  const settings = {
+    ...(await provideParts(port)),
+    NODE_ENV: "production",
+    HOST: "127.0.0.1",
+    PUBLIC_URL: "https://rebid.example",
+    PORT: String(port),
+  };
+  const copy = await copyWithoutLocal();
+  const production = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
+  await production.ready();
+  await createPerson(reach(production.url, settings.DATABASE_URL));
+
+  const command = (name: string, ...parameters: string[]) =>
+    start(settings, [process.execPath, join(copy, "server/commands", name), ...parameters]);
+  const commands = [await command("audit.ts"), await command("moderator.ts", "list")];
+  // Outside production and without settings it would need the folder, and says so.
+  const incomplete = await start({ DATA_DIR: settings.DATA_DIR }, [
+    process.execPath,
+    join(copy, "server/start/main.ts"),
+  ]);
+  for (const { ended, stderr } of commands) expect([await ended, stderr()]).toEqual([0, ""]);
+  expect(await incomplete.ended).toBe(1);
+  expect(incomplete.stderr()).toContain("The embedded services are not installed");
+  expect((await production.stop()).code).toBe(0);
+}, 60_000);
+
+/** The server's files but for `server/local`, with the packages of this checkout. */
+async function copyWithoutLocal(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "rebid-production-"));
+  undos.push(() => rm(directory, { recursive: true, force: true }));
+  await cp("server", join(directory, "server"), {
+    recursive: true,
+    filter: (source) => source !== join("server", "local"),
+  });
+  await cp("prisma", join(directory, "prisma"), { recursive: true });
+  await cp("package.json", join(directory, "package.json"));
+  await symlink(resolve("node_modules"), join(directory, "node_modules"));
+  return directory;
+}
 
 /** The parts that a deployment brings along, as settings; the database is empty. */
 async function provideParts(eventsPort: number) {

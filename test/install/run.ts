@@ -1,0 +1,131 @@
+/**
+ * `npm run check:install`: installs the tracked files for production, with the machine's own Node and npm, removes
+ * `server/local`, and starts the service against the embedded services of another process. Exits with 1 when a step
+ * fails or an installation exceeds its size limit.
+ */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import getPort from "get-port";
+import pg from "pg";
+import { z } from "zod";
+import { checkAnswers } from "./answers.ts";
+import { copyTrackedFiles, machineEnvironment, megabytesIn, run, type Started, startProcess } from "./processes.ts";
+
+/** Limits of `node_modules`, with the runtime, in units of 1,000,000 bytes on disk. */
+const PRODUCTION_LIMIT_MB = 450;
+const DEVELOPMENT_LIMIT_MB = 800;
+
+/** What a development service writes to `local.json`, as far as it is needed here. */
+const Embedded = z.object({
+  databaseUrl: z.string(),
+  s3: z.object({
+    endpoint: z.string(),
+    bucket: z.string(),
+    region: z.string(),
+    accessKeyId: z.string(),
+    secretAccessKey: z.string(),
+  }),
+  processor: z.object({ apiBase: z.string(), secretKey: z.string(), webhookSecret: z.string() }),
+});
+
+const checkout = join(import.meta.dirname, "../..");
+const directory = await mkdtemp(join(tmpdir(), "rebid-install-"));
+const started: Started[] = [];
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => cleanUp().finally(() => process.exit(1)));
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? (error.stack ?? error.message) : error);
+  process.exitCode = 1;
+} finally {
+  await cleanUp();
+}
+
+async function cleanUp(): Promise<void> {
+  for (const each of started.toReversed()) await each.stop();
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function main(): Promise<void> {
+  const installation = join(directory, "rebid");
+  const { seconds: installSeconds } = await install(installation);
+  const megabytes = await megabytesIn(join(installation, "node_modules"));
+  const developmentMegabytes = await megabytesIn(join(checkout, "node_modules"));
+
+  const port = await getPort();
+  const variables = { ...(await productionSettings(await startEmbedded())), PORT: String(port) };
+  const env = { ...machineEnvironment(), ...variables };
+  const service = startProcess("npm", ["start"], { cwd: installation, env });
+  started.push(service);
+  const readySeconds = await service.ready;
+  await checkAnswers(`http://127.0.0.1:${port}`);
+  // Exit code 0: the ledger is right and was checked in full. Any other code rejects.
+  await run("npm", ["run", "audit"], { cwd: installation, env });
+  await run("npm", ["run", "moderator", "--", "list"], { cwd: installation, env });
+  assert.equal(await service.stop(), 0, "the exit code of `npm start` after SIGTERM");
+
+  const machine = (await run("node", ["--version"], { cwd: installation, env })).trim();
+  const runtime = (await run("npm", ["exec", "--", "node", "--version"], { cwd: installation, env })).trim();
+  console.log(
+    `production install: ${megabytes} MB (limit ${PRODUCTION_LIMIT_MB}) in ${installSeconds} s by Node ${machine}, ` +
+      `ready after ${readySeconds} s on Node ${runtime}; development install: ${developmentMegabytes} MB ` +
+      `(limit ${DEVELOPMENT_LIMIT_MB})`,
+  );
+  assert.ok(megabytes <= PRODUCTION_LIMIT_MB, "the production install is too large");
+  assert.ok(developmentMegabytes <= DEVELOPMENT_LIMIT_MB, "the development install is too large");
+}
+
+/** Installs a copy of the checkout's tracked files for production; `server/local` is removed from it afterwards. */
+async function install(installation: string): Promise<{ seconds: number }> {
+  await copyTrackedFiles(checkout, installation);
+  const startedAt = performance.now();
+  await run("npm", ["ci", "--omit=dev", "--no-audit", "--no-fund"], { cwd: installation, env: machineEnvironment() });
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  await rm(join(installation, "server/local"), { recursive: true });
+  return { seconds };
+}
+
+/** Starts a development service in the checkout and returns the addresses and keys of its embedded services. */
+async function startEmbedded(): Promise<z.infer<typeof Embedded>> {
+  const dataDirectory = join(directory, "data");
+  const env = {
+    ...machineEnvironment(),
+    DATA_DIR: dataDirectory,
+    PORT: String(await getPort()),
+    ROLE: "api",
+    LOG_LEVEL: "error",
+  };
+  const service = startProcess(process.execPath, ["server/start/main.ts"], { cwd: checkout, env });
+  started.push(service);
+  await service.ready;
+  return Embedded.parse(JSON.parse(await readFile(join(dataDirectory, "local.json"), "utf8")));
+}
+
+/** The settings of a production process on these services, with an empty database of its own. */
+async function productionSettings({ databaseUrl, s3, processor }: z.infer<typeof Embedded>) {
+  const admin = new pg.Client({ connectionString: databaseUrl });
+  await admin.connect();
+  await admin.query("CREATE DATABASE production");
+  await admin.end();
+  const url = new URL(databaseUrl);
+  url.pathname = "/production";
+  return {
+    NODE_ENV: "production",
+    HOST: "127.0.0.1",
+    LOG_LEVEL: "error",
+    PUBLIC_URL: "https://rebid.example",
+    DATABASE_URL: url.href,
+    SESSION_SECRET: "a secret of the installation check",
+    S3_ENDPOINT: s3.endpoint,
+    S3_BUCKET: s3.bucket,
+    S3_REGION: s3.region,
+    S3_ACCESS_KEY_ID: s3.accessKeyId,
+    S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
+    STRIPE_API_BASE: processor.apiBase,
+    STRIPE_SECRET_KEY: processor.secretKey,
+    STRIPE_WEBHOOK_SECRET: processor.webhookSecret,
+  };
+}
