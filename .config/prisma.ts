@@ -2,7 +2,8 @@
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath;
 
 export default {
-  schema: "../prisma/schema.prisma",
+  // The directory: schema.prisma and models/ together.
+  schema: "../prisma",
   migrations: { path: "../prisma/migrations" },
   datasource: { url: process.env.DATABASE_URL ?? "" },
 };

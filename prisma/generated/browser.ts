@@ -33,6 +33,46 @@ export type Session = Prisma.SessionModel
  */
 export type ApiKey = Prisma.ApiKeyModel
 /**
+ * Model Dispute
+ * 
+ */
+export type Dispute = Prisma.DisputeModel
+/**
+ * Model Rating
+ * 
+ */
+export type Rating = Prisma.RatingModel
+/**
+ * Model Reputation
+ * Counters that triggers keep up to date. Only SQL reads the median decision time, which consists of intervals.
+ */
+export type Reputation = Prisma.ReputationModel
+/**
+ * Model JobWorker
+ * 
+ */
+export type JobWorker = Prisma.JobWorkerModel
+/**
+ * Model Wallet
+ * 
+ */
+export type Wallet = Prisma.WalletModel
+/**
+ * Model LedgerTransfer
+ * 
+ */
+export type LedgerTransfer = Prisma.LedgerTransferModel
+/**
+ * Model LedgerEntry
+ * 
+ */
+export type LedgerEntry = Prisma.LedgerEntryModel
+/**
+ * Model LedgerAudit
+ * 
+ */
+export type LedgerAudit = Prisma.LedgerAuditModel
+/**
  * Model Task
  * 
  */
@@ -53,21 +93,6 @@ export type Upload = Prisma.UploadModel
  */
 export type Artifact = Prisma.ArtifactModel
 /**
- * Model Event
- * 
- */
-export type Event = Prisma.EventModel
-/**
- * Model WebhookEndpoint
- * 
- */
-export type WebhookEndpoint = Prisma.WebhookEndpointModel
-/**
- * Model WebhookDelivery
- * 
- */
-export type WebhookDelivery = Prisma.WebhookDeliveryModel
-/**
  * Model Topup
  * 
  */
@@ -83,52 +108,27 @@ export type PayoutAccount = Prisma.PayoutAccountModel
  */
 export type Payout = Prisma.PayoutModel
 /**
- * Model ProcessorEventRead
- * 
- */
-export type ProcessorEventRead = Prisma.ProcessorEventReadModel
-/**
- * Model JobWorker
- * 
- */
-export type JobWorker = Prisma.JobWorkerModel
-/**
- * Model LedgerAudit
- * 
- */
-export type LedgerAudit = Prisma.LedgerAuditModel
-/**
  * Model ProcessorEvent
  * 
  */
 export type ProcessorEvent = Prisma.ProcessorEventModel
 /**
- * Model Wallet
+ * Model ProcessorEventRead
  * 
  */
-export type Wallet = Prisma.WalletModel
+export type ProcessorEventRead = Prisma.ProcessorEventReadModel
 /**
- * Model LedgerTransfer
+ * Model Event
  * 
  */
-export type LedgerTransfer = Prisma.LedgerTransferModel
+export type Event = Prisma.EventModel
 /**
- * Model LedgerEntry
+ * Model WebhookEndpoint
  * 
  */
-export type LedgerEntry = Prisma.LedgerEntryModel
+export type WebhookEndpoint = Prisma.WebhookEndpointModel
 /**
- * Model Dispute
+ * Model WebhookDelivery
  * 
  */
-export type Dispute = Prisma.DisputeModel
-/**
- * Model Rating
- * 
- */
-export type Rating = Prisma.RatingModel
-/**
- * Model Reputation
- * Counters that triggers keep; the decision's median (intervals) is read by SQL only.
- */
-export type Reputation = Prisma.ReputationModel
+export type WebhookDelivery = Prisma.WebhookDeliveryModel

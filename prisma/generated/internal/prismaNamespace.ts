@@ -400,26 +400,26 @@ export const ModelName = {
   User: 'User',
   Session: 'Session',
   ApiKey: 'ApiKey',
+  Dispute: 'Dispute',
+  Rating: 'Rating',
+  Reputation: 'Reputation',
+  JobWorker: 'JobWorker',
+  Wallet: 'Wallet',
+  LedgerTransfer: 'LedgerTransfer',
+  LedgerEntry: 'LedgerEntry',
+  LedgerAudit: 'LedgerAudit',
   Task: 'Task',
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
-  Event: 'Event',
-  WebhookEndpoint: 'WebhookEndpoint',
-  WebhookDelivery: 'WebhookDelivery',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
   Payout: 'Payout',
-  ProcessorEventRead: 'ProcessorEventRead',
-  JobWorker: 'JobWorker',
-  LedgerAudit: 'LedgerAudit',
   ProcessorEvent: 'ProcessorEvent',
-  Wallet: 'Wallet',
-  LedgerTransfer: 'LedgerTransfer',
-  LedgerEntry: 'LedgerEntry',
-  Dispute: 'Dispute',
-  Rating: 'Rating',
-  Reputation: 'Reputation'
+  ProcessorEventRead: 'ProcessorEventRead',
+  Event: 'Event',
+  WebhookEndpoint: 'WebhookEndpoint',
+  WebhookDelivery: 'WebhookDelivery'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -435,7 +435,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "apiKey" | "task" | "bid" | "upload" | "artifact" | "event" | "webhookEndpoint" | "webhookDelivery" | "topup" | "payoutAccount" | "payout" | "processorEventRead" | "jobWorker" | "ledgerAudit" | "processorEvent" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "dispute" | "rating" | "reputation"
+    modelProps: "user" | "session" | "apiKey" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "task" | "bid" | "upload" | "artifact" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "event" | "webhookEndpoint" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -658,6 +658,598 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ApiKeyCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ApiKeyCountAggregateOutputType> | number
+        }
+      }
+    }
+    Dispute: {
+      payload: Prisma.$DisputePayload<ExtArgs>
+      fields: Prisma.DisputeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.DisputeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.DisputeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+        }
+        findFirst: {
+          args: Prisma.DisputeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.DisputeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+        }
+        findMany: {
+          args: Prisma.DisputeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>[]
+        }
+        create: {
+          args: Prisma.DisputeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+        }
+        createMany: {
+          args: Prisma.DisputeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.DisputeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>[]
+        }
+        delete: {
+          args: Prisma.DisputeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+        }
+        update: {
+          args: Prisma.DisputeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+        }
+        deleteMany: {
+          args: Prisma.DisputeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.DisputeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.DisputeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>[]
+        }
+        upsert: {
+          args: Prisma.DisputeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+        }
+        aggregate: {
+          args: Prisma.DisputeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDispute>
+        }
+        groupBy: {
+          args: Prisma.DisputeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DisputeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.DisputeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DisputeCountAggregateOutputType> | number
+        }
+      }
+    }
+    Rating: {
+      payload: Prisma.$RatingPayload<ExtArgs>
+      fields: Prisma.RatingFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.RatingFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.RatingFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
+        }
+        findFirst: {
+          args: Prisma.RatingFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.RatingFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
+        }
+        findMany: {
+          args: Prisma.RatingFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>[]
+        }
+        create: {
+          args: Prisma.RatingCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
+        }
+        createMany: {
+          args: Prisma.RatingCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.RatingCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>[]
+        }
+        delete: {
+          args: Prisma.RatingDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
+        }
+        update: {
+          args: Prisma.RatingUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
+        }
+        deleteMany: {
+          args: Prisma.RatingDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.RatingUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.RatingUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>[]
+        }
+        upsert: {
+          args: Prisma.RatingUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
+        }
+        aggregate: {
+          args: Prisma.RatingAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateRating>
+        }
+        groupBy: {
+          args: Prisma.RatingGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RatingGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.RatingCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RatingCountAggregateOutputType> | number
+        }
+      }
+    }
+    Reputation: {
+      payload: Prisma.$ReputationPayload<ExtArgs>
+      fields: Prisma.ReputationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ReputationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ReputationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
+        }
+        findFirst: {
+          args: Prisma.ReputationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ReputationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
+        }
+        findMany: {
+          args: Prisma.ReputationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>[]
+        }
+        create: {
+          args: Prisma.ReputationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
+        }
+        createMany: {
+          args: Prisma.ReputationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ReputationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>[]
+        }
+        delete: {
+          args: Prisma.ReputationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
+        }
+        update: {
+          args: Prisma.ReputationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
+        }
+        deleteMany: {
+          args: Prisma.ReputationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ReputationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ReputationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>[]
+        }
+        upsert: {
+          args: Prisma.ReputationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
+        }
+        aggregate: {
+          args: Prisma.ReputationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateReputation>
+        }
+        groupBy: {
+          args: Prisma.ReputationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReputationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ReputationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReputationCountAggregateOutputType> | number
+        }
+      }
+    }
+    JobWorker: {
+      payload: Prisma.$JobWorkerPayload<ExtArgs>
+      fields: Prisma.JobWorkerFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.JobWorkerFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.JobWorkerFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
+        }
+        findFirst: {
+          args: Prisma.JobWorkerFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.JobWorkerFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
+        }
+        findMany: {
+          args: Prisma.JobWorkerFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>[]
+        }
+        create: {
+          args: Prisma.JobWorkerCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
+        }
+        createMany: {
+          args: Prisma.JobWorkerCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.JobWorkerCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>[]
+        }
+        delete: {
+          args: Prisma.JobWorkerDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
+        }
+        update: {
+          args: Prisma.JobWorkerUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
+        }
+        deleteMany: {
+          args: Prisma.JobWorkerDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.JobWorkerUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.JobWorkerUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>[]
+        }
+        upsert: {
+          args: Prisma.JobWorkerUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
+        }
+        aggregate: {
+          args: Prisma.JobWorkerAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateJobWorker>
+        }
+        groupBy: {
+          args: Prisma.JobWorkerGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.JobWorkerGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.JobWorkerCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.JobWorkerCountAggregateOutputType> | number
+        }
+      }
+    }
+    Wallet: {
+      payload: Prisma.$WalletPayload<ExtArgs>
+      fields: Prisma.WalletFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WalletFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WalletFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+        }
+        findFirst: {
+          args: Prisma.WalletFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WalletFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+        }
+        findMany: {
+          args: Prisma.WalletFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>[]
+        }
+        create: {
+          args: Prisma.WalletCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+        }
+        createMany: {
+          args: Prisma.WalletCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WalletCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>[]
+        }
+        delete: {
+          args: Prisma.WalletDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+        }
+        update: {
+          args: Prisma.WalletUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+        }
+        deleteMany: {
+          args: Prisma.WalletDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WalletUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WalletUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>[]
+        }
+        upsert: {
+          args: Prisma.WalletUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+        }
+        aggregate: {
+          args: Prisma.WalletAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWallet>
+        }
+        groupBy: {
+          args: Prisma.WalletGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WalletGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WalletCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WalletCountAggregateOutputType> | number
+        }
+      }
+    }
+    LedgerTransfer: {
+      payload: Prisma.$LedgerTransferPayload<ExtArgs>
+      fields: Prisma.LedgerTransferFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.LedgerTransferFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.LedgerTransferFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+        }
+        findFirst: {
+          args: Prisma.LedgerTransferFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.LedgerTransferFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+        }
+        findMany: {
+          args: Prisma.LedgerTransferFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>[]
+        }
+        create: {
+          args: Prisma.LedgerTransferCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+        }
+        createMany: {
+          args: Prisma.LedgerTransferCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.LedgerTransferCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>[]
+        }
+        delete: {
+          args: Prisma.LedgerTransferDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+        }
+        update: {
+          args: Prisma.LedgerTransferUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+        }
+        deleteMany: {
+          args: Prisma.LedgerTransferDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.LedgerTransferUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.LedgerTransferUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>[]
+        }
+        upsert: {
+          args: Prisma.LedgerTransferUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+        }
+        aggregate: {
+          args: Prisma.LedgerTransferAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateLedgerTransfer>
+        }
+        groupBy: {
+          args: Prisma.LedgerTransferGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LedgerTransferGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.LedgerTransferCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LedgerTransferCountAggregateOutputType> | number
+        }
+      }
+    }
+    LedgerEntry: {
+      payload: Prisma.$LedgerEntryPayload<ExtArgs>
+      fields: Prisma.LedgerEntryFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.LedgerEntryFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.LedgerEntryFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+        }
+        findFirst: {
+          args: Prisma.LedgerEntryFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.LedgerEntryFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+        }
+        findMany: {
+          args: Prisma.LedgerEntryFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>[]
+        }
+        create: {
+          args: Prisma.LedgerEntryCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+        }
+        createMany: {
+          args: Prisma.LedgerEntryCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.LedgerEntryCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>[]
+        }
+        delete: {
+          args: Prisma.LedgerEntryDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+        }
+        update: {
+          args: Prisma.LedgerEntryUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+        }
+        deleteMany: {
+          args: Prisma.LedgerEntryDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.LedgerEntryUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.LedgerEntryUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>[]
+        }
+        upsert: {
+          args: Prisma.LedgerEntryUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+        }
+        aggregate: {
+          args: Prisma.LedgerEntryAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateLedgerEntry>
+        }
+        groupBy: {
+          args: Prisma.LedgerEntryGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LedgerEntryGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.LedgerEntryCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LedgerEntryCountAggregateOutputType> | number
+        }
+      }
+    }
+    LedgerAudit: {
+      payload: Prisma.$LedgerAuditPayload<ExtArgs>
+      fields: Prisma.LedgerAuditFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.LedgerAuditFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.LedgerAuditFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
+        }
+        findFirst: {
+          args: Prisma.LedgerAuditFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.LedgerAuditFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
+        }
+        findMany: {
+          args: Prisma.LedgerAuditFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>[]
+        }
+        create: {
+          args: Prisma.LedgerAuditCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
+        }
+        createMany: {
+          args: Prisma.LedgerAuditCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.LedgerAuditCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>[]
+        }
+        delete: {
+          args: Prisma.LedgerAuditDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
+        }
+        update: {
+          args: Prisma.LedgerAuditUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
+        }
+        deleteMany: {
+          args: Prisma.LedgerAuditDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.LedgerAuditUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.LedgerAuditUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>[]
+        }
+        upsert: {
+          args: Prisma.LedgerAuditUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
+        }
+        aggregate: {
+          args: Prisma.LedgerAuditAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateLedgerAudit>
+        }
+        groupBy: {
+          args: Prisma.LedgerAuditGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LedgerAuditGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.LedgerAuditCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.LedgerAuditCountAggregateOutputType> | number
         }
       }
     }
@@ -957,228 +1549,6 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    Event: {
-      payload: Prisma.$EventPayload<ExtArgs>
-      fields: Prisma.EventFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.EventFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.EventFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
-        }
-        findFirst: {
-          args: Prisma.EventFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.EventFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
-        }
-        findMany: {
-          args: Prisma.EventFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>[]
-        }
-        create: {
-          args: Prisma.EventCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
-        }
-        createMany: {
-          args: Prisma.EventCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.EventCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>[]
-        }
-        delete: {
-          args: Prisma.EventDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
-        }
-        update: {
-          args: Prisma.EventUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
-        }
-        deleteMany: {
-          args: Prisma.EventDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.EventUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.EventUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>[]
-        }
-        upsert: {
-          args: Prisma.EventUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
-        }
-        aggregate: {
-          args: Prisma.EventAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateEvent>
-        }
-        groupBy: {
-          args: Prisma.EventGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.EventGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.EventCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.EventCountAggregateOutputType> | number
-        }
-      }
-    }
-    WebhookEndpoint: {
-      payload: Prisma.$WebhookEndpointPayload<ExtArgs>
-      fields: Prisma.WebhookEndpointFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.WebhookEndpointFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.WebhookEndpointFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
-        }
-        findFirst: {
-          args: Prisma.WebhookEndpointFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.WebhookEndpointFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
-        }
-        findMany: {
-          args: Prisma.WebhookEndpointFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>[]
-        }
-        create: {
-          args: Prisma.WebhookEndpointCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
-        }
-        createMany: {
-          args: Prisma.WebhookEndpointCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.WebhookEndpointCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>[]
-        }
-        delete: {
-          args: Prisma.WebhookEndpointDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
-        }
-        update: {
-          args: Prisma.WebhookEndpointUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
-        }
-        deleteMany: {
-          args: Prisma.WebhookEndpointDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.WebhookEndpointUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.WebhookEndpointUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>[]
-        }
-        upsert: {
-          args: Prisma.WebhookEndpointUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
-        }
-        aggregate: {
-          args: Prisma.WebhookEndpointAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateWebhookEndpoint>
-        }
-        groupBy: {
-          args: Prisma.WebhookEndpointGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.WebhookEndpointGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.WebhookEndpointCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.WebhookEndpointCountAggregateOutputType> | number
-        }
-      }
-    }
-    WebhookDelivery: {
-      payload: Prisma.$WebhookDeliveryPayload<ExtArgs>
-      fields: Prisma.WebhookDeliveryFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.WebhookDeliveryFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.WebhookDeliveryFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
-        }
-        findFirst: {
-          args: Prisma.WebhookDeliveryFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.WebhookDeliveryFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
-        }
-        findMany: {
-          args: Prisma.WebhookDeliveryFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>[]
-        }
-        create: {
-          args: Prisma.WebhookDeliveryCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
-        }
-        createMany: {
-          args: Prisma.WebhookDeliveryCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.WebhookDeliveryCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>[]
-        }
-        delete: {
-          args: Prisma.WebhookDeliveryDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
-        }
-        update: {
-          args: Prisma.WebhookDeliveryUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
-        }
-        deleteMany: {
-          args: Prisma.WebhookDeliveryDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.WebhookDeliveryUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.WebhookDeliveryUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>[]
-        }
-        upsert: {
-          args: Prisma.WebhookDeliveryUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
-        }
-        aggregate: {
-          args: Prisma.WebhookDeliveryAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateWebhookDelivery>
-        }
-        groupBy: {
-          args: Prisma.WebhookDeliveryGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.WebhookDeliveryGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.WebhookDeliveryCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.WebhookDeliveryCountAggregateOutputType> | number
-        }
-      }
-    }
     Topup: {
       payload: Prisma.$TopupPayload<ExtArgs>
       fields: Prisma.TopupFieldRefs
@@ -1401,228 +1771,6 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    ProcessorEventRead: {
-      payload: Prisma.$ProcessorEventReadPayload<ExtArgs>
-      fields: Prisma.ProcessorEventReadFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.ProcessorEventReadFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.ProcessorEventReadFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
-        }
-        findFirst: {
-          args: Prisma.ProcessorEventReadFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.ProcessorEventReadFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
-        }
-        findMany: {
-          args: Prisma.ProcessorEventReadFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>[]
-        }
-        create: {
-          args: Prisma.ProcessorEventReadCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
-        }
-        createMany: {
-          args: Prisma.ProcessorEventReadCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.ProcessorEventReadCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>[]
-        }
-        delete: {
-          args: Prisma.ProcessorEventReadDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
-        }
-        update: {
-          args: Prisma.ProcessorEventReadUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
-        }
-        deleteMany: {
-          args: Prisma.ProcessorEventReadDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.ProcessorEventReadUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.ProcessorEventReadUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>[]
-        }
-        upsert: {
-          args: Prisma.ProcessorEventReadUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
-        }
-        aggregate: {
-          args: Prisma.ProcessorEventReadAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateProcessorEventRead>
-        }
-        groupBy: {
-          args: Prisma.ProcessorEventReadGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.ProcessorEventReadGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.ProcessorEventReadCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.ProcessorEventReadCountAggregateOutputType> | number
-        }
-      }
-    }
-    JobWorker: {
-      payload: Prisma.$JobWorkerPayload<ExtArgs>
-      fields: Prisma.JobWorkerFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.JobWorkerFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.JobWorkerFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
-        }
-        findFirst: {
-          args: Prisma.JobWorkerFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.JobWorkerFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
-        }
-        findMany: {
-          args: Prisma.JobWorkerFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>[]
-        }
-        create: {
-          args: Prisma.JobWorkerCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
-        }
-        createMany: {
-          args: Prisma.JobWorkerCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.JobWorkerCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>[]
-        }
-        delete: {
-          args: Prisma.JobWorkerDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
-        }
-        update: {
-          args: Prisma.JobWorkerUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
-        }
-        deleteMany: {
-          args: Prisma.JobWorkerDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.JobWorkerUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.JobWorkerUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>[]
-        }
-        upsert: {
-          args: Prisma.JobWorkerUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$JobWorkerPayload>
-        }
-        aggregate: {
-          args: Prisma.JobWorkerAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateJobWorker>
-        }
-        groupBy: {
-          args: Prisma.JobWorkerGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.JobWorkerGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.JobWorkerCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.JobWorkerCountAggregateOutputType> | number
-        }
-      }
-    }
-    LedgerAudit: {
-      payload: Prisma.$LedgerAuditPayload<ExtArgs>
-      fields: Prisma.LedgerAuditFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.LedgerAuditFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.LedgerAuditFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
-        }
-        findFirst: {
-          args: Prisma.LedgerAuditFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.LedgerAuditFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
-        }
-        findMany: {
-          args: Prisma.LedgerAuditFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>[]
-        }
-        create: {
-          args: Prisma.LedgerAuditCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
-        }
-        createMany: {
-          args: Prisma.LedgerAuditCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.LedgerAuditCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>[]
-        }
-        delete: {
-          args: Prisma.LedgerAuditDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
-        }
-        update: {
-          args: Prisma.LedgerAuditUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
-        }
-        deleteMany: {
-          args: Prisma.LedgerAuditDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.LedgerAuditUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.LedgerAuditUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>[]
-        }
-        upsert: {
-          args: Prisma.LedgerAuditUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerAuditPayload>
-        }
-        aggregate: {
-          args: Prisma.LedgerAuditAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateLedgerAudit>
-        }
-        groupBy: {
-          args: Prisma.LedgerAuditGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.LedgerAuditGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.LedgerAuditCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.LedgerAuditCountAggregateOutputType> | number
-        }
-      }
-    }
     ProcessorEvent: {
       payload: Prisma.$ProcessorEventPayload<ExtArgs>
       fields: Prisma.ProcessorEventFieldRefs
@@ -1697,447 +1845,299 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    Wallet: {
-      payload: Prisma.$WalletPayload<ExtArgs>
-      fields: Prisma.WalletFieldRefs
+    ProcessorEventRead: {
+      payload: Prisma.$ProcessorEventReadPayload<ExtArgs>
+      fields: Prisma.ProcessorEventReadFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.WalletFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload> | null
+          args: Prisma.ProcessorEventReadFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.WalletFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+          args: Prisma.ProcessorEventReadFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
         }
         findFirst: {
-          args: Prisma.WalletFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload> | null
+          args: Prisma.ProcessorEventReadFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.WalletFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+          args: Prisma.ProcessorEventReadFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
         }
         findMany: {
-          args: Prisma.WalletFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>[]
+          args: Prisma.ProcessorEventReadFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>[]
         }
         create: {
-          args: Prisma.WalletCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+          args: Prisma.ProcessorEventReadCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
         }
         createMany: {
-          args: Prisma.WalletCreateManyArgs<ExtArgs>
+          args: Prisma.ProcessorEventReadCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.WalletCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>[]
+          args: Prisma.ProcessorEventReadCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>[]
         }
         delete: {
-          args: Prisma.WalletDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+          args: Prisma.ProcessorEventReadDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
         }
         update: {
-          args: Prisma.WalletUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+          args: Prisma.ProcessorEventReadUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
         }
         deleteMany: {
-          args: Prisma.WalletDeleteManyArgs<ExtArgs>
+          args: Prisma.ProcessorEventReadDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.WalletUpdateManyArgs<ExtArgs>
+          args: Prisma.ProcessorEventReadUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.WalletUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>[]
+          args: Prisma.ProcessorEventReadUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>[]
         }
         upsert: {
-          args: Prisma.WalletUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$WalletPayload>
+          args: Prisma.ProcessorEventReadUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProcessorEventReadPayload>
         }
         aggregate: {
-          args: Prisma.WalletAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateWallet>
+          args: Prisma.ProcessorEventReadAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateProcessorEventRead>
         }
         groupBy: {
-          args: Prisma.WalletGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.WalletGroupByOutputType>[]
+          args: Prisma.ProcessorEventReadGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ProcessorEventReadGroupByOutputType>[]
         }
         count: {
-          args: Prisma.WalletCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.WalletCountAggregateOutputType> | number
+          args: Prisma.ProcessorEventReadCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ProcessorEventReadCountAggregateOutputType> | number
         }
       }
     }
-    LedgerTransfer: {
-      payload: Prisma.$LedgerTransferPayload<ExtArgs>
-      fields: Prisma.LedgerTransferFieldRefs
+    Event: {
+      payload: Prisma.$EventPayload<ExtArgs>
+      fields: Prisma.EventFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.LedgerTransferFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload> | null
+          args: Prisma.EventFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.LedgerTransferFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+          args: Prisma.EventFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
         }
         findFirst: {
-          args: Prisma.LedgerTransferFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload> | null
+          args: Prisma.EventFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.LedgerTransferFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+          args: Prisma.EventFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
         }
         findMany: {
-          args: Prisma.LedgerTransferFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>[]
+          args: Prisma.EventFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>[]
         }
         create: {
-          args: Prisma.LedgerTransferCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+          args: Prisma.EventCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
         }
         createMany: {
-          args: Prisma.LedgerTransferCreateManyArgs<ExtArgs>
+          args: Prisma.EventCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.LedgerTransferCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>[]
+          args: Prisma.EventCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>[]
         }
         delete: {
-          args: Prisma.LedgerTransferDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+          args: Prisma.EventDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
         }
         update: {
-          args: Prisma.LedgerTransferUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+          args: Prisma.EventUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
         }
         deleteMany: {
-          args: Prisma.LedgerTransferDeleteManyArgs<ExtArgs>
+          args: Prisma.EventDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.LedgerTransferUpdateManyArgs<ExtArgs>
+          args: Prisma.EventUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.LedgerTransferUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>[]
+          args: Prisma.EventUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>[]
         }
         upsert: {
-          args: Prisma.LedgerTransferUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerTransferPayload>
+          args: Prisma.EventUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventPayload>
         }
         aggregate: {
-          args: Prisma.LedgerTransferAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateLedgerTransfer>
+          args: Prisma.EventAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateEvent>
         }
         groupBy: {
-          args: Prisma.LedgerTransferGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.LedgerTransferGroupByOutputType>[]
+          args: Prisma.EventGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventGroupByOutputType>[]
         }
         count: {
-          args: Prisma.LedgerTransferCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.LedgerTransferCountAggregateOutputType> | number
+          args: Prisma.EventCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventCountAggregateOutputType> | number
         }
       }
     }
-    LedgerEntry: {
-      payload: Prisma.$LedgerEntryPayload<ExtArgs>
-      fields: Prisma.LedgerEntryFieldRefs
+    WebhookEndpoint: {
+      payload: Prisma.$WebhookEndpointPayload<ExtArgs>
+      fields: Prisma.WebhookEndpointFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.LedgerEntryFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload> | null
+          args: Prisma.WebhookEndpointFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.LedgerEntryFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+          args: Prisma.WebhookEndpointFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
         }
         findFirst: {
-          args: Prisma.LedgerEntryFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload> | null
+          args: Prisma.WebhookEndpointFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.LedgerEntryFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+          args: Prisma.WebhookEndpointFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
         }
         findMany: {
-          args: Prisma.LedgerEntryFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>[]
+          args: Prisma.WebhookEndpointFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>[]
         }
         create: {
-          args: Prisma.LedgerEntryCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+          args: Prisma.WebhookEndpointCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
         }
         createMany: {
-          args: Prisma.LedgerEntryCreateManyArgs<ExtArgs>
+          args: Prisma.WebhookEndpointCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.LedgerEntryCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>[]
+          args: Prisma.WebhookEndpointCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>[]
         }
         delete: {
-          args: Prisma.LedgerEntryDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+          args: Prisma.WebhookEndpointDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
         }
         update: {
-          args: Prisma.LedgerEntryUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+          args: Prisma.WebhookEndpointUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
         }
         deleteMany: {
-          args: Prisma.LedgerEntryDeleteManyArgs<ExtArgs>
+          args: Prisma.WebhookEndpointDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.LedgerEntryUpdateManyArgs<ExtArgs>
+          args: Prisma.WebhookEndpointUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.LedgerEntryUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>[]
+          args: Prisma.WebhookEndpointUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>[]
         }
         upsert: {
-          args: Prisma.LedgerEntryUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$LedgerEntryPayload>
+          args: Prisma.WebhookEndpointUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookEndpointPayload>
         }
         aggregate: {
-          args: Prisma.LedgerEntryAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateLedgerEntry>
+          args: Prisma.WebhookEndpointAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWebhookEndpoint>
         }
         groupBy: {
-          args: Prisma.LedgerEntryGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.LedgerEntryGroupByOutputType>[]
+          args: Prisma.WebhookEndpointGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WebhookEndpointGroupByOutputType>[]
         }
         count: {
-          args: Prisma.LedgerEntryCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.LedgerEntryCountAggregateOutputType> | number
+          args: Prisma.WebhookEndpointCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WebhookEndpointCountAggregateOutputType> | number
         }
       }
     }
-    Dispute: {
-      payload: Prisma.$DisputePayload<ExtArgs>
-      fields: Prisma.DisputeFieldRefs
+    WebhookDelivery: {
+      payload: Prisma.$WebhookDeliveryPayload<ExtArgs>
+      fields: Prisma.WebhookDeliveryFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.DisputeFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload> | null
+          args: Prisma.WebhookDeliveryFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.DisputeFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+          args: Prisma.WebhookDeliveryFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
         }
         findFirst: {
-          args: Prisma.DisputeFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload> | null
+          args: Prisma.WebhookDeliveryFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.DisputeFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+          args: Prisma.WebhookDeliveryFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
         }
         findMany: {
-          args: Prisma.DisputeFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>[]
+          args: Prisma.WebhookDeliveryFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>[]
         }
         create: {
-          args: Prisma.DisputeCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+          args: Prisma.WebhookDeliveryCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
         }
         createMany: {
-          args: Prisma.DisputeCreateManyArgs<ExtArgs>
+          args: Prisma.WebhookDeliveryCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.DisputeCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>[]
+          args: Prisma.WebhookDeliveryCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>[]
         }
         delete: {
-          args: Prisma.DisputeDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+          args: Prisma.WebhookDeliveryDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
         }
         update: {
-          args: Prisma.DisputeUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+          args: Prisma.WebhookDeliveryUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
         }
         deleteMany: {
-          args: Prisma.DisputeDeleteManyArgs<ExtArgs>
+          args: Prisma.WebhookDeliveryDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.DisputeUpdateManyArgs<ExtArgs>
+          args: Prisma.WebhookDeliveryUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.DisputeUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>[]
+          args: Prisma.WebhookDeliveryUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>[]
         }
         upsert: {
-          args: Prisma.DisputeUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DisputePayload>
+          args: Prisma.WebhookDeliveryUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookDeliveryPayload>
         }
         aggregate: {
-          args: Prisma.DisputeAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateDispute>
+          args: Prisma.WebhookDeliveryAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWebhookDelivery>
         }
         groupBy: {
-          args: Prisma.DisputeGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.DisputeGroupByOutputType>[]
+          args: Prisma.WebhookDeliveryGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WebhookDeliveryGroupByOutputType>[]
         }
         count: {
-          args: Prisma.DisputeCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.DisputeCountAggregateOutputType> | number
-        }
-      }
-    }
-    Rating: {
-      payload: Prisma.$RatingPayload<ExtArgs>
-      fields: Prisma.RatingFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.RatingFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.RatingFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
-        }
-        findFirst: {
-          args: Prisma.RatingFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.RatingFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
-        }
-        findMany: {
-          args: Prisma.RatingFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>[]
-        }
-        create: {
-          args: Prisma.RatingCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
-        }
-        createMany: {
-          args: Prisma.RatingCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.RatingCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>[]
-        }
-        delete: {
-          args: Prisma.RatingDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
-        }
-        update: {
-          args: Prisma.RatingUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
-        }
-        deleteMany: {
-          args: Prisma.RatingDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.RatingUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.RatingUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>[]
-        }
-        upsert: {
-          args: Prisma.RatingUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$RatingPayload>
-        }
-        aggregate: {
-          args: Prisma.RatingAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateRating>
-        }
-        groupBy: {
-          args: Prisma.RatingGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.RatingGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.RatingCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.RatingCountAggregateOutputType> | number
-        }
-      }
-    }
-    Reputation: {
-      payload: Prisma.$ReputationPayload<ExtArgs>
-      fields: Prisma.ReputationFieldRefs
-      operations: {
-        findUnique: {
-          args: Prisma.ReputationFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload> | null
-        }
-        findUniqueOrThrow: {
-          args: Prisma.ReputationFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
-        }
-        findFirst: {
-          args: Prisma.ReputationFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload> | null
-        }
-        findFirstOrThrow: {
-          args: Prisma.ReputationFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
-        }
-        findMany: {
-          args: Prisma.ReputationFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>[]
-        }
-        create: {
-          args: Prisma.ReputationCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
-        }
-        createMany: {
-          args: Prisma.ReputationCreateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        createManyAndReturn: {
-          args: Prisma.ReputationCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>[]
-        }
-        delete: {
-          args: Prisma.ReputationDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
-        }
-        update: {
-          args: Prisma.ReputationUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
-        }
-        deleteMany: {
-          args: Prisma.ReputationDeleteManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateMany: {
-          args: Prisma.ReputationUpdateManyArgs<ExtArgs>
-          result: BatchPayload
-        }
-        updateManyAndReturn: {
-          args: Prisma.ReputationUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>[]
-        }
-        upsert: {
-          args: Prisma.ReputationUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReputationPayload>
-        }
-        aggregate: {
-          args: Prisma.ReputationAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateReputation>
-        }
-        groupBy: {
-          args: Prisma.ReputationGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.ReputationGroupByOutputType>[]
-        }
-        count: {
-          args: Prisma.ReputationCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.ReputationCountAggregateOutputType> | number
+          args: Prisma.WebhookDeliveryCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WebhookDeliveryCountAggregateOutputType> | number
         }
       }
     }
@@ -2218,6 +2218,120 @@ export const ApiKeyScalarFieldEnum = {
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
 
 
+export const DisputeScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  openedBy: 'openedBy',
+  reason: 'reason',
+  status: 'status',
+  resolution: 'resolution',
+  buyerCents: 'buyerCents',
+  bidderCents: 'bidderCents',
+  note: 'note',
+  resolvedBy: 'resolvedBy',
+  createdAt: 'createdAt',
+  resolvedAt: 'resolvedAt'
+} as const
+
+export type DisputeScalarFieldEnum = (typeof DisputeScalarFieldEnum)[keyof typeof DisputeScalarFieldEnum]
+
+
+export const RatingScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  raterId: 'raterId',
+  rateeId: 'rateeId',
+  role: 'role',
+  stars: 'stars',
+  comment: 'comment',
+  createdAt: 'createdAt'
+} as const
+
+export type RatingScalarFieldEnum = (typeof RatingScalarFieldEnum)[keyof typeof RatingScalarFieldEnum]
+
+
+export const ReputationScalarFieldEnum = {
+  userId: 'userId',
+  buyerTasksPosted: 'buyerTasksPosted',
+  buyerTasksAwarded: 'buyerTasksAwarded',
+  buyerTasksAccepted: 'buyerTasksAccepted',
+  buyerTasksCancelled: 'buyerTasksCancelled',
+  buyerDisputes: 'buyerDisputes',
+  buyerDisputesLost: 'buyerDisputesLost',
+  buyerRatingCount: 'buyerRatingCount',
+  buyerRatingStars: 'buyerRatingStars',
+  bidderTasksAwarded: 'bidderTasksAwarded',
+  bidderTasksDelivered: 'bidderTasksDelivered',
+  bidderTasksOnTime: 'bidderTasksOnTime',
+  bidderTasksAccepted: 'bidderTasksAccepted',
+  bidderTasksExpired: 'bidderTasksExpired',
+  bidderDisputes: 'bidderDisputes',
+  bidderDisputesLost: 'bidderDisputesLost',
+  bidderRatingCount: 'bidderRatingCount',
+  bidderRatingStars: 'bidderRatingStars',
+  decisionMedianTaskId: 'decisionMedianTaskId'
+} as const
+
+export type ReputationScalarFieldEnum = (typeof ReputationScalarFieldEnum)[keyof typeof ReputationScalarFieldEnum]
+
+
+export const JobWorkerScalarFieldEnum = {
+  workerId: 'workerId',
+  seenAt: 'seenAt'
+} as const
+
+export type JobWorkerScalarFieldEnum = (typeof JobWorkerScalarFieldEnum)[keyof typeof JobWorkerScalarFieldEnum]
+
+
+export const WalletScalarFieldEnum = {
+  userId: 'userId',
+  availableCents: 'availableCents',
+  heldCents: 'heldCents',
+  debtCents: 'debtCents',
+  version: 'version',
+  lastEntryAt: 'lastEntryAt'
+} as const
+
+export type WalletScalarFieldEnum = (typeof WalletScalarFieldEnum)[keyof typeof WalletScalarFieldEnum]
+
+
+export const LedgerTransferScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  bidId: 'bidId',
+  externalRef: 'externalRef',
+  fingerprint: 'fingerprint',
+  createdAt: 'createdAt'
+} as const
+
+export type LedgerTransferScalarFieldEnum = (typeof LedgerTransferScalarFieldEnum)[keyof typeof LedgerTransferScalarFieldEnum]
+
+
+export const LedgerEntryScalarFieldEnum = {
+  id: 'id',
+  transferId: 'transferId',
+  userId: 'userId',
+  kind: 'kind',
+  bucket: 'bucket',
+  amountCents: 'amountCents',
+  balanceAfterCents: 'balanceAfterCents',
+  version: 'version',
+  createdAt: 'createdAt'
+} as const
+
+export type LedgerEntryScalarFieldEnum = (typeof LedgerEntryScalarFieldEnum)[keyof typeof LedgerEntryScalarFieldEnum]
+
+
+export const LedgerAuditScalarFieldEnum = {
+  id: 'id',
+  discrepancies: 'discrepancies',
+  report: 'report',
+  finishedAt: 'finishedAt'
+} as const
+
+export type LedgerAuditScalarFieldEnum = (typeof LedgerAuditScalarFieldEnum)[keyof typeof LedgerAuditScalarFieldEnum]
+
+
 export const TaskScalarFieldEnum = {
   id: 'id',
   buyerId: 'buyerId',
@@ -2287,52 +2401,6 @@ export const ArtifactScalarFieldEnum = {
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
 
 
-export const EventScalarFieldEnum = {
-  id: 'id',
-  type: 'type',
-  taskId: 'taskId',
-  recipients: 'recipients',
-  data: 'data',
-  createdAt: 'createdAt',
-  fannedOutAt: 'fannedOutAt'
-} as const
-
-export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]
-
-
-export const WebhookEndpointScalarFieldEnum = {
-  id: 'id',
-  userId: 'userId',
-  url: 'url',
-  events: 'events',
-  signingSecret: 'signingSecret',
-  failuresInRow: 'failuresInRow',
-  failingSince: 'failingSince',
-  switchedOffAt: 'switchedOffAt',
-  deletedAt: 'deletedAt',
-  createdAt: 'createdAt'
-} as const
-
-export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
-
-
-export const WebhookDeliveryScalarFieldEnum = {
-  id: 'id',
-  endpointId: 'endpointId',
-  eventId: 'eventId',
-  eventType: 'eventType',
-  status: 'status',
-  attemptsLeft: 'attemptsLeft',
-  attempts: 'attempts',
-  dueAt: 'dueAt',
-  leasedUntil: 'leasedUntil',
-  waiting: 'waiting',
-  createdAt: 'createdAt'
-} as const
-
-export type WebhookDeliveryScalarFieldEnum = (typeof WebhookDeliveryScalarFieldEnum)[keyof typeof WebhookDeliveryScalarFieldEnum]
-
-
 export const TopupScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
@@ -2391,33 +2459,6 @@ export const PayoutScalarFieldEnum = {
 export type PayoutScalarFieldEnum = (typeof PayoutScalarFieldEnum)[keyof typeof PayoutScalarFieldEnum]
 
 
-export const ProcessorEventReadScalarFieldEnum = {
-  id: 'id',
-  readUntil: 'readUntil',
-  nextReadAt: 'nextReadAt'
-} as const
-
-export type ProcessorEventReadScalarFieldEnum = (typeof ProcessorEventReadScalarFieldEnum)[keyof typeof ProcessorEventReadScalarFieldEnum]
-
-
-export const JobWorkerScalarFieldEnum = {
-  workerId: 'workerId',
-  seenAt: 'seenAt'
-} as const
-
-export type JobWorkerScalarFieldEnum = (typeof JobWorkerScalarFieldEnum)[keyof typeof JobWorkerScalarFieldEnum]
-
-
-export const LedgerAuditScalarFieldEnum = {
-  id: 'id',
-  discrepancies: 'discrepancies',
-  report: 'report',
-  finishedAt: 'finishedAt'
-} as const
-
-export type LedgerAuditScalarFieldEnum = (typeof LedgerAuditScalarFieldEnum)[keyof typeof LedgerAuditScalarFieldEnum]
-
-
 export const ProcessorEventScalarFieldEnum = {
   id: 'id',
   type: 'type',
@@ -2432,99 +2473,60 @@ export const ProcessorEventScalarFieldEnum = {
 export type ProcessorEventScalarFieldEnum = (typeof ProcessorEventScalarFieldEnum)[keyof typeof ProcessorEventScalarFieldEnum]
 
 
-export const WalletScalarFieldEnum = {
-  userId: 'userId',
-  availableCents: 'availableCents',
-  heldCents: 'heldCents',
-  debtCents: 'debtCents',
-  version: 'version'
+export const ProcessorEventReadScalarFieldEnum = {
+  id: 'id',
+  readUntil: 'readUntil',
+  nextReadAt: 'nextReadAt'
 } as const
 
-export type WalletScalarFieldEnum = (typeof WalletScalarFieldEnum)[keyof typeof WalletScalarFieldEnum]
+export type ProcessorEventReadScalarFieldEnum = (typeof ProcessorEventReadScalarFieldEnum)[keyof typeof ProcessorEventReadScalarFieldEnum]
 
 
-export const LedgerTransferScalarFieldEnum = {
+export const EventScalarFieldEnum = {
   id: 'id',
+  type: 'type',
   taskId: 'taskId',
-  bidId: 'bidId',
-  externalRef: 'externalRef',
-  fingerprint: 'fingerprint',
-  createdAt: 'createdAt'
-} as const
-
-export type LedgerTransferScalarFieldEnum = (typeof LedgerTransferScalarFieldEnum)[keyof typeof LedgerTransferScalarFieldEnum]
-
-
-export const LedgerEntryScalarFieldEnum = {
-  id: 'id',
-  transferId: 'transferId',
-  userId: 'userId',
-  kind: 'kind',
-  bucket: 'bucket',
-  amountCents: 'amountCents',
-  balanceAfterCents: 'balanceAfterCents',
-  version: 'version',
-  createdAt: 'createdAt'
-} as const
-
-export type LedgerEntryScalarFieldEnum = (typeof LedgerEntryScalarFieldEnum)[keyof typeof LedgerEntryScalarFieldEnum]
-
-
-export const DisputeScalarFieldEnum = {
-  id: 'id',
-  taskId: 'taskId',
-  openedBy: 'openedBy',
-  reason: 'reason',
-  status: 'status',
-  resolution: 'resolution',
-  buyerCents: 'buyerCents',
-  bidderCents: 'bidderCents',
-  note: 'note',
-  resolvedBy: 'resolvedBy',
+  recipients: 'recipients',
+  data: 'data',
   createdAt: 'createdAt',
-  resolvedAt: 'resolvedAt'
+  fannedOutAt: 'fannedOutAt'
 } as const
 
-export type DisputeScalarFieldEnum = (typeof DisputeScalarFieldEnum)[keyof typeof DisputeScalarFieldEnum]
+export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]
 
 
-export const RatingScalarFieldEnum = {
+export const WebhookEndpointScalarFieldEnum = {
   id: 'id',
-  taskId: 'taskId',
-  raterId: 'raterId',
-  rateeId: 'rateeId',
-  role: 'role',
-  stars: 'stars',
-  comment: 'comment',
+  userId: 'userId',
+  url: 'url',
+  events: 'events',
+  signingSecret: 'signingSecret',
+  failuresInRow: 'failuresInRow',
+  failingSince: 'failingSince',
+  switchedOffAt: 'switchedOffAt',
+  deletedAt: 'deletedAt',
   createdAt: 'createdAt'
 } as const
 
-export type RatingScalarFieldEnum = (typeof RatingScalarFieldEnum)[keyof typeof RatingScalarFieldEnum]
+export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
 
 
-export const ReputationScalarFieldEnum = {
-  userId: 'userId',
-  buyerTasksPosted: 'buyerTasksPosted',
-  buyerTasksAwarded: 'buyerTasksAwarded',
-  buyerTasksAccepted: 'buyerTasksAccepted',
-  buyerTasksCancelled: 'buyerTasksCancelled',
-  buyerDisputes: 'buyerDisputes',
-  buyerDisputesLost: 'buyerDisputesLost',
-  buyerRatingCount: 'buyerRatingCount',
-  buyerRatingStars: 'buyerRatingStars',
-  bidderTasksAwarded: 'bidderTasksAwarded',
-  bidderTasksDelivered: 'bidderTasksDelivered',
-  bidderTasksOnTime: 'bidderTasksOnTime',
-  bidderTasksAccepted: 'bidderTasksAccepted',
-  bidderTasksExpired: 'bidderTasksExpired',
-  bidderDisputes: 'bidderDisputes',
-  bidderDisputesLost: 'bidderDisputesLost',
-  bidderRatingCount: 'bidderRatingCount',
-  bidderRatingStars: 'bidderRatingStars',
-  decisionMedianTaskId: 'decisionMedianTaskId'
+export const WebhookDeliveryScalarFieldEnum = {
+  id: 'id',
+  endpointId: 'endpointId',
+  eventId: 'eventId',
+  eventType: 'eventType',
+  status: 'status',
+  attemptsLeft: 'attemptsLeft',
+  attempts: 'attempts',
+  dueAt: 'dueAt',
+  leasedUntil: 'leasedUntil',
+  waiting: 'waiting',
+  failedAt: 'failedAt',
+  createdAt: 'createdAt'
 } as const
 
-export type ReputationScalarFieldEnum = (typeof ReputationScalarFieldEnum)[keyof typeof ReputationScalarFieldEnum]
+export type WebhookDeliveryScalarFieldEnum = (typeof WebhookDeliveryScalarFieldEnum)[keyof typeof WebhookDeliveryScalarFieldEnum]
 
 
 export const SortOrder = {
@@ -2630,6 +2632,20 @@ export type ListIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel,
 
 
 /**
+ * Reference to a field of type 'BigInt'
+ */
+export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt'>
+    
+
+
+/**
+ * Reference to a field of type 'BigInt[]'
+ */
+export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
+    
+
+
+/**
  * Reference to a field of type 'Json'
  */
 export type JsonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Json'>
@@ -2647,20 +2663,6 @@ export type EnumQueryModeFieldRefInput<$PrismaModel> = FieldRefInputType<$Prisma
  * Reference to a field of type 'Boolean'
  */
 export type BooleanFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Boolean'>
-    
-
-
-/**
- * Reference to a field of type 'BigInt'
- */
-export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt'>
-    
-
-
-/**
- * Reference to a field of type 'BigInt[]'
- */
-export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
     
 
 
@@ -2831,26 +2833,26 @@ export type GlobalOmitConfig = {
   user?: Prisma.UserOmit
   session?: Prisma.SessionOmit
   apiKey?: Prisma.ApiKeyOmit
+  dispute?: Prisma.DisputeOmit
+  rating?: Prisma.RatingOmit
+  reputation?: Prisma.ReputationOmit
+  jobWorker?: Prisma.JobWorkerOmit
+  wallet?: Prisma.WalletOmit
+  ledgerTransfer?: Prisma.LedgerTransferOmit
+  ledgerEntry?: Prisma.LedgerEntryOmit
+  ledgerAudit?: Prisma.LedgerAuditOmit
   task?: Prisma.TaskOmit
   bid?: Prisma.BidOmit
   upload?: Prisma.UploadOmit
   artifact?: Prisma.ArtifactOmit
-  event?: Prisma.EventOmit
-  webhookEndpoint?: Prisma.WebhookEndpointOmit
-  webhookDelivery?: Prisma.WebhookDeliveryOmit
   topup?: Prisma.TopupOmit
   payoutAccount?: Prisma.PayoutAccountOmit
   payout?: Prisma.PayoutOmit
-  processorEventRead?: Prisma.ProcessorEventReadOmit
-  jobWorker?: Prisma.JobWorkerOmit
-  ledgerAudit?: Prisma.LedgerAuditOmit
   processorEvent?: Prisma.ProcessorEventOmit
-  wallet?: Prisma.WalletOmit
-  ledgerTransfer?: Prisma.LedgerTransferOmit
-  ledgerEntry?: Prisma.LedgerEntryOmit
-  dispute?: Prisma.DisputeOmit
-  rating?: Prisma.RatingOmit
-  reputation?: Prisma.ReputationOmit
+  processorEventRead?: Prisma.ProcessorEventReadOmit
+  event?: Prisma.EventOmit
+  webhookEndpoint?: Prisma.WebhookEndpointOmit
+  webhookDelivery?: Prisma.WebhookDeliveryOmit
 }
 
 /* Types for Logging */

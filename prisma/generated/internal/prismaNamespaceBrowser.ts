@@ -54,26 +54,26 @@ export const ModelName = {
   User: 'User',
   Session: 'Session',
   ApiKey: 'ApiKey',
+  Dispute: 'Dispute',
+  Rating: 'Rating',
+  Reputation: 'Reputation',
+  JobWorker: 'JobWorker',
+  Wallet: 'Wallet',
+  LedgerTransfer: 'LedgerTransfer',
+  LedgerEntry: 'LedgerEntry',
+  LedgerAudit: 'LedgerAudit',
   Task: 'Task',
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
-  Event: 'Event',
-  WebhookEndpoint: 'WebhookEndpoint',
-  WebhookDelivery: 'WebhookDelivery',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
   Payout: 'Payout',
-  ProcessorEventRead: 'ProcessorEventRead',
-  JobWorker: 'JobWorker',
-  LedgerAudit: 'LedgerAudit',
   ProcessorEvent: 'ProcessorEvent',
-  Wallet: 'Wallet',
-  LedgerTransfer: 'LedgerTransfer',
-  LedgerEntry: 'LedgerEntry',
-  Dispute: 'Dispute',
-  Rating: 'Rating',
-  Reputation: 'Reputation'
+  ProcessorEventRead: 'ProcessorEventRead',
+  Event: 'Event',
+  WebhookEndpoint: 'WebhookEndpoint',
+  WebhookDelivery: 'WebhookDelivery'
 } as const
 
 export type ModelName = (typeof ModelName)[keyof typeof ModelName]
@@ -128,6 +128,120 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const DisputeScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  openedBy: 'openedBy',
+  reason: 'reason',
+  status: 'status',
+  resolution: 'resolution',
+  buyerCents: 'buyerCents',
+  bidderCents: 'bidderCents',
+  note: 'note',
+  resolvedBy: 'resolvedBy',
+  createdAt: 'createdAt',
+  resolvedAt: 'resolvedAt'
+} as const
+
+export type DisputeScalarFieldEnum = (typeof DisputeScalarFieldEnum)[keyof typeof DisputeScalarFieldEnum]
+
+
+export const RatingScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  raterId: 'raterId',
+  rateeId: 'rateeId',
+  role: 'role',
+  stars: 'stars',
+  comment: 'comment',
+  createdAt: 'createdAt'
+} as const
+
+export type RatingScalarFieldEnum = (typeof RatingScalarFieldEnum)[keyof typeof RatingScalarFieldEnum]
+
+
+export const ReputationScalarFieldEnum = {
+  userId: 'userId',
+  buyerTasksPosted: 'buyerTasksPosted',
+  buyerTasksAwarded: 'buyerTasksAwarded',
+  buyerTasksAccepted: 'buyerTasksAccepted',
+  buyerTasksCancelled: 'buyerTasksCancelled',
+  buyerDisputes: 'buyerDisputes',
+  buyerDisputesLost: 'buyerDisputesLost',
+  buyerRatingCount: 'buyerRatingCount',
+  buyerRatingStars: 'buyerRatingStars',
+  bidderTasksAwarded: 'bidderTasksAwarded',
+  bidderTasksDelivered: 'bidderTasksDelivered',
+  bidderTasksOnTime: 'bidderTasksOnTime',
+  bidderTasksAccepted: 'bidderTasksAccepted',
+  bidderTasksExpired: 'bidderTasksExpired',
+  bidderDisputes: 'bidderDisputes',
+  bidderDisputesLost: 'bidderDisputesLost',
+  bidderRatingCount: 'bidderRatingCount',
+  bidderRatingStars: 'bidderRatingStars',
+  decisionMedianTaskId: 'decisionMedianTaskId'
+} as const
+
+export type ReputationScalarFieldEnum = (typeof ReputationScalarFieldEnum)[keyof typeof ReputationScalarFieldEnum]
+
+
+export const JobWorkerScalarFieldEnum = {
+  workerId: 'workerId',
+  seenAt: 'seenAt'
+} as const
+
+export type JobWorkerScalarFieldEnum = (typeof JobWorkerScalarFieldEnum)[keyof typeof JobWorkerScalarFieldEnum]
+
+
+export const WalletScalarFieldEnum = {
+  userId: 'userId',
+  availableCents: 'availableCents',
+  heldCents: 'heldCents',
+  debtCents: 'debtCents',
+  version: 'version',
+  lastEntryAt: 'lastEntryAt'
+} as const
+
+export type WalletScalarFieldEnum = (typeof WalletScalarFieldEnum)[keyof typeof WalletScalarFieldEnum]
+
+
+export const LedgerTransferScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  bidId: 'bidId',
+  externalRef: 'externalRef',
+  fingerprint: 'fingerprint',
+  createdAt: 'createdAt'
+} as const
+
+export type LedgerTransferScalarFieldEnum = (typeof LedgerTransferScalarFieldEnum)[keyof typeof LedgerTransferScalarFieldEnum]
+
+
+export const LedgerEntryScalarFieldEnum = {
+  id: 'id',
+  transferId: 'transferId',
+  userId: 'userId',
+  kind: 'kind',
+  bucket: 'bucket',
+  amountCents: 'amountCents',
+  balanceAfterCents: 'balanceAfterCents',
+  version: 'version',
+  createdAt: 'createdAt'
+} as const
+
+export type LedgerEntryScalarFieldEnum = (typeof LedgerEntryScalarFieldEnum)[keyof typeof LedgerEntryScalarFieldEnum]
+
+
+export const LedgerAuditScalarFieldEnum = {
+  id: 'id',
+  discrepancies: 'discrepancies',
+  report: 'report',
+  finishedAt: 'finishedAt'
+} as const
+
+export type LedgerAuditScalarFieldEnum = (typeof LedgerAuditScalarFieldEnum)[keyof typeof LedgerAuditScalarFieldEnum]
 
 
 export const TaskScalarFieldEnum = {
@@ -199,52 +313,6 @@ export const ArtifactScalarFieldEnum = {
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
 
 
-export const EventScalarFieldEnum = {
-  id: 'id',
-  type: 'type',
-  taskId: 'taskId',
-  recipients: 'recipients',
-  data: 'data',
-  createdAt: 'createdAt',
-  fannedOutAt: 'fannedOutAt'
-} as const
-
-export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]
-
-
-export const WebhookEndpointScalarFieldEnum = {
-  id: 'id',
-  userId: 'userId',
-  url: 'url',
-  events: 'events',
-  signingSecret: 'signingSecret',
-  failuresInRow: 'failuresInRow',
-  failingSince: 'failingSince',
-  switchedOffAt: 'switchedOffAt',
-  deletedAt: 'deletedAt',
-  createdAt: 'createdAt'
-} as const
-
-export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
-
-
-export const WebhookDeliveryScalarFieldEnum = {
-  id: 'id',
-  endpointId: 'endpointId',
-  eventId: 'eventId',
-  eventType: 'eventType',
-  status: 'status',
-  attemptsLeft: 'attemptsLeft',
-  attempts: 'attempts',
-  dueAt: 'dueAt',
-  leasedUntil: 'leasedUntil',
-  waiting: 'waiting',
-  createdAt: 'createdAt'
-} as const
-
-export type WebhookDeliveryScalarFieldEnum = (typeof WebhookDeliveryScalarFieldEnum)[keyof typeof WebhookDeliveryScalarFieldEnum]
-
-
 export const TopupScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
@@ -303,33 +371,6 @@ export const PayoutScalarFieldEnum = {
 export type PayoutScalarFieldEnum = (typeof PayoutScalarFieldEnum)[keyof typeof PayoutScalarFieldEnum]
 
 
-export const ProcessorEventReadScalarFieldEnum = {
-  id: 'id',
-  readUntil: 'readUntil',
-  nextReadAt: 'nextReadAt'
-} as const
-
-export type ProcessorEventReadScalarFieldEnum = (typeof ProcessorEventReadScalarFieldEnum)[keyof typeof ProcessorEventReadScalarFieldEnum]
-
-
-export const JobWorkerScalarFieldEnum = {
-  workerId: 'workerId',
-  seenAt: 'seenAt'
-} as const
-
-export type JobWorkerScalarFieldEnum = (typeof JobWorkerScalarFieldEnum)[keyof typeof JobWorkerScalarFieldEnum]
-
-
-export const LedgerAuditScalarFieldEnum = {
-  id: 'id',
-  discrepancies: 'discrepancies',
-  report: 'report',
-  finishedAt: 'finishedAt'
-} as const
-
-export type LedgerAuditScalarFieldEnum = (typeof LedgerAuditScalarFieldEnum)[keyof typeof LedgerAuditScalarFieldEnum]
-
-
 export const ProcessorEventScalarFieldEnum = {
   id: 'id',
   type: 'type',
@@ -344,99 +385,60 @@ export const ProcessorEventScalarFieldEnum = {
 export type ProcessorEventScalarFieldEnum = (typeof ProcessorEventScalarFieldEnum)[keyof typeof ProcessorEventScalarFieldEnum]
 
 
-export const WalletScalarFieldEnum = {
-  userId: 'userId',
-  availableCents: 'availableCents',
-  heldCents: 'heldCents',
-  debtCents: 'debtCents',
-  version: 'version'
+export const ProcessorEventReadScalarFieldEnum = {
+  id: 'id',
+  readUntil: 'readUntil',
+  nextReadAt: 'nextReadAt'
 } as const
 
-export type WalletScalarFieldEnum = (typeof WalletScalarFieldEnum)[keyof typeof WalletScalarFieldEnum]
+export type ProcessorEventReadScalarFieldEnum = (typeof ProcessorEventReadScalarFieldEnum)[keyof typeof ProcessorEventReadScalarFieldEnum]
 
 
-export const LedgerTransferScalarFieldEnum = {
+export const EventScalarFieldEnum = {
   id: 'id',
+  type: 'type',
   taskId: 'taskId',
-  bidId: 'bidId',
-  externalRef: 'externalRef',
-  fingerprint: 'fingerprint',
-  createdAt: 'createdAt'
-} as const
-
-export type LedgerTransferScalarFieldEnum = (typeof LedgerTransferScalarFieldEnum)[keyof typeof LedgerTransferScalarFieldEnum]
-
-
-export const LedgerEntryScalarFieldEnum = {
-  id: 'id',
-  transferId: 'transferId',
-  userId: 'userId',
-  kind: 'kind',
-  bucket: 'bucket',
-  amountCents: 'amountCents',
-  balanceAfterCents: 'balanceAfterCents',
-  version: 'version',
-  createdAt: 'createdAt'
-} as const
-
-export type LedgerEntryScalarFieldEnum = (typeof LedgerEntryScalarFieldEnum)[keyof typeof LedgerEntryScalarFieldEnum]
-
-
-export const DisputeScalarFieldEnum = {
-  id: 'id',
-  taskId: 'taskId',
-  openedBy: 'openedBy',
-  reason: 'reason',
-  status: 'status',
-  resolution: 'resolution',
-  buyerCents: 'buyerCents',
-  bidderCents: 'bidderCents',
-  note: 'note',
-  resolvedBy: 'resolvedBy',
+  recipients: 'recipients',
+  data: 'data',
   createdAt: 'createdAt',
-  resolvedAt: 'resolvedAt'
+  fannedOutAt: 'fannedOutAt'
 } as const
 
-export type DisputeScalarFieldEnum = (typeof DisputeScalarFieldEnum)[keyof typeof DisputeScalarFieldEnum]
+export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]
 
 
-export const RatingScalarFieldEnum = {
+export const WebhookEndpointScalarFieldEnum = {
   id: 'id',
-  taskId: 'taskId',
-  raterId: 'raterId',
-  rateeId: 'rateeId',
-  role: 'role',
-  stars: 'stars',
-  comment: 'comment',
+  userId: 'userId',
+  url: 'url',
+  events: 'events',
+  signingSecret: 'signingSecret',
+  failuresInRow: 'failuresInRow',
+  failingSince: 'failingSince',
+  switchedOffAt: 'switchedOffAt',
+  deletedAt: 'deletedAt',
   createdAt: 'createdAt'
 } as const
 
-export type RatingScalarFieldEnum = (typeof RatingScalarFieldEnum)[keyof typeof RatingScalarFieldEnum]
+export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
 
 
-export const ReputationScalarFieldEnum = {
-  userId: 'userId',
-  buyerTasksPosted: 'buyerTasksPosted',
-  buyerTasksAwarded: 'buyerTasksAwarded',
-  buyerTasksAccepted: 'buyerTasksAccepted',
-  buyerTasksCancelled: 'buyerTasksCancelled',
-  buyerDisputes: 'buyerDisputes',
-  buyerDisputesLost: 'buyerDisputesLost',
-  buyerRatingCount: 'buyerRatingCount',
-  buyerRatingStars: 'buyerRatingStars',
-  bidderTasksAwarded: 'bidderTasksAwarded',
-  bidderTasksDelivered: 'bidderTasksDelivered',
-  bidderTasksOnTime: 'bidderTasksOnTime',
-  bidderTasksAccepted: 'bidderTasksAccepted',
-  bidderTasksExpired: 'bidderTasksExpired',
-  bidderDisputes: 'bidderDisputes',
-  bidderDisputesLost: 'bidderDisputesLost',
-  bidderRatingCount: 'bidderRatingCount',
-  bidderRatingStars: 'bidderRatingStars',
-  decisionMedianTaskId: 'decisionMedianTaskId'
+export const WebhookDeliveryScalarFieldEnum = {
+  id: 'id',
+  endpointId: 'endpointId',
+  eventId: 'eventId',
+  eventType: 'eventType',
+  status: 'status',
+  attemptsLeft: 'attemptsLeft',
+  attempts: 'attempts',
+  dueAt: 'dueAt',
+  leasedUntil: 'leasedUntil',
+  waiting: 'waiting',
+  failedAt: 'failedAt',
+  createdAt: 'createdAt'
 } as const
 
-export type ReputationScalarFieldEnum = (typeof ReputationScalarFieldEnum)[keyof typeof ReputationScalarFieldEnum]
+export type WebhookDeliveryScalarFieldEnum = (typeof WebhookDeliveryScalarFieldEnum)[keyof typeof WebhookDeliveryScalarFieldEnum]
 
 
 export const SortOrder = {

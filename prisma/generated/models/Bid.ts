@@ -537,6 +537,22 @@ export type BidUncheckedUpdateManyWithoutBidderNestedInput = {
   deleteMany?: Prisma.BidScalarWhereInput | Prisma.BidScalarWhereInput[]
 }
 
+export type BidCreateNestedOneWithoutTransfersInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutTransfersInput, Prisma.BidUncheckedCreateWithoutTransfersInput>
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutTransfersInput
+  connect?: Prisma.BidWhereUniqueInput
+}
+
+export type BidUpdateOneWithoutTransfersNestedInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutTransfersInput, Prisma.BidUncheckedCreateWithoutTransfersInput>
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutTransfersInput
+  upsert?: Prisma.BidUpsertWithoutTransfersInput
+  disconnect?: Prisma.BidWhereInput | boolean
+  delete?: Prisma.BidWhereInput | boolean
+  connect?: Prisma.BidWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutTransfersInput, Prisma.BidUpdateWithoutTransfersInput>, Prisma.BidUncheckedUpdateWithoutTransfersInput>
+}
+
 export type BidCreateNestedOneWithoutAwardedTaskInput = {
   create?: Prisma.XOR<Prisma.BidCreateWithoutAwardedTaskInput, Prisma.BidUncheckedCreateWithoutAwardedTaskInput>
   connectOrCreate?: Prisma.BidCreateOrConnectWithoutAwardedTaskInput
@@ -623,22 +639,6 @@ export type BidUpdateOneRequiredWithoutArtifactsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutArtifactsInput, Prisma.BidUpdateWithoutArtifactsInput>, Prisma.BidUncheckedUpdateWithoutArtifactsInput>
 }
 
-export type BidCreateNestedOneWithoutTransfersInput = {
-  create?: Prisma.XOR<Prisma.BidCreateWithoutTransfersInput, Prisma.BidUncheckedCreateWithoutTransfersInput>
-  connectOrCreate?: Prisma.BidCreateOrConnectWithoutTransfersInput
-  connect?: Prisma.BidWhereUniqueInput
-}
-
-export type BidUpdateOneWithoutTransfersNestedInput = {
-  create?: Prisma.XOR<Prisma.BidCreateWithoutTransfersInput, Prisma.BidUncheckedCreateWithoutTransfersInput>
-  connectOrCreate?: Prisma.BidCreateOrConnectWithoutTransfersInput
-  upsert?: Prisma.BidUpsertWithoutTransfersInput
-  disconnect?: Prisma.BidWhereInput | boolean
-  delete?: Prisma.BidWhereInput | boolean
-  connect?: Prisma.BidWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutTransfersInput, Prisma.BidUpdateWithoutTransfersInput>, Prisma.BidUncheckedUpdateWithoutTransfersInput>
-}
-
 export type BidCreateWithoutBidderInput = {
   id?: string
   priceCents: number
@@ -708,6 +708,82 @@ export type BidScalarWhereInput = {
   status?: Prisma.StringFilter<"Bid"> | string
   createdAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
+}
+
+export type BidCreateWithoutTransfersInput = {
+  id?: string
+  priceCents: number
+  etaHours: number
+  notes?: string | null
+  status?: string
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  task: Prisma.TaskCreateNestedOneWithoutBidsInput
+  bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
+}
+
+export type BidUncheckedCreateWithoutTransfersInput = {
+  id?: string
+  taskId: string
+  bidderId: string
+  priceCents: number
+  etaHours: number
+  notes?: string | null
+  status?: string
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
+}
+
+export type BidCreateOrConnectWithoutTransfersInput = {
+  where: Prisma.BidWhereUniqueInput
+  create: Prisma.XOR<Prisma.BidCreateWithoutTransfersInput, Prisma.BidUncheckedCreateWithoutTransfersInput>
+}
+
+export type BidUpsertWithoutTransfersInput = {
+  update: Prisma.XOR<Prisma.BidUpdateWithoutTransfersInput, Prisma.BidUncheckedUpdateWithoutTransfersInput>
+  create: Prisma.XOR<Prisma.BidCreateWithoutTransfersInput, Prisma.BidUncheckedCreateWithoutTransfersInput>
+  where?: Prisma.BidWhereInput
+}
+
+export type BidUpdateToOneWithWhereWithoutTransfersInput = {
+  where?: Prisma.BidWhereInput
+  data: Prisma.XOR<Prisma.BidUpdateWithoutTransfersInput, Prisma.BidUncheckedUpdateWithoutTransfersInput>
+}
+
+export type BidUpdateWithoutTransfersInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
+  bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
+}
+
+export type BidUncheckedUpdateWithoutTransfersInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidderId?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateWithoutAwardedTaskInput = {
@@ -992,82 +1068,6 @@ export type BidUncheckedUpdateWithoutArtifactsInput = {
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
-}
-
-export type BidCreateWithoutTransfersInput = {
-  id?: string
-  priceCents: number
-  etaHours: number
-  notes?: string | null
-  status?: string
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  task: Prisma.TaskCreateNestedOneWithoutBidsInput
-  bidder: Prisma.UserCreateNestedOneWithoutBidsInput
-  awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
-  uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
-  artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
-}
-
-export type BidUncheckedCreateWithoutTransfersInput = {
-  id?: string
-  taskId: string
-  bidderId: string
-  priceCents: number
-  etaHours: number
-  notes?: string | null
-  status?: string
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
-  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
-  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
-}
-
-export type BidCreateOrConnectWithoutTransfersInput = {
-  where: Prisma.BidWhereUniqueInput
-  create: Prisma.XOR<Prisma.BidCreateWithoutTransfersInput, Prisma.BidUncheckedCreateWithoutTransfersInput>
-}
-
-export type BidUpsertWithoutTransfersInput = {
-  update: Prisma.XOR<Prisma.BidUpdateWithoutTransfersInput, Prisma.BidUncheckedUpdateWithoutTransfersInput>
-  create: Prisma.XOR<Prisma.BidCreateWithoutTransfersInput, Prisma.BidUncheckedCreateWithoutTransfersInput>
-  where?: Prisma.BidWhereInput
-}
-
-export type BidUpdateToOneWithWhereWithoutTransfersInput = {
-  where?: Prisma.BidWhereInput
-  data: Prisma.XOR<Prisma.BidUpdateWithoutTransfersInput, Prisma.BidUncheckedUpdateWithoutTransfersInput>
-}
-
-export type BidUpdateWithoutTransfersInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
-  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
-  bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
-  awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
-  uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
-  artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
-}
-
-export type BidUncheckedUpdateWithoutTransfersInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  taskId?: Prisma.StringFieldUpdateOperationsInput | string
-  bidderId?: Prisma.StringFieldUpdateOperationsInput | string
-  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
-  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
-  uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
-  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateManyBidderInput = {

@@ -468,11 +468,6 @@ export type DisputeOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
 }
 
-export type DisputeNullableScalarRelationFilter = {
-  is?: Prisma.DisputeWhereInput | null
-  isNot?: Prisma.DisputeWhereInput | null
-}
-
 export type DisputeCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   taskId?: Prisma.SortOrder
@@ -528,6 +523,11 @@ export type DisputeSumOrderByAggregateInput = {
   bidderCents?: Prisma.SortOrder
 }
 
+export type DisputeNullableScalarRelationFilter = {
+  is?: Prisma.DisputeWhereInput | null
+  isNot?: Prisma.DisputeWhereInput | null
+}
+
 export type DisputeCreateNestedManyWithoutResolverInput = {
   create?: Prisma.XOR<Prisma.DisputeCreateWithoutResolverInput, Prisma.DisputeUncheckedCreateWithoutResolverInput> | Prisma.DisputeCreateWithoutResolverInput[] | Prisma.DisputeUncheckedCreateWithoutResolverInput[]
   connectOrCreate?: Prisma.DisputeCreateOrConnectWithoutResolverInput | Prisma.DisputeCreateOrConnectWithoutResolverInput[]
@@ -568,6 +568,18 @@ export type DisputeUncheckedUpdateManyWithoutResolverNestedInput = {
   update?: Prisma.DisputeUpdateWithWhereUniqueWithoutResolverInput | Prisma.DisputeUpdateWithWhereUniqueWithoutResolverInput[]
   updateMany?: Prisma.DisputeUpdateManyWithWhereWithoutResolverInput | Prisma.DisputeUpdateManyWithWhereWithoutResolverInput[]
   deleteMany?: Prisma.DisputeScalarWhereInput | Prisma.DisputeScalarWhereInput[]
+}
+
+export type NullableStringFieldUpdateOperationsInput = {
+  set?: string | null
+}
+
+export type NullableIntFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
 }
 
 export type DisputeCreateNestedOneWithoutTaskInput = {

@@ -412,11 +412,6 @@ export type LedgerEntryUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
-export type LedgerEntryScalarRelationFilter = {
-  is?: Prisma.LedgerEntryWhereInput
-  isNot?: Prisma.LedgerEntryWhereInput
-}
-
 export type LedgerEntryListRelationFilter = {
   every?: Prisma.LedgerEntryWhereInput
   some?: Prisma.LedgerEntryWhereInput
@@ -485,18 +480,9 @@ export type LedgerEntrySumOrderByAggregateInput = {
   version?: Prisma.SortOrder
 }
 
-export type LedgerEntryCreateNestedOneWithoutPayoutInput = {
-  create?: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
-  connectOrCreate?: Prisma.LedgerEntryCreateOrConnectWithoutPayoutInput
-  connect?: Prisma.LedgerEntryWhereUniqueInput
-}
-
-export type LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput = {
-  create?: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
-  connectOrCreate?: Prisma.LedgerEntryCreateOrConnectWithoutPayoutInput
-  upsert?: Prisma.LedgerEntryUpsertWithoutPayoutInput
-  connect?: Prisma.LedgerEntryWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.LedgerEntryUpdateToOneWithWhereWithoutPayoutInput, Prisma.LedgerEntryUpdateWithoutPayoutInput>, Prisma.LedgerEntryUncheckedUpdateWithoutPayoutInput>
+export type LedgerEntryScalarRelationFilter = {
+  is?: Prisma.LedgerEntryWhereInput
+  isNot?: Prisma.LedgerEntryWhereInput
 }
 
 export type LedgerEntryCreateNestedManyWithoutTransferInput = {
@@ -549,68 +535,18 @@ export type NullableBigIntFieldUpdateOperationsInput = {
   divide?: bigint | number
 }
 
-export type LedgerEntryCreateWithoutPayoutInput = {
-  id?: string
-  userId?: string | null
-  kind: string
-  bucket: string
-  amountCents: bigint | number
-  balanceAfterCents?: bigint | number | null
-  version?: bigint | number | null
-  createdAt?: Date | string
-  transfer: Prisma.LedgerTransferCreateNestedOneWithoutEntriesInput
+export type LedgerEntryCreateNestedOneWithoutPayoutInput = {
+  create?: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
+  connectOrCreate?: Prisma.LedgerEntryCreateOrConnectWithoutPayoutInput
+  connect?: Prisma.LedgerEntryWhereUniqueInput
 }
 
-export type LedgerEntryUncheckedCreateWithoutPayoutInput = {
-  id?: string
-  transferId: string
-  userId?: string | null
-  kind: string
-  bucket: string
-  amountCents: bigint | number
-  balanceAfterCents?: bigint | number | null
-  version?: bigint | number | null
-  createdAt?: Date | string
-}
-
-export type LedgerEntryCreateOrConnectWithoutPayoutInput = {
-  where: Prisma.LedgerEntryWhereUniqueInput
-  create: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
-}
-
-export type LedgerEntryUpsertWithoutPayoutInput = {
-  update: Prisma.XOR<Prisma.LedgerEntryUpdateWithoutPayoutInput, Prisma.LedgerEntryUncheckedUpdateWithoutPayoutInput>
-  create: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
-  where?: Prisma.LedgerEntryWhereInput
-}
-
-export type LedgerEntryUpdateToOneWithWhereWithoutPayoutInput = {
-  where?: Prisma.LedgerEntryWhereInput
-  data: Prisma.XOR<Prisma.LedgerEntryUpdateWithoutPayoutInput, Prisma.LedgerEntryUncheckedUpdateWithoutPayoutInput>
-}
-
-export type LedgerEntryUpdateWithoutPayoutInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  kind?: Prisma.StringFieldUpdateOperationsInput | string
-  bucket?: Prisma.StringFieldUpdateOperationsInput | string
-  amountCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  balanceAfterCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
-  version?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  transfer?: Prisma.LedgerTransferUpdateOneRequiredWithoutEntriesNestedInput
-}
-
-export type LedgerEntryUncheckedUpdateWithoutPayoutInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  transferId?: Prisma.StringFieldUpdateOperationsInput | string
-  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  kind?: Prisma.StringFieldUpdateOperationsInput | string
-  bucket?: Prisma.StringFieldUpdateOperationsInput | string
-  amountCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
-  balanceAfterCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
-  version?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+export type LedgerEntryUpdateOneRequiredWithoutPayoutNestedInput = {
+  create?: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
+  connectOrCreate?: Prisma.LedgerEntryCreateOrConnectWithoutPayoutInput
+  upsert?: Prisma.LedgerEntryUpsertWithoutPayoutInput
+  connect?: Prisma.LedgerEntryWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.LedgerEntryUpdateToOneWithWhereWithoutPayoutInput, Prisma.LedgerEntryUpdateWithoutPayoutInput>, Prisma.LedgerEntryUncheckedUpdateWithoutPayoutInput>
 }
 
 export type LedgerEntryCreateWithoutTransferInput = {
@@ -676,6 +612,70 @@ export type LedgerEntryScalarWhereInput = {
   balanceAfterCents?: Prisma.BigIntNullableFilter<"LedgerEntry"> | bigint | number | null
   version?: Prisma.BigIntNullableFilter<"LedgerEntry"> | bigint | number | null
   createdAt?: Prisma.DateTimeFilter<"LedgerEntry"> | Date | string
+}
+
+export type LedgerEntryCreateWithoutPayoutInput = {
+  id?: string
+  userId?: string | null
+  kind: string
+  bucket: string
+  amountCents: bigint | number
+  balanceAfterCents?: bigint | number | null
+  version?: bigint | number | null
+  createdAt?: Date | string
+  transfer: Prisma.LedgerTransferCreateNestedOneWithoutEntriesInput
+}
+
+export type LedgerEntryUncheckedCreateWithoutPayoutInput = {
+  id?: string
+  transferId: string
+  userId?: string | null
+  kind: string
+  bucket: string
+  amountCents: bigint | number
+  balanceAfterCents?: bigint | number | null
+  version?: bigint | number | null
+  createdAt?: Date | string
+}
+
+export type LedgerEntryCreateOrConnectWithoutPayoutInput = {
+  where: Prisma.LedgerEntryWhereUniqueInput
+  create: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
+}
+
+export type LedgerEntryUpsertWithoutPayoutInput = {
+  update: Prisma.XOR<Prisma.LedgerEntryUpdateWithoutPayoutInput, Prisma.LedgerEntryUncheckedUpdateWithoutPayoutInput>
+  create: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
+  where?: Prisma.LedgerEntryWhereInput
+}
+
+export type LedgerEntryUpdateToOneWithWhereWithoutPayoutInput = {
+  where?: Prisma.LedgerEntryWhereInput
+  data: Prisma.XOR<Prisma.LedgerEntryUpdateWithoutPayoutInput, Prisma.LedgerEntryUncheckedUpdateWithoutPayoutInput>
+}
+
+export type LedgerEntryUpdateWithoutPayoutInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  bucket?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  balanceAfterCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  version?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  transfer?: Prisma.LedgerTransferUpdateOneRequiredWithoutEntriesNestedInput
+}
+
+export type LedgerEntryUncheckedUpdateWithoutPayoutInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  transferId?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  bucket?: Prisma.StringFieldUpdateOperationsInput | string
+  amountCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  balanceAfterCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  version?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type LedgerEntryCreateManyTransferInput = {

@@ -311,16 +311,6 @@ export type LedgerTransferUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
-export type LedgerTransferListRelationFilter = {
-  every?: Prisma.LedgerTransferWhereInput
-  some?: Prisma.LedgerTransferWhereInput
-  none?: Prisma.LedgerTransferWhereInput
-}
-
-export type LedgerTransferOrderByRelationAggregateInput = {
-  _count?: Prisma.SortOrder
-}
-
 export type LedgerTransferCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   taskId?: Prisma.SortOrder
@@ -351,6 +341,30 @@ export type LedgerTransferMinOrderByAggregateInput = {
 export type LedgerTransferScalarRelationFilter = {
   is?: Prisma.LedgerTransferWhereInput
   isNot?: Prisma.LedgerTransferWhereInput
+}
+
+export type LedgerTransferListRelationFilter = {
+  every?: Prisma.LedgerTransferWhereInput
+  some?: Prisma.LedgerTransferWhereInput
+  none?: Prisma.LedgerTransferWhereInput
+}
+
+export type LedgerTransferOrderByRelationAggregateInput = {
+  _count?: Prisma.SortOrder
+}
+
+export type LedgerTransferCreateNestedOneWithoutEntriesInput = {
+  create?: Prisma.XOR<Prisma.LedgerTransferCreateWithoutEntriesInput, Prisma.LedgerTransferUncheckedCreateWithoutEntriesInput>
+  connectOrCreate?: Prisma.LedgerTransferCreateOrConnectWithoutEntriesInput
+  connect?: Prisma.LedgerTransferWhereUniqueInput
+}
+
+export type LedgerTransferUpdateOneRequiredWithoutEntriesNestedInput = {
+  create?: Prisma.XOR<Prisma.LedgerTransferCreateWithoutEntriesInput, Prisma.LedgerTransferUncheckedCreateWithoutEntriesInput>
+  connectOrCreate?: Prisma.LedgerTransferCreateOrConnectWithoutEntriesInput
+  upsert?: Prisma.LedgerTransferUpsertWithoutEntriesInput
+  connect?: Prisma.LedgerTransferWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.LedgerTransferUpdateToOneWithWhereWithoutEntriesInput, Prisma.LedgerTransferUpdateWithoutEntriesInput>, Prisma.LedgerTransferUncheckedUpdateWithoutEntriesInput>
 }
 
 export type LedgerTransferCreateNestedManyWithoutTaskInput = {
@@ -437,18 +451,56 @@ export type LedgerTransferUncheckedUpdateManyWithoutBidNestedInput = {
   deleteMany?: Prisma.LedgerTransferScalarWhereInput | Prisma.LedgerTransferScalarWhereInput[]
 }
 
-export type LedgerTransferCreateNestedOneWithoutEntriesInput = {
-  create?: Prisma.XOR<Prisma.LedgerTransferCreateWithoutEntriesInput, Prisma.LedgerTransferUncheckedCreateWithoutEntriesInput>
-  connectOrCreate?: Prisma.LedgerTransferCreateOrConnectWithoutEntriesInput
-  connect?: Prisma.LedgerTransferWhereUniqueInput
+export type LedgerTransferCreateWithoutEntriesInput = {
+  id?: string
+  externalRef?: string | null
+  fingerprint?: string | null
+  createdAt?: Date | string
+  task?: Prisma.TaskCreateNestedOneWithoutTransfersInput
+  bid?: Prisma.BidCreateNestedOneWithoutTransfersInput
 }
 
-export type LedgerTransferUpdateOneRequiredWithoutEntriesNestedInput = {
-  create?: Prisma.XOR<Prisma.LedgerTransferCreateWithoutEntriesInput, Prisma.LedgerTransferUncheckedCreateWithoutEntriesInput>
-  connectOrCreate?: Prisma.LedgerTransferCreateOrConnectWithoutEntriesInput
-  upsert?: Prisma.LedgerTransferUpsertWithoutEntriesInput
-  connect?: Prisma.LedgerTransferWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.LedgerTransferUpdateToOneWithWhereWithoutEntriesInput, Prisma.LedgerTransferUpdateWithoutEntriesInput>, Prisma.LedgerTransferUncheckedUpdateWithoutEntriesInput>
+export type LedgerTransferUncheckedCreateWithoutEntriesInput = {
+  id?: string
+  taskId?: string | null
+  bidId?: string | null
+  externalRef?: string | null
+  fingerprint?: string | null
+  createdAt?: Date | string
+}
+
+export type LedgerTransferCreateOrConnectWithoutEntriesInput = {
+  where: Prisma.LedgerTransferWhereUniqueInput
+  create: Prisma.XOR<Prisma.LedgerTransferCreateWithoutEntriesInput, Prisma.LedgerTransferUncheckedCreateWithoutEntriesInput>
+}
+
+export type LedgerTransferUpsertWithoutEntriesInput = {
+  update: Prisma.XOR<Prisma.LedgerTransferUpdateWithoutEntriesInput, Prisma.LedgerTransferUncheckedUpdateWithoutEntriesInput>
+  create: Prisma.XOR<Prisma.LedgerTransferCreateWithoutEntriesInput, Prisma.LedgerTransferUncheckedCreateWithoutEntriesInput>
+  where?: Prisma.LedgerTransferWhereInput
+}
+
+export type LedgerTransferUpdateToOneWithWhereWithoutEntriesInput = {
+  where?: Prisma.LedgerTransferWhereInput
+  data: Prisma.XOR<Prisma.LedgerTransferUpdateWithoutEntriesInput, Prisma.LedgerTransferUncheckedUpdateWithoutEntriesInput>
+}
+
+export type LedgerTransferUpdateWithoutEntriesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  externalRef?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  fingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  task?: Prisma.TaskUpdateOneWithoutTransfersNestedInput
+  bid?: Prisma.BidUpdateOneWithoutTransfersNestedInput
+}
+
+export type LedgerTransferUncheckedUpdateWithoutEntriesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  externalRef?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  fingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type LedgerTransferCreateWithoutTaskInput = {
@@ -549,58 +601,6 @@ export type LedgerTransferUpdateWithWhereUniqueWithoutBidInput = {
 export type LedgerTransferUpdateManyWithWhereWithoutBidInput = {
   where: Prisma.LedgerTransferScalarWhereInput
   data: Prisma.XOR<Prisma.LedgerTransferUpdateManyMutationInput, Prisma.LedgerTransferUncheckedUpdateManyWithoutBidInput>
-}
-
-export type LedgerTransferCreateWithoutEntriesInput = {
-  id?: string
-  externalRef?: string | null
-  fingerprint?: string | null
-  createdAt?: Date | string
-  task?: Prisma.TaskCreateNestedOneWithoutTransfersInput
-  bid?: Prisma.BidCreateNestedOneWithoutTransfersInput
-}
-
-export type LedgerTransferUncheckedCreateWithoutEntriesInput = {
-  id?: string
-  taskId?: string | null
-  bidId?: string | null
-  externalRef?: string | null
-  fingerprint?: string | null
-  createdAt?: Date | string
-}
-
-export type LedgerTransferCreateOrConnectWithoutEntriesInput = {
-  where: Prisma.LedgerTransferWhereUniqueInput
-  create: Prisma.XOR<Prisma.LedgerTransferCreateWithoutEntriesInput, Prisma.LedgerTransferUncheckedCreateWithoutEntriesInput>
-}
-
-export type LedgerTransferUpsertWithoutEntriesInput = {
-  update: Prisma.XOR<Prisma.LedgerTransferUpdateWithoutEntriesInput, Prisma.LedgerTransferUncheckedUpdateWithoutEntriesInput>
-  create: Prisma.XOR<Prisma.LedgerTransferCreateWithoutEntriesInput, Prisma.LedgerTransferUncheckedCreateWithoutEntriesInput>
-  where?: Prisma.LedgerTransferWhereInput
-}
-
-export type LedgerTransferUpdateToOneWithWhereWithoutEntriesInput = {
-  where?: Prisma.LedgerTransferWhereInput
-  data: Prisma.XOR<Prisma.LedgerTransferUpdateWithoutEntriesInput, Prisma.LedgerTransferUncheckedUpdateWithoutEntriesInput>
-}
-
-export type LedgerTransferUpdateWithoutEntriesInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  externalRef?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  fingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  task?: Prisma.TaskUpdateOneWithoutTransfersNestedInput
-  bid?: Prisma.BidUpdateOneWithoutTransfersNestedInput
-}
-
-export type LedgerTransferUncheckedUpdateWithoutEntriesInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  externalRef?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  fingerprint?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type LedgerTransferCreateManyTaskInput = {

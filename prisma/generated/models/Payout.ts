@@ -564,6 +564,11 @@ export type PayoutOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
 }
 
+export type PayoutNullableScalarRelationFilter = {
+  is?: Prisma.PayoutWhereInput | null
+  isNot?: Prisma.PayoutWhereInput | null
+}
+
 export type PayoutUserIdCreatedAtCompoundUniqueInput = {
   userId: string
   createdAt: Date | string
@@ -637,11 +642,6 @@ export type PayoutMinOrderByAggregateInput = {
 export type PayoutSumOrderByAggregateInput = {
   amountCents?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
-}
-
-export type PayoutNullableScalarRelationFilter = {
-  is?: Prisma.PayoutWhereInput | null
-  isNot?: Prisma.PayoutWhereInput | null
 }
 
 export type PayoutCreateNestedManyWithoutUserInput = {

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model Reputation
- * Counters that triggers keep; the decision's median (intervals) is read by SQL only.
+ * Counters that triggers keep up to date. Only SQL reads the median decision time, which consists of intervals.
  */
 export type ReputationModel = runtime.Types.Result.DefaultSelection<Prisma.$ReputationPayload>
 
@@ -656,16 +656,6 @@ export type ReputationNullableScalarRelationFilter = {
   isNot?: Prisma.ReputationWhereInput | null
 }
 
-export type ReputationListRelationFilter = {
-  every?: Prisma.ReputationWhereInput
-  some?: Prisma.ReputationWhereInput
-  none?: Prisma.ReputationWhereInput
-}
-
-export type ReputationOrderByRelationAggregateInput = {
-  _count?: Prisma.SortOrder
-}
-
 export type ReputationCountOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   buyerTasksPosted?: Prisma.SortOrder
@@ -770,6 +760,16 @@ export type ReputationSumOrderByAggregateInput = {
   bidderDisputesLost?: Prisma.SortOrder
   bidderRatingCount?: Prisma.SortOrder
   bidderRatingStars?: Prisma.SortOrder
+}
+
+export type ReputationListRelationFilter = {
+  every?: Prisma.ReputationWhereInput
+  some?: Prisma.ReputationWhereInput
+  none?: Prisma.ReputationWhereInput
+}
+
+export type ReputationOrderByRelationAggregateInput = {
+  _count?: Prisma.SortOrder
 }
 
 export type ReputationCreateNestedOneWithoutUserInput = {

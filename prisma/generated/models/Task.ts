@@ -648,6 +648,16 @@ export type TaskOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
 }
 
+export type TaskScalarRelationFilter = {
+  is?: Prisma.TaskWhereInput
+  isNot?: Prisma.TaskWhereInput
+}
+
+export type TaskNullableScalarRelationFilter = {
+  is?: Prisma.TaskWhereInput | null
+  isNot?: Prisma.TaskWhereInput | null
+}
+
 export type TaskCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   buyerId?: Prisma.SortOrder
@@ -720,16 +730,6 @@ export type TaskMinOrderByAggregateInput = {
 export type TaskSumOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
-}
-
-export type TaskScalarRelationFilter = {
-  is?: Prisma.TaskWhereInput
-  isNot?: Prisma.TaskWhereInput
-}
-
-export type TaskNullableScalarRelationFilter = {
-  is?: Prisma.TaskWhereInput | null
-  isNot?: Prisma.TaskWhereInput | null
 }
 
 export type TaskCreateNestedManyWithoutBuyerInput = {
@@ -816,20 +816,68 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput = {
   deleteMany?: Prisma.TaskScalarWhereInput | Prisma.TaskScalarWhereInput[]
 }
 
+export type TaskCreateNestedOneWithoutDisputeInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutDisputeInput, Prisma.TaskUncheckedCreateWithoutDisputeInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutDisputeInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneRequiredWithoutDisputeNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutDisputeInput, Prisma.TaskUncheckedCreateWithoutDisputeInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutDisputeInput
+  upsert?: Prisma.TaskUpsertWithoutDisputeInput
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutDisputeInput, Prisma.TaskUpdateWithoutDisputeInput>, Prisma.TaskUncheckedUpdateWithoutDisputeInput>
+}
+
+export type TaskCreateNestedOneWithoutRatingsInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutRatingsInput, Prisma.TaskUncheckedCreateWithoutRatingsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutRatingsInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneRequiredWithoutRatingsNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutRatingsInput, Prisma.TaskUncheckedCreateWithoutRatingsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutRatingsInput
+  upsert?: Prisma.TaskUpsertWithoutRatingsInput
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutRatingsInput, Prisma.TaskUpdateWithoutRatingsInput>, Prisma.TaskUncheckedUpdateWithoutRatingsInput>
+}
+
+export type TaskCreateNestedOneWithoutMedianOfInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutMedianOfInput, Prisma.TaskUncheckedCreateWithoutMedianOfInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutMedianOfInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneWithoutMedianOfNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutMedianOfInput, Prisma.TaskUncheckedCreateWithoutMedianOfInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutMedianOfInput
+  upsert?: Prisma.TaskUpsertWithoutMedianOfInput
+  disconnect?: Prisma.TaskWhereInput | boolean
+  delete?: Prisma.TaskWhereInput | boolean
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutMedianOfInput, Prisma.TaskUpdateWithoutMedianOfInput>, Prisma.TaskUncheckedUpdateWithoutMedianOfInput>
+}
+
+export type TaskCreateNestedOneWithoutTransfersInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutTransfersInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneWithoutTransfersNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutTransfersInput
+  upsert?: Prisma.TaskUpsertWithoutTransfersInput
+  disconnect?: Prisma.TaskWhereInput | boolean
+  delete?: Prisma.TaskWhereInput | boolean
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutTransfersInput, Prisma.TaskUpdateWithoutTransfersInput>, Prisma.TaskUncheckedUpdateWithoutTransfersInput>
+}
+
 export type TaskCreatetagsInput = {
   set: string[]
-}
-
-export type NullableStringFieldUpdateOperationsInput = {
-  set?: string | null
-}
-
-export type IntFieldUpdateOperationsInput = {
-  set?: number
-  increment?: number
-  decrement?: number
-  multiply?: number
-  divide?: number
 }
 
 export type TaskUpdatetagsInput = {
@@ -921,66 +969,6 @@ export type TaskUpdateOneWithoutEventsNestedInput = {
   delete?: Prisma.TaskWhereInput | boolean
   connect?: Prisma.TaskWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutEventsInput, Prisma.TaskUpdateWithoutEventsInput>, Prisma.TaskUncheckedUpdateWithoutEventsInput>
-}
-
-export type TaskCreateNestedOneWithoutTransfersInput = {
-  create?: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
-  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutTransfersInput
-  connect?: Prisma.TaskWhereUniqueInput
-}
-
-export type TaskUpdateOneWithoutTransfersNestedInput = {
-  create?: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
-  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutTransfersInput
-  upsert?: Prisma.TaskUpsertWithoutTransfersInput
-  disconnect?: Prisma.TaskWhereInput | boolean
-  delete?: Prisma.TaskWhereInput | boolean
-  connect?: Prisma.TaskWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutTransfersInput, Prisma.TaskUpdateWithoutTransfersInput>, Prisma.TaskUncheckedUpdateWithoutTransfersInput>
-}
-
-export type TaskCreateNestedOneWithoutDisputeInput = {
-  create?: Prisma.XOR<Prisma.TaskCreateWithoutDisputeInput, Prisma.TaskUncheckedCreateWithoutDisputeInput>
-  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutDisputeInput
-  connect?: Prisma.TaskWhereUniqueInput
-}
-
-export type TaskUpdateOneRequiredWithoutDisputeNestedInput = {
-  create?: Prisma.XOR<Prisma.TaskCreateWithoutDisputeInput, Prisma.TaskUncheckedCreateWithoutDisputeInput>
-  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutDisputeInput
-  upsert?: Prisma.TaskUpsertWithoutDisputeInput
-  connect?: Prisma.TaskWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutDisputeInput, Prisma.TaskUpdateWithoutDisputeInput>, Prisma.TaskUncheckedUpdateWithoutDisputeInput>
-}
-
-export type TaskCreateNestedOneWithoutRatingsInput = {
-  create?: Prisma.XOR<Prisma.TaskCreateWithoutRatingsInput, Prisma.TaskUncheckedCreateWithoutRatingsInput>
-  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutRatingsInput
-  connect?: Prisma.TaskWhereUniqueInput
-}
-
-export type TaskUpdateOneRequiredWithoutRatingsNestedInput = {
-  create?: Prisma.XOR<Prisma.TaskCreateWithoutRatingsInput, Prisma.TaskUncheckedCreateWithoutRatingsInput>
-  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutRatingsInput
-  upsert?: Prisma.TaskUpsertWithoutRatingsInput
-  connect?: Prisma.TaskWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutRatingsInput, Prisma.TaskUpdateWithoutRatingsInput>, Prisma.TaskUncheckedUpdateWithoutRatingsInput>
-}
-
-export type TaskCreateNestedOneWithoutMedianOfInput = {
-  create?: Prisma.XOR<Prisma.TaskCreateWithoutMedianOfInput, Prisma.TaskUncheckedCreateWithoutMedianOfInput>
-  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutMedianOfInput
-  connect?: Prisma.TaskWhereUniqueInput
-}
-
-export type TaskUpdateOneWithoutMedianOfNestedInput = {
-  create?: Prisma.XOR<Prisma.TaskCreateWithoutMedianOfInput, Prisma.TaskUncheckedCreateWithoutMedianOfInput>
-  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutMedianOfInput
-  upsert?: Prisma.TaskUpsertWithoutMedianOfInput
-  disconnect?: Prisma.TaskWhereInput | boolean
-  delete?: Prisma.TaskWhereInput | boolean
-  connect?: Prisma.TaskWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutMedianOfInput, Prisma.TaskUpdateWithoutMedianOfInput>, Prisma.TaskUncheckedUpdateWithoutMedianOfInput>
 }
 
 export type TaskCreateWithoutBuyerInput = {
@@ -1170,6 +1158,518 @@ export type TaskUpdateWithWhereUniqueWithoutAwardedBidderInput = {
 export type TaskUpdateManyWithWhereWithoutAwardedBidderInput = {
   where: Prisma.TaskScalarWhereInput
   data: Prisma.XOR<Prisma.TaskUpdateManyMutationInput, Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderInput>
+}
+
+export type TaskCreateWithoutDisputeInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  status?: string
+  bidCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutDisputeInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  status?: string
+  bidCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutDisputeInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutDisputeInput, Prisma.TaskUncheckedCreateWithoutDisputeInput>
+}
+
+export type TaskUpsertWithoutDisputeInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutDisputeInput, Prisma.TaskUncheckedUpdateWithoutDisputeInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutDisputeInput, Prisma.TaskUncheckedCreateWithoutDisputeInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutDisputeInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutDisputeInput, Prisma.TaskUncheckedUpdateWithoutDisputeInput>
+}
+
+export type TaskUpdateWithoutDisputeInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutDisputeInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskCreateWithoutRatingsInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  status?: string
+  bidCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutRatingsInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  status?: string
+  bidCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutRatingsInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutRatingsInput, Prisma.TaskUncheckedCreateWithoutRatingsInput>
+}
+
+export type TaskUpsertWithoutRatingsInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutRatingsInput, Prisma.TaskUncheckedUpdateWithoutRatingsInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutRatingsInput, Prisma.TaskUncheckedCreateWithoutRatingsInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutRatingsInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutRatingsInput, Prisma.TaskUncheckedUpdateWithoutRatingsInput>
+}
+
+export type TaskUpdateWithoutRatingsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutRatingsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskCreateWithoutMedianOfInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  status?: string
+  bidCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+}
+
+export type TaskUncheckedCreateWithoutMedianOfInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  status?: string
+  bidCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+}
+
+export type TaskCreateOrConnectWithoutMedianOfInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutMedianOfInput, Prisma.TaskUncheckedCreateWithoutMedianOfInput>
+}
+
+export type TaskUpsertWithoutMedianOfInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutMedianOfInput, Prisma.TaskUncheckedUpdateWithoutMedianOfInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutMedianOfInput, Prisma.TaskUncheckedCreateWithoutMedianOfInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutMedianOfInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutMedianOfInput, Prisma.TaskUncheckedUpdateWithoutMedianOfInput>
+}
+
+export type TaskUpdateWithoutMedianOfInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutMedianOfInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+}
+
+export type TaskCreateWithoutTransfersInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  status?: string
+  bidCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutTransfersInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  status?: string
+  bidCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutTransfersInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
+}
+
+export type TaskUpsertWithoutTransfersInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutTransfersInput, Prisma.TaskUncheckedUpdateWithoutTransfersInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutTransfersInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutTransfersInput, Prisma.TaskUncheckedUpdateWithoutTransfersInput>
+}
+
+export type TaskUpdateWithoutTransfersInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutTransfersInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
 }
 
 export type TaskCreateWithoutBidsInput = {
@@ -1636,518 +2136,6 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
-}
-
-export type TaskCreateWithoutTransfersInput = {
-  id?: string
-  title: string
-  description: string
-  acceptanceCriteria?: string | null
-  maxBudgetCents: number
-  tags?: Prisma.TaskCreatetagsInput | string[]
-  status?: string
-  bidCount?: number
-  awardedAt?: Date | string | null
-  deliveryDueAt?: Date | string | null
-  deliveredAt?: Date | string | null
-  acceptanceDeadlineAt?: Date | string | null
-  acceptedAt?: Date | string | null
-  closedAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
-  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
-  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
-  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
-  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
-  events?: Prisma.EventCreateNestedManyWithoutTaskInput
-  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
-  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
-}
-
-export type TaskUncheckedCreateWithoutTransfersInput = {
-  id?: string
-  buyerId: string
-  title: string
-  description: string
-  acceptanceCriteria?: string | null
-  maxBudgetCents: number
-  tags?: Prisma.TaskCreatetagsInput | string[]
-  status?: string
-  bidCount?: number
-  awardedBidId?: string | null
-  awardedBidderId?: string | null
-  awardedAt?: Date | string | null
-  deliveryDueAt?: Date | string | null
-  deliveredAt?: Date | string | null
-  acceptanceDeadlineAt?: Date | string | null
-  acceptedAt?: Date | string | null
-  closedAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
-  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
-  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
-  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
-  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
-}
-
-export type TaskCreateOrConnectWithoutTransfersInput = {
-  where: Prisma.TaskWhereUniqueInput
-  create: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
-}
-
-export type TaskUpsertWithoutTransfersInput = {
-  update: Prisma.XOR<Prisma.TaskUpdateWithoutTransfersInput, Prisma.TaskUncheckedUpdateWithoutTransfersInput>
-  create: Prisma.XOR<Prisma.TaskCreateWithoutTransfersInput, Prisma.TaskUncheckedCreateWithoutTransfersInput>
-  where?: Prisma.TaskWhereInput
-}
-
-export type TaskUpdateToOneWithWhereWithoutTransfersInput = {
-  where?: Prisma.TaskWhereInput
-  data: Prisma.XOR<Prisma.TaskUpdateWithoutTransfersInput, Prisma.TaskUncheckedUpdateWithoutTransfersInput>
-}
-
-export type TaskUpdateWithoutTransfersInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  title?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.StringFieldUpdateOperationsInput | string
-  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
-  tags?: Prisma.TaskUpdatetagsInput | string[]
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
-  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
-  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
-  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
-  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
-  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
-  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
-  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
-  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
-}
-
-export type TaskUncheckedUpdateWithoutTransfersInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
-  title?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.StringFieldUpdateOperationsInput | string
-  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
-  tags?: Prisma.TaskUpdatetagsInput | string[]
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
-  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
-  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
-  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
-  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
-  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
-}
-
-export type TaskCreateWithoutDisputeInput = {
-  id?: string
-  title: string
-  description: string
-  acceptanceCriteria?: string | null
-  maxBudgetCents: number
-  tags?: Prisma.TaskCreatetagsInput | string[]
-  status?: string
-  bidCount?: number
-  awardedAt?: Date | string | null
-  deliveryDueAt?: Date | string | null
-  deliveredAt?: Date | string | null
-  acceptanceDeadlineAt?: Date | string | null
-  acceptedAt?: Date | string | null
-  closedAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
-  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
-  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
-  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
-  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
-  events?: Prisma.EventCreateNestedManyWithoutTaskInput
-  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
-  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
-}
-
-export type TaskUncheckedCreateWithoutDisputeInput = {
-  id?: string
-  buyerId: string
-  title: string
-  description: string
-  acceptanceCriteria?: string | null
-  maxBudgetCents: number
-  tags?: Prisma.TaskCreatetagsInput | string[]
-  status?: string
-  bidCount?: number
-  awardedBidId?: string | null
-  awardedBidderId?: string | null
-  awardedAt?: Date | string | null
-  deliveryDueAt?: Date | string | null
-  deliveredAt?: Date | string | null
-  acceptanceDeadlineAt?: Date | string | null
-  acceptedAt?: Date | string | null
-  closedAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
-  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
-  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
-  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
-  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
-}
-
-export type TaskCreateOrConnectWithoutDisputeInput = {
-  where: Prisma.TaskWhereUniqueInput
-  create: Prisma.XOR<Prisma.TaskCreateWithoutDisputeInput, Prisma.TaskUncheckedCreateWithoutDisputeInput>
-}
-
-export type TaskUpsertWithoutDisputeInput = {
-  update: Prisma.XOR<Prisma.TaskUpdateWithoutDisputeInput, Prisma.TaskUncheckedUpdateWithoutDisputeInput>
-  create: Prisma.XOR<Prisma.TaskCreateWithoutDisputeInput, Prisma.TaskUncheckedCreateWithoutDisputeInput>
-  where?: Prisma.TaskWhereInput
-}
-
-export type TaskUpdateToOneWithWhereWithoutDisputeInput = {
-  where?: Prisma.TaskWhereInput
-  data: Prisma.XOR<Prisma.TaskUpdateWithoutDisputeInput, Prisma.TaskUncheckedUpdateWithoutDisputeInput>
-}
-
-export type TaskUpdateWithoutDisputeInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  title?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.StringFieldUpdateOperationsInput | string
-  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
-  tags?: Prisma.TaskUpdatetagsInput | string[]
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
-  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
-  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
-  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
-  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
-  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
-  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
-  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
-  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
-}
-
-export type TaskUncheckedUpdateWithoutDisputeInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
-  title?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.StringFieldUpdateOperationsInput | string
-  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
-  tags?: Prisma.TaskUpdatetagsInput | string[]
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
-  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
-  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
-  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
-  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
-  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
-}
-
-export type TaskCreateWithoutRatingsInput = {
-  id?: string
-  title: string
-  description: string
-  acceptanceCriteria?: string | null
-  maxBudgetCents: number
-  tags?: Prisma.TaskCreatetagsInput | string[]
-  status?: string
-  bidCount?: number
-  awardedAt?: Date | string | null
-  deliveryDueAt?: Date | string | null
-  deliveredAt?: Date | string | null
-  acceptanceDeadlineAt?: Date | string | null
-  acceptedAt?: Date | string | null
-  closedAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
-  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
-  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
-  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
-  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
-  events?: Prisma.EventCreateNestedManyWithoutTaskInput
-  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
-  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
-  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
-}
-
-export type TaskUncheckedCreateWithoutRatingsInput = {
-  id?: string
-  buyerId: string
-  title: string
-  description: string
-  acceptanceCriteria?: string | null
-  maxBudgetCents: number
-  tags?: Prisma.TaskCreatetagsInput | string[]
-  status?: string
-  bidCount?: number
-  awardedBidId?: string | null
-  awardedBidderId?: string | null
-  awardedAt?: Date | string | null
-  deliveryDueAt?: Date | string | null
-  deliveredAt?: Date | string | null
-  acceptanceDeadlineAt?: Date | string | null
-  acceptedAt?: Date | string | null
-  closedAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
-  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
-  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
-  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
-  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
-  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
-}
-
-export type TaskCreateOrConnectWithoutRatingsInput = {
-  where: Prisma.TaskWhereUniqueInput
-  create: Prisma.XOR<Prisma.TaskCreateWithoutRatingsInput, Prisma.TaskUncheckedCreateWithoutRatingsInput>
-}
-
-export type TaskUpsertWithoutRatingsInput = {
-  update: Prisma.XOR<Prisma.TaskUpdateWithoutRatingsInput, Prisma.TaskUncheckedUpdateWithoutRatingsInput>
-  create: Prisma.XOR<Prisma.TaskCreateWithoutRatingsInput, Prisma.TaskUncheckedCreateWithoutRatingsInput>
-  where?: Prisma.TaskWhereInput
-}
-
-export type TaskUpdateToOneWithWhereWithoutRatingsInput = {
-  where?: Prisma.TaskWhereInput
-  data: Prisma.XOR<Prisma.TaskUpdateWithoutRatingsInput, Prisma.TaskUncheckedUpdateWithoutRatingsInput>
-}
-
-export type TaskUpdateWithoutRatingsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  title?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.StringFieldUpdateOperationsInput | string
-  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
-  tags?: Prisma.TaskUpdatetagsInput | string[]
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
-  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
-  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
-  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
-  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
-  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
-  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
-  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
-  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
-  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
-}
-
-export type TaskUncheckedUpdateWithoutRatingsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
-  title?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.StringFieldUpdateOperationsInput | string
-  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
-  tags?: Prisma.TaskUpdatetagsInput | string[]
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
-  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
-  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
-  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
-  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
-  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
-  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
-}
-
-export type TaskCreateWithoutMedianOfInput = {
-  id?: string
-  title: string
-  description: string
-  acceptanceCriteria?: string | null
-  maxBudgetCents: number
-  tags?: Prisma.TaskCreatetagsInput | string[]
-  status?: string
-  bidCount?: number
-  awardedAt?: Date | string | null
-  deliveryDueAt?: Date | string | null
-  deliveredAt?: Date | string | null
-  acceptanceDeadlineAt?: Date | string | null
-  acceptedAt?: Date | string | null
-  closedAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
-  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
-  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
-  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
-  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
-  events?: Prisma.EventCreateNestedManyWithoutTaskInput
-  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
-  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
-}
-
-export type TaskUncheckedCreateWithoutMedianOfInput = {
-  id?: string
-  buyerId: string
-  title: string
-  description: string
-  acceptanceCriteria?: string | null
-  maxBudgetCents: number
-  tags?: Prisma.TaskCreatetagsInput | string[]
-  status?: string
-  bidCount?: number
-  awardedBidId?: string | null
-  awardedBidderId?: string | null
-  awardedAt?: Date | string | null
-  deliveryDueAt?: Date | string | null
-  deliveredAt?: Date | string | null
-  acceptanceDeadlineAt?: Date | string | null
-  acceptedAt?: Date | string | null
-  closedAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
-  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
-  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
-  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
-  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
-}
-
-export type TaskCreateOrConnectWithoutMedianOfInput = {
-  where: Prisma.TaskWhereUniqueInput
-  create: Prisma.XOR<Prisma.TaskCreateWithoutMedianOfInput, Prisma.TaskUncheckedCreateWithoutMedianOfInput>
-}
-
-export type TaskUpsertWithoutMedianOfInput = {
-  update: Prisma.XOR<Prisma.TaskUpdateWithoutMedianOfInput, Prisma.TaskUncheckedUpdateWithoutMedianOfInput>
-  create: Prisma.XOR<Prisma.TaskCreateWithoutMedianOfInput, Prisma.TaskUncheckedCreateWithoutMedianOfInput>
-  where?: Prisma.TaskWhereInput
-}
-
-export type TaskUpdateToOneWithWhereWithoutMedianOfInput = {
-  where?: Prisma.TaskWhereInput
-  data: Prisma.XOR<Prisma.TaskUpdateWithoutMedianOfInput, Prisma.TaskUncheckedUpdateWithoutMedianOfInput>
-}
-
-export type TaskUpdateWithoutMedianOfInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  title?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.StringFieldUpdateOperationsInput | string
-  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
-  tags?: Prisma.TaskUpdatetagsInput | string[]
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
-  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
-  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
-  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
-  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
-  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
-  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
-  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
-  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
-}
-
-export type TaskUncheckedUpdateWithoutMedianOfInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
-  title?: Prisma.StringFieldUpdateOperationsInput | string
-  description?: Prisma.StringFieldUpdateOperationsInput | string
-  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
-  tags?: Prisma.TaskUpdatetagsInput | string[]
-  status?: Prisma.StringFieldUpdateOperationsInput | string
-  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
-  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
-  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
-  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
-  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
-  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
 }
 
 export type TaskCreateManyBuyerInput = {

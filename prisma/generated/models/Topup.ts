@@ -368,8 +368,8 @@ export type TopupCreateInput = {
   sessionId?: string | null
   paymentIntentId?: string | null
   expiresAt?: Date | string | null
-  successUrl?: string
-  cancelUrl?: string
+  successUrl: string
+  cancelUrl: string
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -385,8 +385,8 @@ export type TopupUncheckedCreateInput = {
   sessionId?: string | null
   paymentIntentId?: string | null
   expiresAt?: Date | string | null
-  successUrl?: string
-  cancelUrl?: string
+  successUrl: string
+  cancelUrl: string
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -433,8 +433,8 @@ export type TopupCreateManyInput = {
   sessionId?: string | null
   paymentIntentId?: string | null
   expiresAt?: Date | string | null
-  successUrl?: string
-  cancelUrl?: string
+  successUrl: string
+  cancelUrl: string
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -587,8 +587,8 @@ export type TopupCreateWithoutUserInput = {
   sessionId?: string | null
   paymentIntentId?: string | null
   expiresAt?: Date | string | null
-  successUrl?: string
-  cancelUrl?: string
+  successUrl: string
+  cancelUrl: string
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -602,8 +602,8 @@ export type TopupUncheckedCreateWithoutUserInput = {
   sessionId?: string | null
   paymentIntentId?: string | null
   expiresAt?: Date | string | null
-  successUrl?: string
-  cancelUrl?: string
+  successUrl: string
+  cancelUrl: string
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -662,8 +662,8 @@ export type TopupCreateManyUserInput = {
   sessionId?: string | null
   paymentIntentId?: string | null
   expiresAt?: Date | string | null
-  successUrl?: string
-  cancelUrl?: string
+  successUrl: string
+  cancelUrl: string
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string

@@ -521,14 +521,6 @@ export type UploadUncheckedUpdateManyWithoutBidNestedInput = {
   deleteMany?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
 }
 
-export type NullableIntFieldUpdateOperationsInput = {
-  set?: number | null
-  increment?: number
-  decrement?: number
-  multiply?: number
-  divide?: number
-}
-
 export type UploadCreateNestedOneWithoutArtifactInput = {
   create?: Prisma.XOR<Prisma.UploadCreateWithoutArtifactInput, Prisma.UploadUncheckedCreateWithoutArtifactInput>
   connectOrCreate?: Prisma.UploadCreateOrConnectWithoutArtifactInput

@@ -497,120 +497,6 @@ export type UserUpdateOneRequiredWithoutApiKeysNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutApiKeysInput, Prisma.UserUpdateWithoutApiKeysInput>, Prisma.UserUncheckedUpdateWithoutApiKeysInput>
 }
 
-export type UserCreateNestedOneWithoutTasksInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutTasksInput, Prisma.UserUncheckedCreateWithoutTasksInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTasksInput
-  connect?: Prisma.UserWhereUniqueInput
-}
-
-export type UserCreateNestedOneWithoutAwardedTasksInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutAwardedTasksInput, Prisma.UserUncheckedCreateWithoutAwardedTasksInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutAwardedTasksInput
-  connect?: Prisma.UserWhereUniqueInput
-}
-
-export type UserUpdateOneRequiredWithoutTasksNestedInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutTasksInput, Prisma.UserUncheckedCreateWithoutTasksInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTasksInput
-  upsert?: Prisma.UserUpsertWithoutTasksInput
-  connect?: Prisma.UserWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutTasksInput, Prisma.UserUpdateWithoutTasksInput>, Prisma.UserUncheckedUpdateWithoutTasksInput>
-}
-
-export type UserUpdateOneWithoutAwardedTasksNestedInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutAwardedTasksInput, Prisma.UserUncheckedCreateWithoutAwardedTasksInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutAwardedTasksInput
-  upsert?: Prisma.UserUpsertWithoutAwardedTasksInput
-  disconnect?: Prisma.UserWhereInput | boolean
-  delete?: Prisma.UserWhereInput | boolean
-  connect?: Prisma.UserWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutAwardedTasksInput, Prisma.UserUpdateWithoutAwardedTasksInput>, Prisma.UserUncheckedUpdateWithoutAwardedTasksInput>
-}
-
-export type UserCreateNestedOneWithoutBidsInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutBidsInput, Prisma.UserUncheckedCreateWithoutBidsInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutBidsInput
-  connect?: Prisma.UserWhereUniqueInput
-}
-
-export type UserUpdateOneRequiredWithoutBidsNestedInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutBidsInput, Prisma.UserUncheckedCreateWithoutBidsInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutBidsInput
-  upsert?: Prisma.UserUpsertWithoutBidsInput
-  connect?: Prisma.UserWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutBidsInput, Prisma.UserUpdateWithoutBidsInput>, Prisma.UserUncheckedUpdateWithoutBidsInput>
-}
-
-export type UserCreateNestedOneWithoutWebhooksInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutWebhooksInput
-  connect?: Prisma.UserWhereUniqueInput
-}
-
-export type UserUpdateOneRequiredWithoutWebhooksNestedInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutWebhooksInput
-  upsert?: Prisma.UserUpsertWithoutWebhooksInput
-  connect?: Prisma.UserWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutWebhooksInput, Prisma.UserUpdateWithoutWebhooksInput>, Prisma.UserUncheckedUpdateWithoutWebhooksInput>
-}
-
-export type UserCreateNestedOneWithoutTopupsInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTopupsInput
-  connect?: Prisma.UserWhereUniqueInput
-}
-
-export type UserUpdateOneRequiredWithoutTopupsNestedInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTopupsInput
-  upsert?: Prisma.UserUpsertWithoutTopupsInput
-  connect?: Prisma.UserWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutTopupsInput, Prisma.UserUpdateWithoutTopupsInput>, Prisma.UserUncheckedUpdateWithoutTopupsInput>
-}
-
-export type UserCreateNestedOneWithoutPayoutAccountInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutPayoutAccountInput, Prisma.UserUncheckedCreateWithoutPayoutAccountInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPayoutAccountInput
-  connect?: Prisma.UserWhereUniqueInput
-}
-
-export type UserUpdateOneRequiredWithoutPayoutAccountNestedInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutPayoutAccountInput, Prisma.UserUncheckedCreateWithoutPayoutAccountInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPayoutAccountInput
-  upsert?: Prisma.UserUpsertWithoutPayoutAccountInput
-  connect?: Prisma.UserWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPayoutAccountInput, Prisma.UserUpdateWithoutPayoutAccountInput>, Prisma.UserUncheckedUpdateWithoutPayoutAccountInput>
-}
-
-export type UserCreateNestedOneWithoutPayoutsInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutPayoutsInput, Prisma.UserUncheckedCreateWithoutPayoutsInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPayoutsInput
-  connect?: Prisma.UserWhereUniqueInput
-}
-
-export type UserUpdateOneRequiredWithoutPayoutsNestedInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutPayoutsInput, Prisma.UserUncheckedCreateWithoutPayoutsInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPayoutsInput
-  upsert?: Prisma.UserUpsertWithoutPayoutsInput
-  connect?: Prisma.UserWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPayoutsInput, Prisma.UserUpdateWithoutPayoutsInput>, Prisma.UserUncheckedUpdateWithoutPayoutsInput>
-}
-
-export type UserCreateNestedOneWithoutWalletInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutWalletInput
-  connect?: Prisma.UserWhereUniqueInput
-}
-
-export type UserUpdateOneRequiredWithoutWalletNestedInput = {
-  create?: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
-  connectOrCreate?: Prisma.UserCreateOrConnectWithoutWalletInput
-  upsert?: Prisma.UserUpsertWithoutWalletInput
-  connect?: Prisma.UserWhereUniqueInput
-  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutWalletInput, Prisma.UserUpdateWithoutWalletInput>, Prisma.UserUncheckedUpdateWithoutWalletInput>
-}
-
 export type UserCreateNestedOneWithoutResolutionsInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutResolutionsInput, Prisma.UserUncheckedCreateWithoutResolutionsInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutResolutionsInput
@@ -667,6 +553,120 @@ export type UserUpdateOneRequiredWithoutReputationNestedInput = {
   upsert?: Prisma.UserUpsertWithoutReputationInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutReputationInput, Prisma.UserUpdateWithoutReputationInput>, Prisma.UserUncheckedUpdateWithoutReputationInput>
+}
+
+export type UserCreateNestedOneWithoutWalletInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutWalletInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutWalletNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutWalletInput
+  upsert?: Prisma.UserUpsertWithoutWalletInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutWalletInput, Prisma.UserUpdateWithoutWalletInput>, Prisma.UserUncheckedUpdateWithoutWalletInput>
+}
+
+export type UserCreateNestedOneWithoutTasksInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutTasksInput, Prisma.UserUncheckedCreateWithoutTasksInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTasksInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserCreateNestedOneWithoutAwardedTasksInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutAwardedTasksInput, Prisma.UserUncheckedCreateWithoutAwardedTasksInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutAwardedTasksInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutTasksNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutTasksInput, Prisma.UserUncheckedCreateWithoutTasksInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTasksInput
+  upsert?: Prisma.UserUpsertWithoutTasksInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutTasksInput, Prisma.UserUpdateWithoutTasksInput>, Prisma.UserUncheckedUpdateWithoutTasksInput>
+}
+
+export type UserUpdateOneWithoutAwardedTasksNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutAwardedTasksInput, Prisma.UserUncheckedCreateWithoutAwardedTasksInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutAwardedTasksInput
+  upsert?: Prisma.UserUpsertWithoutAwardedTasksInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutAwardedTasksInput, Prisma.UserUpdateWithoutAwardedTasksInput>, Prisma.UserUncheckedUpdateWithoutAwardedTasksInput>
+}
+
+export type UserCreateNestedOneWithoutBidsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutBidsInput, Prisma.UserUncheckedCreateWithoutBidsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutBidsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutBidsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutBidsInput, Prisma.UserUncheckedCreateWithoutBidsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutBidsInput
+  upsert?: Prisma.UserUpsertWithoutBidsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutBidsInput, Prisma.UserUpdateWithoutBidsInput>, Prisma.UserUncheckedUpdateWithoutBidsInput>
+}
+
+export type UserCreateNestedOneWithoutTopupsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTopupsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutTopupsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTopupsInput
+  upsert?: Prisma.UserUpsertWithoutTopupsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutTopupsInput, Prisma.UserUpdateWithoutTopupsInput>, Prisma.UserUncheckedUpdateWithoutTopupsInput>
+}
+
+export type UserCreateNestedOneWithoutPayoutAccountInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPayoutAccountInput, Prisma.UserUncheckedCreateWithoutPayoutAccountInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPayoutAccountInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutPayoutAccountNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPayoutAccountInput, Prisma.UserUncheckedCreateWithoutPayoutAccountInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPayoutAccountInput
+  upsert?: Prisma.UserUpsertWithoutPayoutAccountInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPayoutAccountInput, Prisma.UserUpdateWithoutPayoutAccountInput>, Prisma.UserUncheckedUpdateWithoutPayoutAccountInput>
+}
+
+export type UserCreateNestedOneWithoutPayoutsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPayoutsInput, Prisma.UserUncheckedCreateWithoutPayoutsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPayoutsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutPayoutsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPayoutsInput, Prisma.UserUncheckedCreateWithoutPayoutsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPayoutsInput
+  upsert?: Prisma.UserUpsertWithoutPayoutsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPayoutsInput, Prisma.UserUpdateWithoutPayoutsInput>, Prisma.UserUncheckedUpdateWithoutPayoutsInput>
+}
+
+export type UserCreateNestedOneWithoutWebhooksInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutWebhooksInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutWebhooksNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutWebhooksInput
+  upsert?: Prisma.UserUpsertWithoutWebhooksInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutWebhooksInput, Prisma.UserUpdateWithoutWebhooksInput>, Prisma.UserUncheckedUpdateWithoutWebhooksInput>
 }
 
 export type UserCreateWithoutSessionsInput = {
@@ -878,870 +878,6 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
   wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
-}
-
-export type UserCreateWithoutTasksInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
-  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
-}
-
-export type UserUncheckedCreateWithoutTasksInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
-  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
-}
-
-export type UserCreateOrConnectWithoutTasksInput = {
-  where: Prisma.UserWhereUniqueInput
-  create: Prisma.XOR<Prisma.UserCreateWithoutTasksInput, Prisma.UserUncheckedCreateWithoutTasksInput>
-}
-
-export type UserCreateWithoutAwardedTasksInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
-  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
-}
-
-export type UserUncheckedCreateWithoutAwardedTasksInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
-}
-
-export type UserCreateOrConnectWithoutAwardedTasksInput = {
-  where: Prisma.UserWhereUniqueInput
-  create: Prisma.XOR<Prisma.UserCreateWithoutAwardedTasksInput, Prisma.UserUncheckedCreateWithoutAwardedTasksInput>
-}
-
-export type UserUpsertWithoutTasksInput = {
-  update: Prisma.XOR<Prisma.UserUpdateWithoutTasksInput, Prisma.UserUncheckedUpdateWithoutTasksInput>
-  create: Prisma.XOR<Prisma.UserCreateWithoutTasksInput, Prisma.UserUncheckedCreateWithoutTasksInput>
-  where?: Prisma.UserWhereInput
-}
-
-export type UserUpdateToOneWithWhereWithoutTasksInput = {
-  where?: Prisma.UserWhereInput
-  data: Prisma.XOR<Prisma.UserUpdateWithoutTasksInput, Prisma.UserUncheckedUpdateWithoutTasksInput>
-}
-
-export type UserUpdateWithoutTasksInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
-  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
-}
-
-export type UserUncheckedUpdateWithoutTasksInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
-  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
-}
-
-export type UserUpsertWithoutAwardedTasksInput = {
-  update: Prisma.XOR<Prisma.UserUpdateWithoutAwardedTasksInput, Prisma.UserUncheckedUpdateWithoutAwardedTasksInput>
-  create: Prisma.XOR<Prisma.UserCreateWithoutAwardedTasksInput, Prisma.UserUncheckedCreateWithoutAwardedTasksInput>
-  where?: Prisma.UserWhereInput
-}
-
-export type UserUpdateToOneWithWhereWithoutAwardedTasksInput = {
-  where?: Prisma.UserWhereInput
-  data: Prisma.XOR<Prisma.UserUpdateWithoutAwardedTasksInput, Prisma.UserUncheckedUpdateWithoutAwardedTasksInput>
-}
-
-export type UserUpdateWithoutAwardedTasksInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
-  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
-}
-
-export type UserUncheckedUpdateWithoutAwardedTasksInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
-  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
-}
-
-export type UserCreateWithoutBidsInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
-  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
-}
-
-export type UserUncheckedCreateWithoutBidsInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
-  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
-}
-
-export type UserCreateOrConnectWithoutBidsInput = {
-  where: Prisma.UserWhereUniqueInput
-  create: Prisma.XOR<Prisma.UserCreateWithoutBidsInput, Prisma.UserUncheckedCreateWithoutBidsInput>
-}
-
-export type UserUpsertWithoutBidsInput = {
-  update: Prisma.XOR<Prisma.UserUpdateWithoutBidsInput, Prisma.UserUncheckedUpdateWithoutBidsInput>
-  create: Prisma.XOR<Prisma.UserCreateWithoutBidsInput, Prisma.UserUncheckedCreateWithoutBidsInput>
-  where?: Prisma.UserWhereInput
-}
-
-export type UserUpdateToOneWithWhereWithoutBidsInput = {
-  where?: Prisma.UserWhereInput
-  data: Prisma.XOR<Prisma.UserUpdateWithoutBidsInput, Prisma.UserUncheckedUpdateWithoutBidsInput>
-}
-
-export type UserUpdateWithoutBidsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
-  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
-}
-
-export type UserUncheckedUpdateWithoutBidsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
-  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
-}
-
-export type UserCreateWithoutWebhooksInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
-}
-
-export type UserUncheckedCreateWithoutWebhooksInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
-}
-
-export type UserCreateOrConnectWithoutWebhooksInput = {
-  where: Prisma.UserWhereUniqueInput
-  create: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
-}
-
-export type UserUpsertWithoutWebhooksInput = {
-  update: Prisma.XOR<Prisma.UserUpdateWithoutWebhooksInput, Prisma.UserUncheckedUpdateWithoutWebhooksInput>
-  create: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
-  where?: Prisma.UserWhereInput
-}
-
-export type UserUpdateToOneWithWhereWithoutWebhooksInput = {
-  where?: Prisma.UserWhereInput
-  data: Prisma.XOR<Prisma.UserUpdateWithoutWebhooksInput, Prisma.UserUncheckedUpdateWithoutWebhooksInput>
-}
-
-export type UserUpdateWithoutWebhooksInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
-}
-
-export type UserUncheckedUpdateWithoutWebhooksInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
-}
-
-export type UserCreateWithoutTopupsInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
-  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
-}
-
-export type UserUncheckedCreateWithoutTopupsInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
-}
-
-export type UserCreateOrConnectWithoutTopupsInput = {
-  where: Prisma.UserWhereUniqueInput
-  create: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
-}
-
-export type UserUpsertWithoutTopupsInput = {
-  update: Prisma.XOR<Prisma.UserUpdateWithoutTopupsInput, Prisma.UserUncheckedUpdateWithoutTopupsInput>
-  create: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
-  where?: Prisma.UserWhereInput
-}
-
-export type UserUpdateToOneWithWhereWithoutTopupsInput = {
-  where?: Prisma.UserWhereInput
-  data: Prisma.XOR<Prisma.UserUpdateWithoutTopupsInput, Prisma.UserUncheckedUpdateWithoutTopupsInput>
-}
-
-export type UserUpdateWithoutTopupsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
-  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
-}
-
-export type UserUncheckedUpdateWithoutTopupsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
-}
-
-export type UserCreateWithoutPayoutAccountInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
-  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
-}
-
-export type UserUncheckedCreateWithoutPayoutAccountInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
-  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
-  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
-}
-
-export type UserCreateOrConnectWithoutPayoutAccountInput = {
-  where: Prisma.UserWhereUniqueInput
-  create: Prisma.XOR<Prisma.UserCreateWithoutPayoutAccountInput, Prisma.UserUncheckedCreateWithoutPayoutAccountInput>
-}
-
-export type UserUpsertWithoutPayoutAccountInput = {
-  update: Prisma.XOR<Prisma.UserUpdateWithoutPayoutAccountInput, Prisma.UserUncheckedUpdateWithoutPayoutAccountInput>
-  create: Prisma.XOR<Prisma.UserCreateWithoutPayoutAccountInput, Prisma.UserUncheckedCreateWithoutPayoutAccountInput>
-  where?: Prisma.UserWhereInput
-}
-
-export type UserUpdateToOneWithWhereWithoutPayoutAccountInput = {
-  where?: Prisma.UserWhereInput
-  data: Prisma.XOR<Prisma.UserUpdateWithoutPayoutAccountInput, Prisma.UserUncheckedUpdateWithoutPayoutAccountInput>
-}
-
-export type UserUpdateWithoutPayoutAccountInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
-  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
-}
-
-export type UserUncheckedUpdateWithoutPayoutAccountInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
-  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
-  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
-}
-
-export type UserCreateWithoutPayoutsInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
-  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
-}
-
-export type UserUncheckedCreateWithoutPayoutsInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
-  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
-  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
-}
-
-export type UserCreateOrConnectWithoutPayoutsInput = {
-  where: Prisma.UserWhereUniqueInput
-  create: Prisma.XOR<Prisma.UserCreateWithoutPayoutsInput, Prisma.UserUncheckedCreateWithoutPayoutsInput>
-}
-
-export type UserUpsertWithoutPayoutsInput = {
-  update: Prisma.XOR<Prisma.UserUpdateWithoutPayoutsInput, Prisma.UserUncheckedUpdateWithoutPayoutsInput>
-  create: Prisma.XOR<Prisma.UserCreateWithoutPayoutsInput, Prisma.UserUncheckedCreateWithoutPayoutsInput>
-  where?: Prisma.UserWhereInput
-}
-
-export type UserUpdateToOneWithWhereWithoutPayoutsInput = {
-  where?: Prisma.UserWhereInput
-  data: Prisma.XOR<Prisma.UserUpdateWithoutPayoutsInput, Prisma.UserUncheckedUpdateWithoutPayoutsInput>
-}
-
-export type UserUpdateWithoutPayoutsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
-  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
-}
-
-export type UserUncheckedUpdateWithoutPayoutsInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
-  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
-}
-
-export type UserCreateWithoutWalletInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
-  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
-}
-
-export type UserUncheckedCreateWithoutWalletInput = {
-  id?: string
-  email: string
-  passwordHash: string
-  displayName: string
-  role?: string
-  suspendedAt?: Date | string | null
-  createdAt?: Date | string
-  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
-  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
-  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
-  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
-  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
-  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
-  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
-  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
-  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
-  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
-  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
-  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
-}
-
-export type UserCreateOrConnectWithoutWalletInput = {
-  where: Prisma.UserWhereUniqueInput
-  create: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
-}
-
-export type UserUpsertWithoutWalletInput = {
-  update: Prisma.XOR<Prisma.UserUpdateWithoutWalletInput, Prisma.UserUncheckedUpdateWithoutWalletInput>
-  create: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
-  where?: Prisma.UserWhereInput
-}
-
-export type UserUpdateToOneWithWhereWithoutWalletInput = {
-  where?: Prisma.UserWhereInput
-  data: Prisma.XOR<Prisma.UserUpdateWithoutWalletInput, Prisma.UserUncheckedUpdateWithoutWalletInput>
-}
-
-export type UserUpdateWithoutWalletInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
-  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
-  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
-  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
-  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
-  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
-}
-
-export type UserUncheckedUpdateWithoutWalletInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
-  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
-  displayName?: Prisma.StringFieldUpdateOperationsInput | string
-  role?: Prisma.StringFieldUpdateOperationsInput | string
-  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
-  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
-  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
-  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
-  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
-  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
-  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
-  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
   resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
   ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
@@ -2179,6 +1315,870 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutWalletInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutWalletInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutWalletInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
+}
+
+export type UserUpsertWithoutWalletInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutWalletInput, Prisma.UserUncheckedUpdateWithoutWalletInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutWalletInput, Prisma.UserUncheckedCreateWithoutWalletInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutWalletInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutWalletInput, Prisma.UserUncheckedUpdateWithoutWalletInput>
+}
+
+export type UserUpdateWithoutWalletInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutWalletInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutTasksInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutTasksInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutTasksInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutTasksInput, Prisma.UserUncheckedCreateWithoutTasksInput>
+}
+
+export type UserCreateWithoutAwardedTasksInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutAwardedTasksInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutAwardedTasksInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutAwardedTasksInput, Prisma.UserUncheckedCreateWithoutAwardedTasksInput>
+}
+
+export type UserUpsertWithoutTasksInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutTasksInput, Prisma.UserUncheckedUpdateWithoutTasksInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutTasksInput, Prisma.UserUncheckedCreateWithoutTasksInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutTasksInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutTasksInput, Prisma.UserUncheckedUpdateWithoutTasksInput>
+}
+
+export type UserUpdateWithoutTasksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutTasksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserUpsertWithoutAwardedTasksInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutAwardedTasksInput, Prisma.UserUncheckedUpdateWithoutAwardedTasksInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutAwardedTasksInput, Prisma.UserUncheckedCreateWithoutAwardedTasksInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutAwardedTasksInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutAwardedTasksInput, Prisma.UserUncheckedUpdateWithoutAwardedTasksInput>
+}
+
+export type UserUpdateWithoutAwardedTasksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutAwardedTasksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutBidsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutBidsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutBidsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutBidsInput, Prisma.UserUncheckedCreateWithoutBidsInput>
+}
+
+export type UserUpsertWithoutBidsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutBidsInput, Prisma.UserUncheckedUpdateWithoutBidsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutBidsInput, Prisma.UserUncheckedCreateWithoutBidsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutBidsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutBidsInput, Prisma.UserUncheckedUpdateWithoutBidsInput>
+}
+
+export type UserUpdateWithoutBidsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutBidsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutTopupsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutTopupsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutTopupsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
+}
+
+export type UserUpsertWithoutTopupsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutTopupsInput, Prisma.UserUncheckedUpdateWithoutTopupsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutTopupsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutTopupsInput, Prisma.UserUncheckedUpdateWithoutTopupsInput>
+}
+
+export type UserUpdateWithoutTopupsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutTopupsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutPayoutAccountInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutPayoutAccountInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutPayoutAccountInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutPayoutAccountInput, Prisma.UserUncheckedCreateWithoutPayoutAccountInput>
+}
+
+export type UserUpsertWithoutPayoutAccountInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutPayoutAccountInput, Prisma.UserUncheckedUpdateWithoutPayoutAccountInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutPayoutAccountInput, Prisma.UserUncheckedCreateWithoutPayoutAccountInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutPayoutAccountInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutPayoutAccountInput, Prisma.UserUncheckedUpdateWithoutPayoutAccountInput>
+}
+
+export type UserUpdateWithoutPayoutAccountInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutPayoutAccountInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutPayoutsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutPayoutsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutPayoutsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutPayoutsInput, Prisma.UserUncheckedCreateWithoutPayoutsInput>
+}
+
+export type UserUpsertWithoutPayoutsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutPayoutsInput, Prisma.UserUncheckedUpdateWithoutPayoutsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutPayoutsInput, Prisma.UserUncheckedCreateWithoutPayoutsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutPayoutsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutPayoutsInput, Prisma.UserUncheckedUpdateWithoutPayoutsInput>
+}
+
+export type UserUpdateWithoutPayoutsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutPayoutsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutWebhooksInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutWebhooksInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutWebhooksInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
+}
+
+export type UserUpsertWithoutWebhooksInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutWebhooksInput, Prisma.UserUncheckedUpdateWithoutWebhooksInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutWebhooksInput, Prisma.UserUncheckedCreateWithoutWebhooksInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutWebhooksInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutWebhooksInput, Prisma.UserUncheckedUpdateWithoutWebhooksInput>
+}
+
+export type UserUpdateWithoutWebhooksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutWebhooksInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
 }
 
 

@@ -46,6 +46,7 @@ export type WalletMinAggregateOutputType = {
   heldCents: bigint | null
   debtCents: bigint | null
   version: bigint | null
+  lastEntryAt: Date | null
 }
 
 export type WalletMaxAggregateOutputType = {
@@ -54,6 +55,7 @@ export type WalletMaxAggregateOutputType = {
   heldCents: bigint | null
   debtCents: bigint | null
   version: bigint | null
+  lastEntryAt: Date | null
 }
 
 export type WalletCountAggregateOutputType = {
@@ -62,6 +64,7 @@ export type WalletCountAggregateOutputType = {
   heldCents: number
   debtCents: number
   version: number
+  lastEntryAt: number
   _all: number
 }
 
@@ -86,6 +89,7 @@ export type WalletMinAggregateInputType = {
   heldCents?: true
   debtCents?: true
   version?: true
+  lastEntryAt?: true
 }
 
 export type WalletMaxAggregateInputType = {
@@ -94,6 +98,7 @@ export type WalletMaxAggregateInputType = {
   heldCents?: true
   debtCents?: true
   version?: true
+  lastEntryAt?: true
 }
 
 export type WalletCountAggregateInputType = {
@@ -102,6 +107,7 @@ export type WalletCountAggregateInputType = {
   heldCents?: true
   debtCents?: true
   version?: true
+  lastEntryAt?: true
   _all?: true
 }
 
@@ -197,6 +203,7 @@ export type WalletGroupByOutputType = {
   heldCents: bigint
   debtCents: bigint
   version: bigint
+  lastEntryAt: Date
   _count: WalletCountAggregateOutputType | null
   _avg: WalletAvgAggregateOutputType | null
   _sum: WalletSumAggregateOutputType | null
@@ -228,6 +235,7 @@ export type WalletWhereInput = {
   heldCents?: Prisma.BigIntFilter<"Wallet"> | bigint | number
   debtCents?: Prisma.BigIntFilter<"Wallet"> | bigint | number
   version?: Prisma.BigIntFilter<"Wallet"> | bigint | number
+  lastEntryAt?: Prisma.DateTimeFilter<"Wallet"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -237,6 +245,7 @@ export type WalletOrderByWithRelationInput = {
   heldCents?: Prisma.SortOrder
   debtCents?: Prisma.SortOrder
   version?: Prisma.SortOrder
+  lastEntryAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -249,6 +258,7 @@ export type WalletWhereUniqueInput = Prisma.AtLeast<{
   heldCents?: Prisma.BigIntFilter<"Wallet"> | bigint | number
   debtCents?: Prisma.BigIntFilter<"Wallet"> | bigint | number
   version?: Prisma.BigIntFilter<"Wallet"> | bigint | number
+  lastEntryAt?: Prisma.DateTimeFilter<"Wallet"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "userId">
 
@@ -258,6 +268,7 @@ export type WalletOrderByWithAggregationInput = {
   heldCents?: Prisma.SortOrder
   debtCents?: Prisma.SortOrder
   version?: Prisma.SortOrder
+  lastEntryAt?: Prisma.SortOrder
   _count?: Prisma.WalletCountOrderByAggregateInput
   _avg?: Prisma.WalletAvgOrderByAggregateInput
   _max?: Prisma.WalletMaxOrderByAggregateInput
@@ -274,6 +285,7 @@ export type WalletScalarWhereWithAggregatesInput = {
   heldCents?: Prisma.BigIntWithAggregatesFilter<"Wallet"> | bigint | number
   debtCents?: Prisma.BigIntWithAggregatesFilter<"Wallet"> | bigint | number
   version?: Prisma.BigIntWithAggregatesFilter<"Wallet"> | bigint | number
+  lastEntryAt?: Prisma.DateTimeWithAggregatesFilter<"Wallet"> | Date | string
 }
 
 export type WalletCreateInput = {
@@ -281,6 +293,7 @@ export type WalletCreateInput = {
   heldCents?: bigint | number
   debtCents?: bigint | number
   version?: bigint | number
+  lastEntryAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutWalletInput
 }
 
@@ -290,6 +303,7 @@ export type WalletUncheckedCreateInput = {
   heldCents?: bigint | number
   debtCents?: bigint | number
   version?: bigint | number
+  lastEntryAt?: Date | string
 }
 
 export type WalletUpdateInput = {
@@ -297,6 +311,7 @@ export type WalletUpdateInput = {
   heldCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   debtCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  lastEntryAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutWalletNestedInput
 }
 
@@ -306,6 +321,7 @@ export type WalletUncheckedUpdateInput = {
   heldCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   debtCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  lastEntryAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WalletCreateManyInput = {
@@ -314,6 +330,7 @@ export type WalletCreateManyInput = {
   heldCents?: bigint | number
   debtCents?: bigint | number
   version?: bigint | number
+  lastEntryAt?: Date | string
 }
 
 export type WalletUpdateManyMutationInput = {
@@ -321,6 +338,7 @@ export type WalletUpdateManyMutationInput = {
   heldCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   debtCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  lastEntryAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WalletUncheckedUpdateManyInput = {
@@ -329,6 +347,7 @@ export type WalletUncheckedUpdateManyInput = {
   heldCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   debtCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  lastEntryAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WalletNullableScalarRelationFilter = {
@@ -342,6 +361,7 @@ export type WalletCountOrderByAggregateInput = {
   heldCents?: Prisma.SortOrder
   debtCents?: Prisma.SortOrder
   version?: Prisma.SortOrder
+  lastEntryAt?: Prisma.SortOrder
 }
 
 export type WalletAvgOrderByAggregateInput = {
@@ -357,6 +377,7 @@ export type WalletMaxOrderByAggregateInput = {
   heldCents?: Prisma.SortOrder
   debtCents?: Prisma.SortOrder
   version?: Prisma.SortOrder
+  lastEntryAt?: Prisma.SortOrder
 }
 
 export type WalletMinOrderByAggregateInput = {
@@ -365,6 +386,7 @@ export type WalletMinOrderByAggregateInput = {
   heldCents?: Prisma.SortOrder
   debtCents?: Prisma.SortOrder
   version?: Prisma.SortOrder
+  lastEntryAt?: Prisma.SortOrder
 }
 
 export type WalletSumOrderByAggregateInput = {
@@ -419,6 +441,7 @@ export type WalletCreateWithoutUserInput = {
   heldCents?: bigint | number
   debtCents?: bigint | number
   version?: bigint | number
+  lastEntryAt?: Date | string
 }
 
 export type WalletUncheckedCreateWithoutUserInput = {
@@ -426,6 +449,7 @@ export type WalletUncheckedCreateWithoutUserInput = {
   heldCents?: bigint | number
   debtCents?: bigint | number
   version?: bigint | number
+  lastEntryAt?: Date | string
 }
 
 export type WalletCreateOrConnectWithoutUserInput = {
@@ -449,6 +473,7 @@ export type WalletUpdateWithoutUserInput = {
   heldCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   debtCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  lastEntryAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WalletUncheckedUpdateWithoutUserInput = {
@@ -456,6 +481,7 @@ export type WalletUncheckedUpdateWithoutUserInput = {
   heldCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   debtCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   version?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  lastEntryAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -466,6 +492,7 @@ export type WalletSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   heldCents?: boolean
   debtCents?: boolean
   version?: boolean
+  lastEntryAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["wallet"]>
 
@@ -475,6 +502,7 @@ export type WalletSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   heldCents?: boolean
   debtCents?: boolean
   version?: boolean
+  lastEntryAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["wallet"]>
 
@@ -484,6 +512,7 @@ export type WalletSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   heldCents?: boolean
   debtCents?: boolean
   version?: boolean
+  lastEntryAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["wallet"]>
 
@@ -493,9 +522,10 @@ export type WalletSelectScalar = {
   heldCents?: boolean
   debtCents?: boolean
   version?: boolean
+  lastEntryAt?: boolean
 }
 
-export type WalletOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "availableCents" | "heldCents" | "debtCents" | "version", ExtArgs["result"]["wallet"]>
+export type WalletOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "availableCents" | "heldCents" | "debtCents" | "version" | "lastEntryAt", ExtArgs["result"]["wallet"]>
 export type WalletInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -517,6 +547,7 @@ export type $WalletPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     heldCents: bigint
     debtCents: bigint
     version: bigint
+    lastEntryAt: Date
   }, ExtArgs["result"]["wallet"]>
   composites: {}
 }
@@ -946,6 +977,7 @@ export interface WalletFieldRefs {
   readonly heldCents: Prisma.FieldRef<"Wallet", 'BigInt'>
   readonly debtCents: Prisma.FieldRef<"Wallet", 'BigInt'>
   readonly version: Prisma.FieldRef<"Wallet", 'BigInt'>
+  readonly lastEntryAt: Prisma.FieldRef<"Wallet", 'DateTime'>
 }
     
 

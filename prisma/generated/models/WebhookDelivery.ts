@@ -44,6 +44,7 @@ export type WebhookDeliveryMinAggregateOutputType = {
   dueAt: Date | null
   leasedUntil: Date | null
   waiting: boolean | null
+  failedAt: Date | null
   createdAt: Date | null
 }
 
@@ -57,6 +58,7 @@ export type WebhookDeliveryMaxAggregateOutputType = {
   dueAt: Date | null
   leasedUntil: Date | null
   waiting: boolean | null
+  failedAt: Date | null
   createdAt: Date | null
 }
 
@@ -71,6 +73,7 @@ export type WebhookDeliveryCountAggregateOutputType = {
   dueAt: number
   leasedUntil: number
   waiting: number
+  failedAt: number
   createdAt: number
   _all: number
 }
@@ -94,6 +97,7 @@ export type WebhookDeliveryMinAggregateInputType = {
   dueAt?: true
   leasedUntil?: true
   waiting?: true
+  failedAt?: true
   createdAt?: true
 }
 
@@ -107,6 +111,7 @@ export type WebhookDeliveryMaxAggregateInputType = {
   dueAt?: true
   leasedUntil?: true
   waiting?: true
+  failedAt?: true
   createdAt?: true
 }
 
@@ -121,6 +126,7 @@ export type WebhookDeliveryCountAggregateInputType = {
   dueAt?: true
   leasedUntil?: true
   waiting?: true
+  failedAt?: true
   createdAt?: true
   _all?: true
 }
@@ -222,6 +228,7 @@ export type WebhookDeliveryGroupByOutputType = {
   dueAt: Date
   leasedUntil: Date
   waiting: boolean
+  failedAt: Date | null
   createdAt: Date
   _count: WebhookDeliveryCountAggregateOutputType | null
   _avg: WebhookDeliveryAvgAggregateOutputType | null
@@ -259,6 +266,7 @@ export type WebhookDeliveryWhereInput = {
   dueAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   leasedUntil?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   waiting?: Prisma.BoolFilter<"WebhookDelivery"> | boolean
+  failedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   endpoint?: Prisma.XOR<Prisma.WebhookEndpointScalarRelationFilter, Prisma.WebhookEndpointWhereInput>
   event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
@@ -275,6 +283,7 @@ export type WebhookDeliveryOrderByWithRelationInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   endpoint?: Prisma.WebhookEndpointOrderByWithRelationInput
   event?: Prisma.EventOrderByWithRelationInput
@@ -295,6 +304,7 @@ export type WebhookDeliveryWhereUniqueInput = Prisma.AtLeast<{
   dueAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   leasedUntil?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   waiting?: Prisma.BoolFilter<"WebhookDelivery"> | boolean
+  failedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   endpoint?: Prisma.XOR<Prisma.WebhookEndpointScalarRelationFilter, Prisma.WebhookEndpointWhereInput>
   event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
@@ -311,6 +321,7 @@ export type WebhookDeliveryOrderByWithAggregationInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.WebhookDeliveryCountOrderByAggregateInput
   _avg?: Prisma.WebhookDeliveryAvgOrderByAggregateInput
@@ -333,6 +344,7 @@ export type WebhookDeliveryScalarWhereWithAggregatesInput = {
   dueAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookDelivery"> | Date | string
   leasedUntil?: Prisma.DateTimeWithAggregatesFilter<"WebhookDelivery"> | Date | string
   waiting?: Prisma.BoolWithAggregatesFilter<"WebhookDelivery"> | boolean
+  failedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookDelivery"> | Date | string
 }
 
@@ -345,6 +357,7 @@ export type WebhookDeliveryCreateInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
   endpoint: Prisma.WebhookEndpointCreateNestedOneWithoutDeliveriesInput
   event: Prisma.EventCreateNestedOneWithoutDeliveriesInput
@@ -361,6 +374,7 @@ export type WebhookDeliveryUncheckedCreateInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -373,6 +387,7 @@ export type WebhookDeliveryUpdateInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endpoint?: Prisma.WebhookEndpointUpdateOneRequiredWithoutDeliveriesNestedInput
   event?: Prisma.EventUpdateOneRequiredWithoutDeliveriesNestedInput
@@ -389,6 +404,7 @@ export type WebhookDeliveryUncheckedUpdateInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -403,6 +419,7 @@ export type WebhookDeliveryCreateManyInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -415,6 +432,7 @@ export type WebhookDeliveryUpdateManyMutationInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -429,6 +447,7 @@ export type WebhookDeliveryUncheckedUpdateManyInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -458,6 +477,7 @@ export type WebhookDeliveryCountOrderByAggregateInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -475,6 +495,7 @@ export type WebhookDeliveryMaxOrderByAggregateInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -488,6 +509,7 @@ export type WebhookDeliveryMinOrderByAggregateInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  failedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -579,10 +601,6 @@ export type WebhookDeliveryUncheckedUpdateManyWithoutEndpointNestedInput = {
   deleteMany?: Prisma.WebhookDeliveryScalarWhereInput | Prisma.WebhookDeliveryScalarWhereInput[]
 }
 
-export type BoolFieldUpdateOperationsInput = {
-  set?: boolean
-}
-
 export type WebhookDeliveryCreateWithoutEventInput = {
   id?: string
   eventType: string
@@ -592,6 +610,7 @@ export type WebhookDeliveryCreateWithoutEventInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
   endpoint: Prisma.WebhookEndpointCreateNestedOneWithoutDeliveriesInput
 }
@@ -606,6 +625,7 @@ export type WebhookDeliveryUncheckedCreateWithoutEventInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -649,6 +669,7 @@ export type WebhookDeliveryScalarWhereInput = {
   dueAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   leasedUntil?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   waiting?: Prisma.BoolFilter<"WebhookDelivery"> | boolean
+  failedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
 }
 
@@ -661,6 +682,7 @@ export type WebhookDeliveryCreateWithoutEndpointInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
   event: Prisma.EventCreateNestedOneWithoutDeliveriesInput
 }
@@ -675,6 +697,7 @@ export type WebhookDeliveryUncheckedCreateWithoutEndpointInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -714,6 +737,7 @@ export type WebhookDeliveryCreateManyEventInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -726,6 +750,7 @@ export type WebhookDeliveryUpdateWithoutEventInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endpoint?: Prisma.WebhookEndpointUpdateOneRequiredWithoutDeliveriesNestedInput
 }
@@ -740,6 +765,7 @@ export type WebhookDeliveryUncheckedUpdateWithoutEventInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -753,6 +779,7 @@ export type WebhookDeliveryUncheckedUpdateManyWithoutEventInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -766,6 +793,7 @@ export type WebhookDeliveryCreateManyEndpointInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  failedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -778,6 +806,7 @@ export type WebhookDeliveryUpdateWithoutEndpointInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   event?: Prisma.EventUpdateOneRequiredWithoutDeliveriesNestedInput
 }
@@ -792,6 +821,7 @@ export type WebhookDeliveryUncheckedUpdateWithoutEndpointInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -805,6 +835,7 @@ export type WebhookDeliveryUncheckedUpdateManyWithoutEndpointInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -821,6 +852,7 @@ export type WebhookDeliverySelect<ExtArgs extends runtime.Types.Extensions.Inter
   dueAt?: boolean
   leasedUntil?: boolean
   waiting?: boolean
+  failedAt?: boolean
   createdAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -837,6 +869,7 @@ export type WebhookDeliverySelectCreateManyAndReturn<ExtArgs extends runtime.Typ
   dueAt?: boolean
   leasedUntil?: boolean
   waiting?: boolean
+  failedAt?: boolean
   createdAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -853,6 +886,7 @@ export type WebhookDeliverySelectUpdateManyAndReturn<ExtArgs extends runtime.Typ
   dueAt?: boolean
   leasedUntil?: boolean
   waiting?: boolean
+  failedAt?: boolean
   createdAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -869,10 +903,11 @@ export type WebhookDeliverySelectScalar = {
   dueAt?: boolean
   leasedUntil?: boolean
   waiting?: boolean
+  failedAt?: boolean
   createdAt?: boolean
 }
 
-export type WebhookDeliveryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "endpointId" | "eventId" | "eventType" | "status" | "attemptsLeft" | "attempts" | "dueAt" | "leasedUntil" | "waiting" | "createdAt", ExtArgs["result"]["webhookDelivery"]>
+export type WebhookDeliveryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "endpointId" | "eventId" | "eventType" | "status" | "attemptsLeft" | "attempts" | "dueAt" | "leasedUntil" | "waiting" | "failedAt" | "createdAt", ExtArgs["result"]["webhookDelivery"]>
 export type WebhookDeliveryInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -903,6 +938,7 @@ export type $WebhookDeliveryPayload<ExtArgs extends runtime.Types.Extensions.Int
     dueAt: Date
     leasedUntil: Date
     waiting: boolean
+    failedAt: Date | null
     createdAt: Date
   }, ExtArgs["result"]["webhookDelivery"]>
   composites: {}
@@ -1339,6 +1375,7 @@ export interface WebhookDeliveryFieldRefs {
   readonly dueAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
   readonly leasedUntil: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
   readonly waiting: Prisma.FieldRef<"WebhookDelivery", 'Boolean'>
+  readonly failedAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
 }
     

@@ -1,6 +1,6 @@
 -- People and their credentials.
 --
--- schema.prisma describes the same tables for the ordinary queries. What Prisma's language cannot express (checks,
+-- prisma/models describes the same tables for the ordinary queries. What Prisma's language cannot express (checks,
 -- triggers, functions, partial indexes) is defined in these migrations only.
 
 -- A time-ordered UUID (RFC 9562, version 7): 48 bits of Unix milliseconds, then random bits. Postgres 18 and later
