@@ -126,6 +126,13 @@ test("crafted cookies are nobody, and never an error of ours", async () => {
     expectError(await me({ cookie }), "unauthenticated");
   }
   expect((await me({ cookie: `a=b; ${real}; c=d` })).status).toBe(200);
+
+  // Of two session cookies, the first that has a value counts.
+  expect((await me({ cookie: `${real}; rebid_session=other` })).status).toBe(200);
+  expect((await me({ cookie: `rebid_session=; ${real}` })).status).toBe(200);
+  for (const first of ["rebid_session=other", "rebid_session=%zz"]) {
+    expectError(await me({ cookie: `${first}; ${real}` }), "unauthenticated");
+  }
 });
 
 test("a bearer wins over the cookie", async () => {
