@@ -29,6 +29,7 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
         candidates.map((candidate) => candidate.method),
       );
     }
+    response.locals.operation = route.procedurePath;
     const fields = await readFields(request, response, route, target);
     const output = await call(request, response, route, target.path, fields);
     response.status(route.status);

@@ -17,6 +17,7 @@ const MAX_BATCH_SIZE = 20;
 /** Typed RPC, behind the same fence for bodies as REST. */
 export function rpcApi(router: AppRouter, services: Services): Router {
   return Router()
+    .use(nameOperation(router))
     .use(fence)
     .use(
       createExpressMiddleware({
@@ -38,6 +39,17 @@ export function rpcApi(router: AppRouter, services: Services): Router {
         },
       }),
     );
+}
+
+/** For the metrics: the procedure of a lone call, or "batch". A name that is no procedure's is the client's choice. */
+function nameOperation(router: AppRouter): RequestHandler {
+  const { procedures } = router._def;
+  return (request, response, next) => {
+    const path = request.path.slice(1);
+    if (Object.hasOwn(procedures, path)) response.locals.operation = path;
+    else if (path.includes(",")) response.locals.operation = "batch";
+    next();
+  };
 }
 
 /**
