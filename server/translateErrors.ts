@@ -4,6 +4,7 @@ import { type TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/
 import { z } from "zod";
 import { ApiError, type ErrorCode, errorCatalogue, type InputIssue } from "./errors.ts";
 import { StorageUnavailable } from "./gateways/storage.ts";
+import { shortName } from "./schemas/messages.ts";
 import { isDatabaseAway } from "./store/databaseErrors.ts";
 
 const rpcCodes = Object.keys(TRPC_ERROR_CODES_BY_KEY) as TRPC_ERROR_CODE_KEY[]; // the keys of a literal are its type's keys
@@ -27,19 +28,21 @@ const codeOfRpc: Partial<Record<TRPC_ERROR_CODE_KEY, ErrorCode>> = {
   UNSUPPORTED_MEDIA_TYPE: "unsupported_media_type",
 };
 
-/** More than this many problems help nobody, and an answer should not be larger than what caused it. */
-const MAX_ISSUES = 100;
+/** An answer should not be larger than the request that caused it. */
+export const MAX_ISSUES = 100;
 
+/** The messages are those of schemas/messages.ts. Numbers can break two checks of one kind, which is said once. */
 function issuesOf(error: z.core.$ZodError): InputIssue[] {
-  const issues = error.issues.flatMap((issue) => {
+  const issues = error.issues.slice(0, MAX_ISSUES).flatMap((issue) => {
     const path = issue.path.map(String);
-    // An unknown field is named itself, not only the object that holds it.
+    const { message } = issue;
+    // The path names the unknown field itself, not only the object that holds it.
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => ({ path: [...path, key].join("."), message: "This field is not known here." }));
+      return issue.keys.slice(0, MAX_ISSUES).map((key) => ({ path: [...path, shortName(key)].join("."), message }));
     }
-    return [{ path: path.join("."), message: issue.message }];
+    return [{ path: path.join("."), message }];
   });
-  return issues.slice(0, MAX_ISSUES);
+  return [...new Map(issues.map((issue) => [JSON.stringify(issue), issue])).values()].slice(0, MAX_ISSUES);
 }
 
 /**

@@ -3,14 +3,18 @@ import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/serv
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody, type ErrorCode, type InputIssue } from "./errors.ts";
 import { currentRequestId } from "./requestId.ts";
+import { findJsonError } from "./schemas/jsonSyntax.ts";
+import { shortName } from "./schemas/messages.ts";
 import type { Scope } from "./schemas/scope.ts";
 import type { Services } from "./services.ts";
-import { rpcCodeOf, toApiError } from "./translateErrors.ts";
+import { MAX_ISSUES, rpcCodeOf, toApiError } from "./translateErrors.ts";
 
 /** What every procedure gets. */
 export interface Context extends Services {
   readonly requestId: string;
   readonly principal: Principal | null;
+  /** The JSON text of a typed RPC call's input, for the message about broken JSON; REST has parsed its body before. */
+  readonly inputText?: string;
   /** The browser's side of a session; does nothing for a caller without a browser. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
 }
@@ -100,8 +104,8 @@ const answerErrors = t.middleware(async ({ ctx, meta, path, next }) => {
 });
 
 /**
- * Postgres text knows no NUL, and a lone surrogate would become another character in silence: refuse both.
- * A stack and no recursion, since a body may be nested deeper than the call stack is.
+ * Finds text that Postgres cannot store: NUL characters, and unpaired surrogates, which would silently become another
+ * character. Uses a stack instead of recursion, because a body can be nested deeper than the call stack allows.
  */
 function findBrokenText(input: unknown): InputIssue[] {
   const issues: InputIssue[] = [];
@@ -109,7 +113,7 @@ function findBrokenText(input: unknown): InputIssue[] {
   for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
     const { value, path } = item;
     if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
-      issues.push({ path, message: "The text has a NUL character or an unpaired surrogate." });
+      issues.push({ path: shortName(path), message: "The text contains a NUL character or an unpaired surrogate." });
     }
     if (typeof value !== "object" || value === null) continue;
     for (const [key, inner] of Object.entries(value)) {
@@ -119,9 +123,22 @@ function findBrokenText(input: unknown): InputIssue[] {
   return issues;
 }
 
-const refuseBrokenText = t.middleware(async ({ next, getRawInput }) => {
-  const issues = findBrokenText(await getRawInput());
-  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
+/** tRPC parses the JSON of a call here. Its own error does not say where a broken text is broken. */
+async function readInput(getRawInput: () => Promise<unknown>, inputText: string | undefined): Promise<unknown> {
+  try {
+    return await getRawInput();
+  } catch (error) {
+    const problem = inputText === undefined ? null : findJsonError(inputText);
+    if (problem === null) throw error;
+    throw new ApiError("invalid_input", {
+      issues: [{ path: "", message: `The input is not valid JSON at ${problem}.` }],
+    });
+  }
+}
+
+const refuseBrokenText = t.middleware(async ({ ctx, next, getRawInput }) => {
+  const issues = findBrokenText(await readInput(getRawInput, ctx.inputText));
+  if (issues.length > 0) throw new ApiError("invalid_input", { issues: issues.slice(0, MAX_ISSUES) });
   return next();
 });
 

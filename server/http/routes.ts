@@ -1,6 +1,7 @@
 import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
 import type { AppRouter } from "../procedures/router.ts";
+import { pathFields } from "../schemas/messages.ts";
 import { type HttpMethod, type Meta, pathParametersOf } from "../trpc.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
@@ -53,6 +54,7 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
       meta,
     };
     attachOpenApiMeta(route);
+    for (const input of objectInputsOf(procedure)) pathFields.add(input, { names: route.pathParameters });
     return route;
   });
 }
@@ -77,10 +79,12 @@ function attachOpenApiMeta(route: Route): void {
   });
 }
 
+function objectInputsOf(procedure: unknown): z.ZodObject[] {
+  return definitionOf(procedure).inputs.filter((input) => input instanceof z.ZodObject);
+}
+
 function integerFieldsOf(procedure: unknown): Set<string> {
-  const fields = definitionOf(procedure)
-    .inputs.filter((input) => input instanceof z.ZodObject)
-    .flatMap((input) => Object.entries(input.shape));
+  const fields = objectInputsOf(procedure).flatMap((input) => Object.entries(input.shape));
   return new Set(fields.filter(([, schema]) => isNumber(schema)).map(([name]) => name));
 }
 

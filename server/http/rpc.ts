@@ -22,7 +22,10 @@ export function rpcApi(router: AppRouter, services: Services): Router {
     .use(
       createExpressMiddleware({
         router,
-        createContext: ({ req, res }) => createContext(services, req, res),
+        createContext: async ({ req, res }) => {
+          const inputText = req.method === "POST" ? req.body : req.query.input;
+          return { ...(await createContext(services, req, res)), ...(typeof inputText === "string" && { inputText }) };
+        },
         maxBatchSize: MAX_BATCH_SIZE,
         onError: ({ error }) => {
           // A procedure has logged its own failures and made ApiErrors of them; this is one on the way to it.
