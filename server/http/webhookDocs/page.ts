@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { Router } from "express";
+import type { Router } from "express";
 import { eventCatalogue } from "../../schemas/event.ts";
 import { exampleEvent } from "../../webhooks/sample.ts";
-import { allowOnly } from "../answer.ts";
+import { servePage } from "../page.ts";
 
 /** The languages that the page shows; test/webhooks/docs.test.ts runs the very files. */
 export const snippets = [
@@ -15,35 +15,22 @@ export const snippets = [
 /** Where a snippet's source is. */
 export const snippetPath = (file: (typeof snippets)[number]["file"]) => new URL(file, import.meta.url);
 
-const policy =
-  "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/** `/docs/webhooks`: how to receive events, and how to know that they are ours. */
+/** `/docs/webhooks`: how to receive events, and how to verify that they come from us. */
 export function webhookDocs(): Router {
-  const page = render();
-  return Router()
-    .get("/docs/webhooks", (_request, response) => {
-      response.set("Content-Security-Policy", policy).type("html").send(page);
-    })
-    .all("/docs/webhooks", allowOnly("GET"));
+  return servePage("/docs/webhooks", { title: "Webhooks", layout: "article", style, body: renderBody() });
 }
 
 const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
 const code = (text: string) => `<pre tabindex="0"><code>${escapeHtml(text.trim())}</code></pre>`;
 
-function render(): string {
+function renderBody(): string {
   const sections = snippets.map(
     ({ language, file }) => `<h3>${language}</h3>${code(readFileSync(snippetPath(file), "utf8"))}`,
   );
   const rows = Object.entries(eventCatalogue).map(
     ([type, { when, to }]) => `<tr><td><code>${type}</code></td><td>${when}</td><td>${to}</td></tr>`,
   );
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,"><title>Webhooks · Rebid</title><style>${style}</style></head>
-<body><main>
-<p class="quiet"><a href="/">Rebid</a> · <a href="/docs">API reference</a></p>
+  return `<p class="quiet"><a href="/">Rebid</a> · <a href="/docs">API reference</a></p>
 <h1>Webhooks</h1>
 <p>Register an HTTPS address, and Rebid sends it a POST when something happens that concerns you, within a second or so.</p>
 <nav><a href="#register">Register</a> <a href="#receive">Receive</a> <a href="#verify">Verify</a> <a href="#retries">Retries</a>
@@ -111,26 +98,15 @@ have failed for good since then, whenever their event happened.</li>
 <p>With a Rebid of your own (<code>npm start</code>) no public address is needed:</p>
 ${code("npm run listen -- --events task.created,bid.received --forward-to http://localhost:4242/rebid")}
 <p>prints events as they happen and forwards them, signed with the secret that it shows.</p>
-</main></body>
-</html>
 `;
 }
 
 const style = `
-  :root { color-scheme: light dark; --accent: light-dark(#1f6f5c, #6fcfb5); --quiet: light-dark(#5c6470, #a2a9b4);
-    --line: light-dark(#dfe1dc, #32363d); --panel: light-dark(#f1f2ee, #1e2126); font: 16px/1.6 system-ui, sans-serif; }
-  * { box-sizing: border-box; }
-  body { margin: 0; background: light-dark(#fafaf8, #16181c); color: light-dark(#1d2127, #e8eaed); }
-  main { max-width: 54rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }
-  h1 { margin: 0 0 0.5rem; font-size: 2rem; line-height: 1.2; letter-spacing: -0.02em; }
   h2 { margin: 2.75rem 0 0.5rem; font-size: 1.35rem; letter-spacing: -0.01em; }
   h3 { margin: 1.5rem 0 0.5rem; font-size: 1rem; }
-  a { color: var(--accent); }
   nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding: 0.75rem 0; border-bottom: 1px solid var(--line); }
-  .quiet { color: var(--quiet); }
-  code { font: 0.875em/1.5 ui-monospace, monospace; }
-  pre { tab-size: 2; margin: 0.75rem 0; padding: 1rem 1.25rem; overflow-x: auto; border: 1px solid var(--line); border-radius: 0.5rem;
-    background: var(--panel); }
+  pre { tab-size: 2; margin: 0.75rem 0; padding: 1rem 1.25rem; overflow-x: auto; border: 1px solid var(--line);
+    border-radius: 0.5rem; background: var(--panel); }
   .wide { overflow-x: auto; }
   table { width: 100%; border-collapse: collapse; font-size: 0.95rem; }
   th, td { padding: 0.5rem 1rem 0.5rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
