@@ -37,7 +37,9 @@ export function documentation(router: AppRouter, { settings }: Services): Router
         style: viewerStyle,
         stylesheets: ["/docs/viewer.css"],
         scripts: ["/docs/viewer.js", "/docs/settings.js"],
-        body: `<div id="viewer"></div>
+        body: `<p class="quiet"><a href="/">Rebid</a> · <a href="/docs/webhooks">Webhooks</a> · <a href="/openapi.json">openapi.json</a></p>
+<h1>API reference</h1>
+<div id="viewer"></div>
 <noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>`,
       }),
     );
