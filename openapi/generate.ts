@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { openApiDocument } from "../server/http/openApi.ts";
+import { openApiDocument } from "../server/http/openApi/document.ts";
 import { appRouter } from "../server/procedures/router.ts";
 
 // Writes openapi.json; with --check it writes nothing and fails when the file says something else than the code.

@@ -6,7 +6,7 @@ import { type RequestHandler, Router } from "express";
 import type { AppRouter } from "../procedures/router.ts";
 import type { Services } from "../services.ts";
 import { allowOnly } from "./answer.ts";
-import { openApiDocument } from "./openApi.ts";
+import { openApiDocument } from "./openApi/document.ts";
 import { servePage } from "./page.ts";
 import { viewerSettings, viewerStyle } from "./viewer.ts";
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, test } from "vitest";
 import { errorCatalogue } from "../../server/errors.ts";
-import { openApiDocument } from "../../server/http/openApi.ts";
+import { openApiDocument } from "../../server/http/openApi/document.ts";
 import type { Route } from "../../server/http/routes.ts";
 import { appRouter } from "../../server/procedures/router.ts";
 import { type EventType, eventTypes } from "../../server/schemas/event.ts";

@@ -50,7 +50,7 @@ loopback addresses are refused, at registration and at every delivery. You may h
 <h2 id="receive">What arrives</h2>
 <p>A POST with <code>Content-Type: application/json</code>, <code>User-Agent: Rebid-Webhooks/1</code> and
 <code>X-Service-Signature</code>. The body, which will gain fields with time; ignore those that you do not know. What each event
-carries is in the <a href="/docs#tag/webhooks">API reference</a>, and its schema in <a href="/openapi.json">the OpenAPI
+carries is in the <a href="/docs#/webhooks">API reference</a>, and its schema in <a href="/openapi.json">the OpenAPI
 document</a>, under <code>webhooks</code>. An example:</p>
 ${code(JSON.stringify(exampleEvent("bid.received"), null, 2))}
 <p>Answer with any 2xx status within 10 seconds, and do the work afterwards. The same event can come more than once, and

@@ -1,7 +1,7 @@
-import { type EventType, eventCatalogue, eventTypes } from "../schemas/event.ts";
-import { eventSchema } from "../webhooks/payload.ts";
-import { exampleEvent } from "../webhooks/sample.ts";
-import { SIGNATURE_HEADER } from "../webhooks/sign.ts";
+import { type EventType, eventCatalogue, eventTypes } from "../../schemas/event.ts";
+import { eventSchema } from "../../webhooks/payload.ts";
+import { exampleEvent } from "../../webhooks/sample.ts";
+import { SIGNATURE_HEADER } from "../../webhooks/sign.ts";
 
 /** `task.created` becomes `TaskCreatedEvent`: code generators name a type after it. */
 const schemaName = (type: EventType) =>
