@@ -94,7 +94,11 @@ describe("a start that cannot be", () => {
     ],
     ["names a port that is no number", { PORT: "many" }, [/PORT/]],
     ["names an unknown role", { ROLE: "king" }, [/ROLE/, /worker/]],
-    ["names a secret that is too short", { SESSION_SECRET: "short" }, [/SESSION_SECRET needs at least 32/]],
+    [
+      "names a secret that is too short",
+      { SESSION_SECRET: "short" },
+      [/`SESSION_SECRET` must have at least 32 characters/],
+    ],
     ["asks for what belongs together", { STRIPE_SECRET_KEY: "sk_test_1" }, [/STRIPE_WEBHOOK_SECRET/]],
     ["asks for the object store's keys", { S3_ENDPOINT: "http://127.0.0.1:1" }, [/S3_BUCKET/, /S3_ACCESS_KEY_ID/]],
     ["refuses a window that is no time", { ACCEPTANCE_WINDOW_SECONDS: "soon" }, [/ACCEPTANCE_WINDOW_SECONDS/]],
