@@ -9,12 +9,12 @@ import { isDatabaseAway } from "./store/databaseErrors.ts";
 
 const rpcCodes = Object.keys(TRPC_ERROR_CODES_BY_KEY) as TRPC_ERROR_CODE_KEY[]; // the keys of a literal are its type's keys
 
-/** tRPC's own table from codes to statuses, turned round; it has PARSE_ERROR before BAD_REQUEST, and the last one counts. */
+/** tRPC's own table of codes and statuses, inverted. For 400 it lists PARSE_ERROR and BAD_REQUEST, and the last counts. */
 const rpcCodeByStatus = new Map(
   rpcCodes.map((code) => [getHTTPStatusCodeFromError(new TRPCError({ code })), code] as const),
 );
 
-/** The code that tRPC has for an error's HTTP status. */
+/** Returns tRPC's code for the HTTP status of an error. */
 export function rpcCodeOf(code: ErrorCode): TRPC_ERROR_CODE_KEY {
   return rpcCodeByStatus.get(errorCatalogue[code].status) ?? "INTERNAL_SERVER_ERROR";
 }
@@ -46,8 +46,8 @@ function issuesOf(error: z.core.$ZodError): InputIssue[] {
 }
 
 /**
- * Translates whatever was thrown into an answer from the catalogue. `pathParameters` are the names that stand in the
- * REST path: an id there that is no UUID names nothing, which is 404 and not 400.
+ * Translates whatever was thrown into an error from the catalogue. `pathParameters` are the fields in the REST path: one
+ * that is not a UUID names nothing that exists, so the error is `not_found` and not `invalid_input`.
  */
 export function toApiError(thrown: unknown, pathParameters: readonly string[] = []): ApiError {
   if (thrown instanceof ApiError) return thrown;
@@ -55,7 +55,7 @@ export function toApiError(thrown: unknown, pathParameters: readonly string[] = 
   if (!(thrown instanceof TRPCError)) return new ApiError("internal_error", {}, thrown);
   const { cause } = thrown;
   if (cause instanceof ApiError) return cause;
-  // tRPC wraps what a procedure throws; under any other code the cause is what tRPC itself could not read.
+  // tRPC wraps what a procedure throws in this code; with any other code, tRPC itself could not read the request.
   if (thrown.code === "INTERNAL_SERVER_ERROR" && cause && !(cause instanceof z.core.$ZodError))
     return toApiError(cause);
   if (thrown.code === "BAD_REQUEST" && cause instanceof z.core.$ZodError) {
@@ -66,7 +66,11 @@ export function toApiError(thrown: unknown, pathParameters: readonly string[] = 
   }
   const code = codeOfRpc[thrown.code];
   if (code === "invalid_input") {
-    return new ApiError(code, { issues: [{ path: "", message: "The request is malformed." }] }, thrown);
+    return new ApiError(
+      code,
+      { issues: [{ path: "", message: "The request is malformed: it does not follow the tRPC protocol." }] },
+      thrown,
+    );
   }
   return new ApiError(code ?? "internal_error", {}, thrown);
 }

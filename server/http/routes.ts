@@ -13,10 +13,10 @@ export interface Route {
   type: "query" | "mutation";
   /** HTTP status of a success. */
   status: number;
-  /** Whether the input stands in a JSON body; otherwise it stands in the query. */
+  /** True when the input comes in a JSON body, false when it comes in the query. */
   takesBody: boolean;
   pathParameters: string[];
-  /** Query parameters that hold an integer: on the wire they are text. */
+  /** Names of the query parameters that are integers; on the wire they are text. */
   integerParameters: Set<string>;
   meta: Meta;
 }
@@ -27,14 +27,14 @@ interface ProcedureDefinition {
   inputs: unknown[];
 }
 
-/** tRPC keeps a procedure's definition, but does not type all of it. */
+/** tRPC keeps a procedure's definition, but has no type for all of it. */
 function definitionOf(procedure: unknown): ProcedureDefinition {
   return (procedure as { _def: ProcedureDefinition })._def;
 }
 
 /**
- * Every REST operation of a router, in the order in which the router declares them. Also tells trpc-to-openapi, which
- * reads `meta.openapi`.
+ * Returns every REST operation of a router, in the router's order. Also attaches what others read: `meta.openapi` for
+ * trpc-to-openapi, and the path's fields for the messages about unknown fields.
  */
 export function collectRoutes(procedures: Record<string, unknown>): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
@@ -59,7 +59,7 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
   });
 }
 
-/** The noun that a procedure belongs to. */
+/** Returns the noun that a procedure belongs to, such as `tasks`. */
 export function tagOf({ procedurePath }: Route): string {
   return procedurePath.split(".", 1)[0] ?? procedurePath;
 }
@@ -95,7 +95,7 @@ function isNumber(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodNumber;
 }
 
-/** trpc-to-openapi asks for a meta type with an index signature, which a named interface cannot have. */
+/** trpc-to-openapi requires a meta type with an index signature, which a named interface cannot have. */
 export function asOpenApiRouter(router: AppRouter): OpenApiRouter {
   return router as unknown as OpenApiRouter;
 }
