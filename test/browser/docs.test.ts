@@ -7,7 +7,7 @@ import { hasBrowser, launchBrowser } from "./launch.ts";
 
 const service = useService();
 
-test("the pages allow only what we serve ourselves, and name no other address", async () => {
+test("the pages' policies allow only our own files, and no page names another address", async () => {
   for (const path of ["/", "/docs", "/docs/webhooks", "/topup/done", "/topup/cancelled"]) {
     const page = await rest(service.url, "GET", path);
     expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -19,7 +19,7 @@ test("the pages allow only what we serve ourselves, and name no other address", 
   }
 });
 
-test("the viewer's files are those of its package, may be cached, and are sent compressed", async () => {
+test("the viewer's files come from its package, can be cached, and are compressed", async () => {
   for (const [path, type, bytes] of [
     ["/docs/viewer.js", /^text\/javascript/, 1_000_000],
     ["/docs/viewer.css", /^text\/css/, 100_000],
@@ -34,7 +34,7 @@ test("the viewer's files are those of its package, may be cached, and are sent c
   }
 });
 
-// Where there is no browser, the pages are held to their policy above.
+// Without a browser, only the tests above check the pages.
 describe.skipIf(!hasBrowser)("the API reference in a real browser", () => {
   let browser: Browser;
   let context: BrowserContext;
@@ -68,7 +68,7 @@ describe.skipIf(!hasBrowser)("the API reference in a real browser", () => {
     });
     page.on("pageerror", (error) => problems.push(error.message));
     page.on("console", (message) => {
-      // Swagger UI takes the `_` of an operation's name for an old way to write a space, and says so as an error.
+      // Swagger UI mistakes the `_` in an operation's id for an escaped space, and logs that as an error.
       const isIdle = message.text().startsWith("Deprecated: escaping deep link whitespace");
       if (message.type() === "error" && !isIdle) problems.push(message.text());
     });
@@ -113,7 +113,7 @@ describe.skipIf(!hasBrowser)("the API reference in a real browser", () => {
     await operation("tasks-tasks_create").getByText("An API key needs the scope").waitFor();
   });
 
-  test("tries an operation out for the person who is signed in, without an Authorization header", async () => {
+  test("tries out an operation with the session of the signed-in person, without an Authorization header", async () => {
     await open("/docs#/wallet/wallet_read");
     const [name = "", value = ""] = (person.session.cookie ?? "").split("=");
     await context.addCookies([{ name, value, url: service.url }]);
@@ -121,7 +121,7 @@ describe.skipIf(!hasBrowser)("the API reference in a real browser", () => {
     await operation("wallet-wallet_read").getByText("12345").first().waitFor();
   });
 
-  test("tries an operation out with an API key", async () => {
+  test("tries out an operation with an API key", async () => {
     await open("/docs#/wallet/wallet_read");
     const key = person.key.authorization ?? "";
     await page.getByRole("button", { name: "Authorize" }).first().click();

@@ -71,7 +71,7 @@ test.each([
   [[], "npm run webhooks -- replay DELIVERY_ID"],
   [["replay"], "npm run webhooks -- replay DELIVERY_ID"],
   [["replay", "one"], "one is no id"],
-  [["replay", "--since", "yesterday"], "--since yesterday: An ISO 8601 timestamp"],
+  [["replay", "--since", "yesterday"], "--since yesterday: The input must be an ISO 8601 timestamp"],
   [["replay", "--until", "now"], "Unknown option '--until'"],
   [["replay", crypto.randomUUID()], "There is no delivery"],
   [["replay", crypto.randomUUID(), "--endpoint", crypto.randomUUID()], "npm run webhooks -- replay DELIVERY_ID"],

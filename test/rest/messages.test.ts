@@ -19,7 +19,7 @@ beforeAll(async () => {
 const taskFields = "title, description, acceptanceCriteria, maxBudgetCents, tags";
 const without = (name: string) => Object.fromEntries(Object.entries(taskInput()).filter(([field]) => field !== name));
 
-/** What each input is told, over either transport. */
+/** The message for each input, the same over both transports. */
 const cases: [procedure: string, input: () => Input, path: string, message: string][] = [
   ["tasks.create", () => without("title"), "title", "`title` is required."],
   ["tasks.create", () => without("maxBudgetCents"), "maxBudgetCents", "`maxBudgetCents` is required."],
@@ -135,12 +135,12 @@ describe.each(transports)("over $transport", ({ call }) => {
     },
   );
 
-  test("an unknown field with a very long name is named by its beginning, and no value is repeated", async () => {
+  test("a very long name of an unknown field is cut, and no value is repeated", async () => {
     const issues = await issuesOf("tasks.create", taskInput({ ["n".repeat(50_000)]: "a secret value" }));
     expect(issues).toEqual([{ path: `${"n".repeat(100)}…`, message: `Unknown field. Allowed here: ${taskFields}.` }]);
   });
 
-  test("everything that is wrong is told at once, and no more than 100 issues", async () => {
+  test("all issues are reported at once, up to 100", async () => {
     const several = await issuesOf("tasks.create", { title: 5, tags: [], color: "red" });
     expect(several.map(({ message }: { message: string }) => message).sort()).toEqual([
       "Unknown field. Allowed here: title, description, acceptanceCriteria, maxBudgetCents, tags.",
@@ -167,7 +167,7 @@ test.each([
   ['{"title": "x",\n  "tags": [1, 2\n}', "line 3, column 1: expected `,` or `]`."],
   ['{"title": "x"', "line 1, column 14: expected `,` or `}`."],
   ['{"maxBudgetCents": NaN}', "line 1, column 20: expected a value."],
-])("broken JSON is told with its position: %s", async (text, problem) => {
+])("the message for broken JSON has the position: %s", async (text, problem) => {
   const overRest = await post("/tasks", text);
   const message = `The body is not valid JSON at ${problem}`;
   expect([overRest.error, overRest.issues]).toEqual(["invalid_input", [{ path: "", message }]]);
@@ -185,7 +185,7 @@ test.each([
   ['"x"', "a string"],
   ["7", "a number"],
   ["true", "a boolean"],
-])("a body that is not an object says what it is: %s", async (text, type) => {
+])("the message for a body that is not an object names its type: %s", async (text, type) => {
   expect((await post("/tasks", text)).issues).toEqual([
     { path: "", message: `The body must be a JSON object, not ${type}.` },
   ]);
@@ -204,11 +204,11 @@ test.each([
   ["tag=", "tag", "`tag` must not be empty."],
   ["__proto__=1", "__proto__", "Unknown field."],
   ["tag=%00", "tag", "The text contains a NUL character or an unpaired surrogate."],
-])("a query parameter is told by its name: %s", async (query, path, message) => {
+])("the message for a query parameter names it: %s", async (query, path, message) => {
   expect((await rest(service.url, "GET", `/tasks?${query}`)).body.issues).toEqual([{ path, message }]);
 });
 
-test("a field in the wrong place says where it belongs", async () => {
+test("the message for a field in the wrong place says where it belongs", async () => {
   const inBody = await person.patch(`/tasks/${taskId}`, { id: taskId, title: "Another title" });
   expect(inBody.body.issues).toEqual([{ path: "id", message: "`id` is part of the path. Leave it out here." }]);
   const inQuery = await person.post(`/tasks/${taskId}/cancel?reason=none`);

@@ -38,7 +38,7 @@ test("requests are timed by operation and status, on both transports", () => {
   );
 });
 
-test("what a client chooses does not become a label", () => {
+test("nothing that a client chooses becomes a label", () => {
   expect(count("other", 404)).toBeGreaterThanOrEqual(3);
   expect(text).not.toMatch(/no\/such|no\.such|a%2Cb|a,b/);
 });
@@ -47,7 +47,7 @@ test("requests are counted by method and status", () => {
   expect(text).toMatch(/^rebid_http_requests_total\{method="GET",status="404"\} 4$/m);
 });
 
-test("the figures of the connection pool and of the process are there", () => {
+test("there are figures of the connection pool and of the process", () => {
   for (const name of [
     "rebid_database_pool_connections",
     "rebid_database_pool_idle",
@@ -61,7 +61,7 @@ test("the figures of the connection pool and of the process are there", () => {
   }
 });
 
-test("every figure says what it is, and stands there once", () => {
+test("every figure is described, and appears once", () => {
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, "m"));

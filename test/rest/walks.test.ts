@@ -8,7 +8,7 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-/** Follows `nextCursor` to the end; gives the ids in the order in which they came. `onPage` is called after each page. */
+/** Follows `nextCursor` to the end and returns the ids in order. `onPage` is called after each page. */
 async function walk(
   person: TestPerson,
   path: string,
@@ -36,7 +36,7 @@ async function walk(
   return ids;
 }
 
-/** `count` calls, at most 24 of them at the same time. */
+/** Makes `count` calls, at most 24 of them concurrently. */
 async function inParallel<Result>(count: number, call: (index: number) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
   let next = 0;
@@ -50,7 +50,7 @@ async function inParallel<Result>(count: number, call: (index: number) => Promis
 const sorted = (ids: Iterable<string>) => [...ids].sort();
 
 describe("a walk by cursor", () => {
-  test("over 3,000 tasks of parallel clients, while new ones are posted, meets every one exactly once", async () => {
+  test("over 3,000 tasks of parallel clients returns each exactly once, while new ones are posted", async () => {
     const buyers = await Promise.all(
       Array.from({ length: 6 }, () => createPerson(service, { cents: 1_000_000, using: "key" })),
     );
@@ -74,7 +74,7 @@ describe("a walk by cursor", () => {
     expect(sorted(met.filter((id) => known.has(id)))).toEqual(sorted(existing));
   }, 120_000);
 
-  test("over a ledger with many entries of one transaction meets every one exactly once", async () => {
+  test("over a ledger with many entries of one transaction returns each exactly once", async () => {
     const buyer = await createPerson(service, { cents: 100_000 });
     const task = await postTask(buyer, { maxBudgetCents: 100 });
     await service.services.database.transaction(async (tx) => {
@@ -95,7 +95,7 @@ describe("a walk by cursor", () => {
     await expectBooksToBalance(service);
   });
 
-  test("over a task's bids and over one's own bids meets every one exactly once", async () => {
+  test("over a task's bids and over one's own bids returns each exactly once", async () => {
     const buyer = await createPerson(service, { cents: 1_000_000 });
     const bidders = await Promise.all(Array.from({ length: 12 }, () => createPerson(service, { using: "key" })));
     const task = await postTask(buyer);
@@ -124,8 +124,8 @@ describe("a walk by cursor", () => {
 
 const ref = () => `test ${crypto.randomUUID()}`;
 
-describe.each(["tasks", "bids"])("two rows of %s that would get the same time", (table) => {
-  test("get different ones: the second is tried again", async () => {
+describe.each(["tasks", "bids"])("two rows of %s that would have the same time", (table) => {
+  test("get different times: the second is retried", async () => {
     const [buyer, bidder] = await Promise.all([
       createPerson(service, { cents: 100_000 }),
       createPerson(service, { cents: 0 }),
@@ -134,7 +134,7 @@ describe.each(["tasks", "bids"])("two rows of %s that would get the same time", 
     await placeBid(bidder, task.id);
     const other = await createPerson(service);
     const { pool } = service.services.database;
-    // The first three rows that are written from here on get a time that is taken; a sequence is not rolled back.
+    // The next three rows get a time that is taken. A sequence is not rolled back, so retries count on.
     await pool.query(`
       CREATE SEQUENCE ${table}_written;
       CREATE FUNCTION ${table}_tie() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
