@@ -24,7 +24,7 @@ export function hashPassword(password: string): Promise<string> {
 // whether or not the account exists. A constant, because hashing at startup could fail, and every login would fail after it.
 const unknownHash = "$argon2id$v=19$m=19456,t=2,p=1$y5DVx0wKeKR7rSD++Aktaw$dZiqzrcep9P670dkN8ist88rIDpaG2hCTxQDQAWTjMw";
 
-/** `passwordHash` is null when there is no such account; the work is done all the same. Throws `unavailable` when busy. */
+/** `passwordHash` is null for an unknown account, which takes the same time. Throws `unavailable` when too many are waiting. */
 export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
   // `verify` throws on a corrupt hash, which matches no password.
   const matches = await queued(() => verify(passwordHash ?? unknownHash, password).catch(() => false));

@@ -91,7 +91,7 @@ same applies while an account is suspended.</p>
 <li><code>POST /webhooks/deliveries/{id}/replay</code> sends one delivery again, with the same <code>id</code> and body and
 a new signature, in a single attempt.</li>
 <li><code>POST /webhooks/{id}/replay</code> with <code>{ "since": "2026-11-20T00:00:00Z" }</code> does the
-same for every delivery that has finally failed since then, whenever its event happened.</li>
+same for every delivery that has failed for good since then, whenever its event happened.</li>
 </ul>
 <p>Each of these reactivates an inactive endpoint.</p>
 
