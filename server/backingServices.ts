@@ -11,23 +11,23 @@ export interface BackingServiceSettings {
   storage: StorageSettings;
 }
 
-/** The backing services of a running process: those that the settings name, and embedded ones for the rest. */
+/** The backing services of a running process: those in the settings, and embedded ones for the rest. */
 export interface BackingServices extends BackingServiceSettings {
-  /** Call this once the service answers: the project's other commands find it through the data directory. */
+  /** To be called as soon as the service responds: the project's commands find it through the data directory. */
   announce(serviceUrl: string): void;
   /** Stops the embedded services that were started for this process, the database last. */
   stop(): Promise<void>;
 }
 
-/** Backing services that somebody else runs. */
+/** Backing services that run elsewhere: there is nothing to announce or to stop. */
 export function external(settings: BackingServiceSettings): BackingServices {
   return { ...settings, announce: () => {}, stop: async () => {} };
 }
 
-/** The backing services when the settings name all of them, else null: then embedded ones are needed. */
+/** Returns the backing services if the settings name all of them, or null if embedded ones are needed. */
 export function configuredBackingServices(config: Config): BackingServices | null {
   const { databaseUrl, processor, storage } = config;
-  // A worker seals no sessions.
+  // A worker does not use the secret, because it seals no sessions.
   const sessionSecret = config.sessionSecret ?? (config.role === "worker" ? randomUUID() : null);
   return databaseUrl && sessionSecret && processor && storage
     ? external({ databaseUrl, sessionSecret, processor, storage })

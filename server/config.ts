@@ -3,41 +3,49 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
+import { must } from "./schemas/messages.ts";
 
 const YEAR_SECONDS = 31_536_000;
-/** The longest time between two rounds of a process, and below what a timer can count (24 days). */
+/** Upper bound for polling intervals; `setTimeout` overflows after 24 days. */
 const DAY_SECONDS = 86_400;
-const seconds = (defaultSeconds: number, mostSeconds = YEAR_SECONDS) =>
-  z.coerce.number().positive().max(mostSeconds).default(defaultSeconds);
+
+const seconds = (defaultSeconds: number, maxSeconds = YEAR_SECONDS) => {
+  const error = must(`be a number of seconds above 0 and at most ${maxSeconds}`);
+  return z.coerce.number({ error }).positive({ error }).max(maxSeconds, { error }).default(defaultSeconds);
+};
 const onOff = (value: "on" | "off") => z.enum(["on", "off"]).default(value);
-const secret = (what: string) => z.string().min(1, `${what} is empty`);
+const text = z.string().min(1);
 
 const Environment = z.object({
   NODE_ENV: z.string().optional(),
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
-  HOST: z.string().min(1).optional(),
-  PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
-  DATA_DIR: z.string().min(1).default(".data"),
-  DATABASE_URL: z.string().min(1).optional(),
+  HOST: text.optional(),
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: must("be an address such as https://rebid.example.com") })
+    .optional(),
+  DATA_DIR: text.default(".data"),
+  DATABASE_URL: text.optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
-  SESSION_SECRET: z.string().min(32, "SESSION_SECRET needs at least 32 characters").optional(),
+  SESSION_SECRET: z.string().min(32).optional(),
   TRUST_PROXY: z.string().default(""),
-  STRIPE_SECRET_KEY: secret("STRIPE_SECRET_KEY").optional(),
-  STRIPE_WEBHOOK_SECRET: secret("STRIPE_WEBHOOK_SECRET").optional(),
-  STRIPE_API_BASE: z.url().optional(),
-  S3_ENDPOINT: z.url().optional(),
-  S3_BUCKET: z.string().min(1).optional(),
-  S3_REGION: z.string().min(1).default("us-east-1"),
-  S3_ACCESS_KEY_ID: z.string().min(1).optional(),
-  S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
+  STRIPE_SECRET_KEY: text.optional(),
+  STRIPE_WEBHOOK_SECRET: text.optional(),
+  STRIPE_API_BASE: z.url({ error: must("be an address such as http://localhost:12111") }).optional(),
+  S3_ENDPOINT: z.url({ error: must("be an address such as https://s3.example.com") }).optional(),
+  S3_BUCKET: text.optional(),
+  S3_REGION: text.default("us-east-1"),
+  S3_ACCESS_KEY_ID: text.optional(),
+  S3_SECRET_ACCESS_KEY: text.optional(),
   ACCEPTANCE_WINDOW_SECONDS: seconds(172_800),
   DELIVERY_GRACE_SECONDS: seconds(604_800),
   WEBHOOK_RETRY_SECONDS: z
     .string()
-    .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, "WEBHOOK_RETRY_SECONDS is a list of seconds, as in 30,120,600")
+    .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, { error: must("be a list of seconds, such as 30,120,600") })
     .default("30,120,600,3600,21600")
     .transform((list) => list.split(",").map(Number))
-    .refine((list) => list.every((one) => one <= YEAR_SECONDS), `none may be more than ${YEAR_SECONDS}`),
+    .refine((list) => list.every((one) => one <= YEAR_SECONDS), {
+      error: must(`not contain more than ${YEAR_SECONDS} seconds`),
+    }),
   WEBHOOK_TIMEOUT_SECONDS: seconds(10, DAY_SECONDS),
   PROCESSOR_POLL_SECONDS: seconds(300, DAY_SECONDS),
   WEBHOOK_ALLOW_INSECURE: z.enum(["", "0", "1", "true", "false", "on", "off"]).default(""),
@@ -46,11 +54,11 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
-/** Every setting, parsed and frozen. What is null was not set: the embedded part takes its place outside production. */
+/** Every setting, parsed and frozen. Null means not set: outside production, an embedded service takes its place. */
 export interface Config {
   readonly production: boolean;
   readonly role: "all" | "api" | "worker";
-  /** 0 lets the system choose a free port. */
+  /** 0 lets the operating system choose a free port. */
   readonly port: number;
   /** Null listens on all interfaces in production and on loopback otherwise. */
   readonly host: string | null;
@@ -59,7 +67,7 @@ export interface Config {
   readonly dataDirectory: string;
   readonly databaseUrl: string | null;
   readonly sessionSecret: string | null;
-  /** What Express calls `trust proxy`: a number of hops, a list of subnets, or false. */
+  /** Express' `trust proxy`: a number of proxies, a list of subnets, or false. */
   readonly trustProxy: boolean | number | string;
   readonly processor: ProcessorSettings | null;
   readonly storage: StorageSettings | null;
@@ -74,7 +82,7 @@ export interface Config {
   readonly logLevel: string;
 }
 
-/** A setting that is missing or wrong; its message is for the person who starts the service. */
+/** A setting is missing or wrong. The message is for the person who starts the service. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
@@ -93,7 +101,9 @@ function parseTrustProxy(text: string): boolean | number | string {
   if (/^\d+$/.test(text)) return Number(text);
   const wrong = text.split(",").find((part) => !proxyNames.has(part.trim()) && !isSubnet(part.trim()));
   if (wrong === undefined) return text;
-  throw new ConfigError(`TRUST_PROXY: "${wrong}" is neither a number of proxies nor an address or subnet.`);
+  throw new ConfigError(
+    `TRUST_PROXY must be a number of proxies, or a list of addresses and subnets; "${wrong}" is neither.`,
+  );
 }
 
 function readStorage(env: z.infer<typeof Environment>): StorageSettings | null {
@@ -101,7 +111,7 @@ function readStorage(env: z.infer<typeof Environment>): StorageSettings | null {
   if (!env.S3_ENDPOINT && !S3_BUCKET && !S3_ACCESS_KEY_ID && !S3_SECRET_ACCESS_KEY) return null;
   if (!S3_BUCKET || !S3_ACCESS_KEY_ID || !S3_SECRET_ACCESS_KEY) {
     throw new ConfigError(
-      "The object store needs S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY together (and S3_ENDPOINT unless it is Amazon's).",
+      "Set S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY together, and S3_ENDPOINT unless the object store is Amazon's.",
     );
   }
   return {
@@ -120,18 +130,20 @@ function readProcessor(env: z.infer<typeof Environment>): ProcessorSettings | nu
     .map((part) => part.trim())
     .filter((part) => part !== "");
   if (webhookSecrets.length === 0) {
-    throw new ConfigError("STRIPE_SECRET_KEY is set, but STRIPE_WEBHOOK_SECRET is not: events could not be verified.");
+    throw new ConfigError(
+      "Set STRIPE_WEBHOOK_SECRET together with STRIPE_SECRET_KEY: without it, events cannot be verified.",
+    );
   }
   return { secretKey: env.STRIPE_SECRET_KEY, webhookSecrets, apiBase: env.STRIPE_API_BASE ?? null };
 }
 
-/** Parses the environment. Throws ConfigError with one line per wrong setting. */
+/** Parses the environment. Throws ConfigError with one line for each wrong setting. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
-  // A variable that is set to nothing counts as not set, as in `PORT= npm start`.
+  // An empty variable counts as not set, as in `PORT= npm start`.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("\n"));
+    throw new ConfigError(parsed.error.issues.map(({ message }) => message).join("\n"));
   }
   const env = parsed.data;
   const production = env.NODE_ENV === "production";
@@ -170,9 +182,13 @@ function requireProductionSettings(config: Config): void {
     config.publicUrl ? null : "PUBLIC_URL",
   ].filter((name) => name !== null);
   if (missing.length > 0) {
-    throw new ConfigError(`With NODE_ENV=production nothing embedded starts. Still to be set: ${missing.join("; ")}.`);
+    throw new ConfigError(
+      `With NODE_ENV=production, no embedded services are started. Set also: ${missing.join("; ")}.`,
+    );
   }
   if (config.webhookAllowInsecure) {
-    throw new ConfigError("WEBHOOK_ALLOW_INSECURE opens private addresses to webhooks and is refused in production.");
+    throw new ConfigError(
+      "Unset WEBHOOK_ALLOW_INSECURE: it opens private addresses to webhooks, which is refused in production.",
+    );
   }
 }

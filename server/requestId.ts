@@ -4,12 +4,12 @@ import type { RequestHandler } from "express";
 const storage = new AsyncLocalStorage<string>();
 const acceptable = /^[\w.:-]{1,128}$/;
 
-/** The id of the request being answered, or "" outside of one. Some errors are made before there is a context. */
+/** Returns the id of the current request, or "" outside of one. For errors that happen before there is a context. */
 export function currentRequestId(): string {
   return storage.getStore() ?? "";
 }
 
-/** Gives each request an id, the caller's own if it sent a sane `X-Request-Id`, and answers with it. */
+/** Assigns an id to each request, the client's own if its `X-Request-Id` is acceptable, and sends it back. */
 export const requestId: RequestHandler = (request, response, next) => {
   const given = request.headers["x-request-id"];
   const id = typeof given === "string" && acceptable.test(given) ? given : crypto.randomUUID();

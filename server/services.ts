@@ -9,7 +9,7 @@ import { type Storage, s3Storage } from "./gateways/storage.ts";
 import { stripeProcessor } from "./gateways/stripeProcessor.ts";
 import { type Database, openDatabase } from "./store/database.ts";
 
-/** The settings that the business rules read. */
+/** The settings that procedures and jobs use. */
 export type Settings = Pick<
   Config,
   | "acceptanceWindowSeconds"
@@ -24,14 +24,14 @@ export type Settings = Pick<
   readonly sessionSecret: string;
 };
 
-/** What procedures and jobs work with: created once at startup. */
+/** What procedures and jobs work with. Created once, at startup. */
 export interface Services {
   readonly settings: Settings;
   readonly database: Database;
   readonly clock: Clock;
   readonly processor: Processor;
   readonly storage: Storage;
-  /** Requests to addresses that users chose. */
+  /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
   readonly log: Logger;
 }
@@ -42,11 +42,11 @@ interface CreateServicesOptions {
   poolSize: number;
   log: Logger;
   clock?: Clock;
-  /** How webhook hosts are looked up; DNS unless told. */
+  /** Resolves the host names of webhooks; DNS by default. */
   resolve?: ResolveName;
 }
 
-/** Connects to the backing services. `close` ends what is open, the database last. */
+/** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
   { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
   { settings, poolSize, log, clock = systemClock, resolve }: CreateServicesOptions,

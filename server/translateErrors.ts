@@ -5,16 +5,17 @@ import { z } from "zod";
 import { ApiError, type ErrorCode, errorCatalogue, type InputIssue } from "./errors.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "./gateways/processorErrors.ts";
 import { StorageUnavailable } from "./gateways/storage.ts";
-import { isDatabaseAway } from "./store/databaseErrors.ts";
+import { shortName } from "./schemas/messages.ts";
+import { isDatabaseUnavailable } from "./store/databaseErrors.ts";
 
 const rpcCodes = Object.keys(TRPC_ERROR_CODES_BY_KEY) as TRPC_ERROR_CODE_KEY[]; // the keys of a literal are its type's keys
 
-/** tRPC's own table from codes to statuses, turned round; it has PARSE_ERROR before BAD_REQUEST, and the last one counts. */
+/** tRPC's own table of codes and statuses, inverted. For 400 it lists PARSE_ERROR and BAD_REQUEST, and the last counts. */
 const rpcCodeByStatus = new Map(
   rpcCodes.map((code) => [getHTTPStatusCodeFromError(new TRPCError({ code })), code] as const),
 );
 
-/** The code that tRPC has for an error's HTTP status. */
+/** Returns tRPC's code for the HTTP status of an error. */
 export function rpcCodeOf(code: ErrorCode): TRPC_ERROR_CODE_KEY {
   return rpcCodeByStatus.get(errorCatalogue[code].status) ?? "INTERNAL_SERVER_ERROR";
 }
@@ -28,28 +29,31 @@ const codeOfRpc: Partial<Record<TRPC_ERROR_CODE_KEY, ErrorCode>> = {
   UNSUPPORTED_MEDIA_TYPE: "unsupported_media_type",
 };
 
-/** More than this many problems help nobody, and an answer should not be larger than what caused it. */
-const MAX_ISSUES = 100;
+/** An answer should not be larger than the request that caused it. */
+export const MAX_ISSUES = 100;
 
+/** The messages are those of schemas/messages.ts. Numbers can break two checks of one kind, which is said once. */
 function issuesOf(error: z.core.$ZodError): InputIssue[] {
-  const issues = error.issues.flatMap((issue) => {
+  const issues = error.issues.slice(0, MAX_ISSUES).flatMap((issue) => {
     const path = issue.path.map(String);
-    // An unknown field is named itself, not only the object that holds it.
+    const { message } = issue;
+    // The path names the unknown field itself, not only the object that holds it.
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => ({ path: [...path, key].join("."), message: "This field is not known here." }));
+      return issue.keys.slice(0, MAX_ISSUES).map((key) => ({ path: [...path, shortName(key)].join("."), message }));
     }
-    return [{ path: path.join("."), message: issue.message }];
+    return [{ path: path.join("."), message }];
   });
-  return issues.slice(0, MAX_ISSUES);
+  return [...new Map(issues.map((issue) => [JSON.stringify(issue), issue])).values()].slice(0, MAX_ISSUES);
 }
 
 /**
- * Translates whatever was thrown into an answer from the catalogue. `pathParameters` are the names that stand in the
- * REST path: an id there that is no UUID names nothing, which is 404 and not 400.
+ * Translates whatever was thrown into an error from the catalogue. `pathParameters` are the fields in the REST path: one
+ * that is not a UUID names nothing that exists, so the error is `not_found` and not `invalid_input`.
  */
 export function toApiError(thrown: unknown, pathParameters: readonly string[] = []): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (isDatabaseAway(thrown) || thrown instanceof StorageUnavailable) return new ApiError("unavailable", {}, thrown);
+  if (isDatabaseUnavailable(thrown) || thrown instanceof StorageUnavailable)
+    return new ApiError("unavailable", {}, thrown);
   // A refusal is our mistake or a setting of our account at the processor: for the caller it is out of order either way.
   if (thrown instanceof ProcessorUnavailable || thrown instanceof ProcessorRefused) {
     return new ApiError("processor_unavailable", {}, thrown);
@@ -57,7 +61,7 @@ export function toApiError(thrown: unknown, pathParameters: readonly string[] = 
   if (!(thrown instanceof TRPCError)) return new ApiError("internal_error", {}, thrown);
   const { cause } = thrown;
   if (cause instanceof ApiError) return cause;
-  // tRPC wraps what a procedure throws; under any other code the cause is what tRPC itself could not read.
+  // tRPC wraps what a procedure throws in this code; with any other code, tRPC itself could not read the request.
   if (thrown.code === "INTERNAL_SERVER_ERROR" && cause && !(cause instanceof z.core.$ZodError))
     return toApiError(cause);
   if (thrown.code === "BAD_REQUEST" && cause instanceof z.core.$ZodError) {
@@ -68,7 +72,11 @@ export function toApiError(thrown: unknown, pathParameters: readonly string[] = 
   }
   const code = codeOfRpc[thrown.code];
   if (code === "invalid_input") {
-    return new ApiError(code, { issues: [{ path: "", message: "The request is malformed." }] }, thrown);
+    return new ApiError(
+      code,
+      { issues: [{ path: "", message: "The request is malformed: it does not follow the tRPC protocol." }] },
+      thrown,
+    );
   }
   return new ApiError(code ?? "internal_error", {}, thrown);
 }

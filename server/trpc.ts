@@ -3,19 +3,23 @@ import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/serv
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody, type ErrorCode, type InputIssue } from "./errors.ts";
 import { currentRequestId } from "./requestId.ts";
+import { findJsonError } from "./schemas/jsonSyntax.ts";
+import { shortName } from "./schemas/messages.ts";
 import type { Scope } from "./schemas/scope.ts";
 import type { Services } from "./services.ts";
-import { rpcCodeOf, toApiError } from "./translateErrors.ts";
+import { MAX_ISSUES, rpcCodeOf, toApiError } from "./translateErrors.ts";
 
-/** What every procedure gets. */
+/** What every procedure can use. */
 export interface Context extends Services {
   readonly requestId: string;
   readonly principal: Principal | null;
-  /** The browser's side of a session; does nothing for a caller without a browser. */
+  /** The JSON text of a typed RPC call's input, for the message about broken JSON; REST has parsed its body before. */
+  readonly inputText?: string;
+  /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
 }
 
-/** A context without HTTP, for tests and commands. */
+/** Creates a context without HTTP, for tests and commands. */
 export function buildContext(
   services: Services,
   principal: Principal | null,
@@ -26,10 +30,10 @@ export function buildContext(
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
 
-/** Who may call a procedure. `any` is any valid authentication; `session` refuses API keys. */
+/** Who may call a procedure. `any` accepts any valid authentication; `session` refuses API keys. */
 export type Access = "public" | "any" | "session" | "moderator" | { scope: Scope };
 
-/** What a procedure says about itself: its REST face, its documentation and the errors that only it can give. */
+/** What a procedure declares: its REST operation, its documentation, its access, and the errors of its own. */
 export interface Meta {
   rest?: { method: HttpMethod; path: `/${string}`; status?: 200 | 201 | 202 | 204 };
   summary?: string;
@@ -38,7 +42,7 @@ export interface Meta {
   access?: Access;
 }
 
-/** What clients of the typed RPC see in `error`; `data` has the fields of the REST error body. */
+/** What clients of typed RPC see as `error`; `data` has the fields of the REST error body. */
 export interface ErrorShape {
   message: string;
   code: TRPC_ERROR_CODE_NUMBER;
@@ -62,17 +66,17 @@ const t = initTRPC
 
 export const { router } = t;
 
-/** The names in a REST path's braces. */
+/** Returns the names in a REST path's braces. */
 export function pathParametersOf(meta: Meta | undefined): string[] {
   return Array.from(meta?.rest?.path.matchAll(/\{(\w+)\}/g) ?? [], ([, name]) => name ?? "");
 }
 
-/** Every code that a procedure can answer with: its own, and those that come with its access and its input. */
+/** Returns every error code that a procedure can answer with: its own, and those that follow from its access and input. */
 export function errorsOf(meta: Meta): ErrorCode[] {
   const { access = "public", rest, errors = [] } = meta;
   const codes = new Set<ErrorCode>(["invalid_input", ...errors, "rate_limited", "internal_error", "unavailable"]);
   if (access !== "public") codes.add("unauthenticated");
-  // Any request that changes something and rides on the session cookie is refused when it comes from another site.
+  // A state-changing request with the session cookie is refused when it comes from another site.
   if (rest?.method !== "GET" || access === "session" || access === "moderator") codes.add("forbidden");
   if (typeof access === "object") codes.add("missing_scope");
   if (rest?.method === "POST" || rest?.method === "PATCH") {
@@ -82,7 +86,7 @@ export function errorsOf(meta: Meta): ErrorCode[] {
   return [...codes];
 }
 
-/** Turns every failure into an answer from the catalogue; what is internal goes to the log with the request's id. */
+/** Turns every failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */
 const answerErrors = t.middleware(async ({ ctx, meta, path, next }) => {
   const result = await next();
   if (result.ok) return result;
@@ -93,15 +97,15 @@ const answerErrors = t.middleware(async ({ ctx, meta, path, next }) => {
   if (!errorsOf(meta ?? {}).includes(error.code)) {
     ctx.log.error(
       { requestId: ctx.requestId, procedure: path, code: error.code },
-      "an error code that is not documented",
+      "undocumented error code: add it to the procedure's `errors`",
     );
   }
   throw new TRPCError({ code: rpcCodeOf(error.code), message: error.message, cause: error });
 });
 
 /**
- * Postgres text knows no NUL, and a lone surrogate would become another character in silence: refuse both.
- * A stack and no recursion, since a body may be nested deeper than the call stack is.
+ * Finds text that Postgres cannot store: NUL characters, and unpaired surrogates, which would silently become another
+ * character. Uses a stack instead of recursion, because a body can be nested deeper than the call stack allows.
  */
 function findBrokenText(input: unknown): InputIssue[] {
   const issues: InputIssue[] = [];
@@ -109,7 +113,7 @@ function findBrokenText(input: unknown): InputIssue[] {
   for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
     const { value, path } = item;
     if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
-      issues.push({ path, message: "The text has a NUL character or an unpaired surrogate." });
+      issues.push({ path: shortName(path), message: "The text contains a NUL character or an unpaired surrogate." });
     }
     if (typeof value !== "object" || value === null) continue;
     for (const [key, inner] of Object.entries(value)) {
@@ -119,9 +123,22 @@ function findBrokenText(input: unknown): InputIssue[] {
   return issues;
 }
 
-const refuseBrokenText = t.middleware(async ({ next, getRawInput }) => {
-  const issues = findBrokenText(await getRawInput());
-  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
+/** tRPC parses the JSON of a call here. Its own error does not say where a broken text is broken. */
+async function readInput(getRawInput: () => Promise<unknown>, inputText: string | undefined): Promise<unknown> {
+  try {
+    return await getRawInput();
+  } catch (error) {
+    const problem = inputText === undefined ? null : findJsonError(inputText);
+    if (problem === null) throw error;
+    throw new ApiError("invalid_input", {
+      issues: [{ path: "", message: `The input is not valid JSON at ${problem}.` }],
+    });
+  }
+}
+
+const refuseBrokenText = t.middleware(async ({ ctx, next, getRawInput }) => {
+  const issues = findBrokenText(await readInput(getRawInput, ctx.inputText));
+  if (issues.length > 0) throw new ApiError("invalid_input", { issues: issues.slice(0, MAX_ISSUES) });
   return next();
 });
 
@@ -141,26 +158,28 @@ function authorized(access: Access, require: Requirement = () => {}) {
 
 const requireSession: Requirement = (principal) => {
   if (principal.kind !== "session") {
-    throw new ApiError("forbidden", { message: "API keys may not do this: sign in with a browser session." });
+    throw new ApiError("forbidden", {
+      message: "API keys are not allowed to do this. Sign in with a browser session.",
+    });
   }
 };
 
-/** Anyone may call; `ctx.principal` is null for an anonymous caller. */
+/** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
 export const open = t.procedure.meta({ access: "public" }).use(answerErrors).use(refuseBrokenText);
 
-/** Any valid authentication, whatever the scopes. */
+/** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");
 
-/** A person's browser session; API keys get `forbidden`. */
+/** Base of procedures for browser sessions; API keys get `forbidden`. */
 export const sessionOnly = authorized("session", requireSession);
 
-/** The session of a moderator. */
+/** Base of procedures for a moderator's session. */
 export const moderator = authorized("moderator", (principal) => {
   requireSession(principal);
   if (principal.kind === "session" && !principal.moderator) throw new ApiError("forbidden");
 });
 
-/** A session, or an API key with this scope. */
+/** Base of procedures for a session, or for an API key with this scope. */
 export function scoped(scope: Scope) {
   return authorized({ scope }, (principal) => {
     if (principal.kind === "apiKey" && !principal.scopes.includes(scope)) {

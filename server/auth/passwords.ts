@@ -1,41 +1,32 @@
 import { hash, verify } from "@node-rs/argon2";
+import pLimit from "p-limit";
 import { ApiError } from "../errors.ts";
 
-// argon2id with 19 MiB and 2 passes takes 18 ms of a core: two at a time, and a short queue before we say "busy".
+// argon2id with 19 MiB and 2 passes takes 18 ms of a core.
 const MAX_RUNNING = 2;
 const MAX_WAITING = 256;
 const options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-let running = 0;
-const waiting: (() => void)[] = [];
+const limit = pLimit(MAX_RUNNING);
 
-async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-  if (running >= MAX_RUNNING) {
-    if (waiting.length >= MAX_WAITING) throw new ApiError("unavailable");
-    await new Promise<void>((resume) => waiting.push(resume));
-  } else {
-    running++;
-  }
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else running--;
-  }
+/** Throws `unavailable` when the queue is full: waiting longer would only make every login slow. */
+async function queued<Result>(work: () => Promise<Result>): Promise<Result> {
+  if (limit.pendingCount >= MAX_WAITING) throw new ApiError("unavailable");
+  return limit(work);
 }
 
+/** Returns the argon2id hash in its standard text form. Throws `unavailable` when too many are waiting. */
 export function hashPassword(password: string): Promise<string> {
-  return inTurn(() => hash(password, options));
+  return queued(() => hash(password, options));
 }
 
-// The hash of something random that nobody kept, made with the options above, so that a login takes the same time whether
-// or not the account exists. A constant, because a hash that is made here could fail, and would then fail for ever.
+// The hash of a random password that was not kept, computed with the options above, so that a login takes the same time
+// whether or not the account exists. A constant, because hashing at startup could fail, and every login would fail after it.
 const unknownHash = "$argon2id$v=19$m=19456,t=2,p=1$y5DVx0wKeKR7rSD++Aktaw$dZiqzrcep9P670dkN8ist88rIDpaG2hCTxQDQAWTjMw";
 
-/** `passwordHash` is null when there is no such account; the work is done all the same. */
+/** `passwordHash` is null for an unknown account, which takes the same time. Throws `unavailable` when too many are waiting. */
 export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
-  // A corrupt hash makes `verify` throw; it verifies nothing.
-  const matches = await inTurn(() => verify(passwordHash ?? unknownHash, password).catch(() => false));
+  // `verify` throws on a corrupt hash, which matches no password.
+  const matches = await queued(() => verify(passwordHash ?? unknownHash, password).catch(() => false));
   return matches && passwordHash !== null;
 }

@@ -1,10 +1,11 @@
+import { parseCookie } from "cookie";
 import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
 import { type Connection, sql } from "../store/connection.ts";
 import { apiKeyPattern, hashApiKey } from "./apiKeys.ts";
 import { findSession, SESSION_COOKIE, SESSION_LIFETIME_SECONDS, sealSession, unsealSession } from "./sessions.ts";
 
-/** Who is asking. A session may do everything that its user may; a key at most what its scopes say. */
+/** The authenticated caller. A session may do everything its user may; an API key only what its scopes allow. */
 export type Principal =
   | { kind: "session"; userId: string; sessionId: string; moderator: boolean }
   | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[] };
@@ -19,8 +20,9 @@ const bearerPattern = /^Bearer +(\S+) *$/i;
 const TOUCH_INTERVAL = "1 minute";
 
 /**
- * Any Authorization header wins over the cookie, and a malformed one is nobody: it does not fall back to the cookie.
- * Source: interface.md "Authentication".
+ * Returns the caller, or null for an anonymous one. An Authorization header always takes precedence over the cookie: a
+ * malformed one makes the caller anonymous instead of falling back to the cookie. Prolongs a session that is due for it.
+ * Source: docs/contract.md "Authentication".
  */
 export async function authenticate(
   request: Request,
@@ -29,7 +31,7 @@ export async function authenticate(
 ): Promise<Principal | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) return findByBearer(authorization, by);
-  const seal = readCookie(request.headers.cookie, SESSION_COOKIE);
+  const seal = readSessionCookie(request.headers.cookie);
   return seal === null ? null : findBySeal(seal, response, by);
 }
 
@@ -42,7 +44,7 @@ async function findByBearer(header: string, { connection, now }: Authentication)
     FROM api_keys k JOIN users u ON u.id = k.user_id
     WHERE k.key_hash = ${hashApiKey(key)} AND k.revoked_at IS NULL AND u.suspended_at IS NULL`);
   if (!found) return null;
-  // Once a minute is enough to say when a key was last used, and keeps reads from writing.
+  // At most one write a minute for each key, so that most reads do not write.
   if (found.stale) {
     await connection.query(sql`
       UPDATE api_keys SET last_used_at = ${now.toISOString()}::timestamptz WHERE id = ${found.keyId}::uuid`);
@@ -55,23 +57,22 @@ async function findBySeal(seal: string, response: Response, by: Authentication):
   if (sessionId === null) return null;
   const session = await findSession(by.connection, sessionId, by.now);
   if (session === null) return null;
-  if (session.slid) await setSessionCookie(response, sessionId, by.sessionSecret);
+  if (session.prolonged) await setSessionCookie(response, sessionId, by.sessionSecret);
   return { kind: "session", userId: session.userId, sessionId, moderator: session.role === "moderator" };
 }
 
-function readCookie(header: string | undefined, name: string): string | null {
-  for (const pair of header?.split(";") ?? []) {
-    const [key, value] = pair.trim().split("=", 2);
-    if (key === name && value) return decodeCookie(value);
-  }
-  return null;
+/** The sealed session in a Cookie header, or null. Of several session cookies, the first that has a value counts. */
+function readSessionCookie(header: string | undefined): string | null {
+  return parseCookie(header ?? "", { decode: decodeCookie })[SESSION_COOKIE] || null;
 }
 
-function decodeCookie(value: string): string | null {
+/** Undefined lets a later cookie of the same name count; a broken escape is a value that matches nothing. */
+function decodeCookie(value: string): string | undefined {
+  if (value === "") return undefined;
   try {
     return decodeURIComponent(value);
   } catch {
-    return null;
+    return "";
   }
 }
 
@@ -87,12 +88,12 @@ export function clearSessionCookie(response: Response): void {
 }
 
 /**
- * A state-changing request that rides on the cookie must come from a page of our own. Browsers send `Origin` with every
- * such request; what sends none is no browser, and has no cookies that it did not mean to send.
+ * True for a state-changing request that authenticates with the cookie but comes from another site's page. Browsers send
+ * `Origin` with every such request; a client that sends none is not a browser, and sends only the cookies it chose to send.
  */
 export function isCrossSite(request: Request, publicUrl: string): boolean {
   if (request.method === "GET" || request.method === "HEAD") return false;
-  if (request.headers.authorization !== undefined || readCookie(request.headers.cookie, SESSION_COOKIE) === null) {
+  if (request.headers.authorization !== undefined || readSessionCookie(request.headers.cookie) === null) {
     return false;
   }
   const { origin } = request.headers;

@@ -3,17 +3,20 @@ import { type Connection, sql } from "../store/connection.ts";
 
 export const SESSION_COOKIE = "rebid_session";
 export const SESSION_LIFETIME_SECONDS = 14 * 24 * 3600;
-/** A session slides at most this often, so that reading does not write. */
-const SLIDE_AFTER_SECONDS = 24 * 3600;
+/** A session is prolonged at most this often, so that most reads do not write. */
+const PROLONG_AFTER_SECONDS = 24 * 3600;
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Sealing costs 0.7 ms: only at login and when a session slides. The row, not the seal, decides whether it lives. */
+/**
+ * Encrypts a session's id for the cookie. Takes 0.7 ms, so only at login and when a session is prolonged. Whether the
+ * session is still valid is up to its row, not to the seal.
+ */
 export function sealSession(sessionId: string, secret: string): Promise<string> {
   return sealData({ sessionId }, { password: secret, ttl: SESSION_LIFETIME_SECONDS });
 }
 
-/** The session's id, or null: some crafted cookies make iron-session throw, and any failure means anonymous. */
+/** Returns the session's id, or null for any failure: iron-session throws on some crafted cookies. */
 export async function unsealSession(seal: string, secret: string): Promise<string | null> {
   try {
     const { sessionId } = await unsealData<{ sessionId?: unknown }>(seal, { password: secret });
@@ -23,7 +26,7 @@ export async function unsealSession(seal: string, secret: string): Promise<strin
   }
 }
 
-/** Also forgets the user's sessions that are over, so that they do not pile up. */
+/** Inserts a session and returns its id. Also deletes the user's expired sessions, so that they do not pile up. */
 export async function startSession(connection: Connection, userId: string, now: Date): Promise<string> {
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_SECONDS * 1000);
   const [row] = await connection.query<{ id: string }>(sql`
@@ -31,18 +34,18 @@ export async function startSession(connection: Connection, userId: string, now: 
       DELETE FROM sessions WHERE user_id = ${userId}::uuid AND expires_at <= ${now.toISOString()}::timestamptz)
     INSERT INTO sessions (user_id, expires_at) VALUES (${userId}::uuid, ${expiresAt.toISOString()}::timestamptz)
     RETURNING id`);
-  if (!row) throw new Error("INSERT … RETURNING gave no row");
+  if (!row) throw new Error("INSERT … RETURNING returned no row");
   return row.id;
 }
 
 export interface LiveSession {
   userId: string;
   role: string;
-  /** True when the session was prolonged just now and the cookie should be, too. */
-  slid: boolean;
+  /** True when the session was prolonged just now, so that the cookie has to be renewed as well. */
+  prolonged: boolean;
 }
 
-/** The session's user, unless it is over or the user is suspended. Prolongs it when a day has gone by. */
+/** Returns null for an expired session or a suspended user. Prolongs the session if a day has passed since the last time. */
 export async function findSession(connection: Connection, sessionId: string, now: Date): Promise<LiveSession | null> {
   const [session] = await connection.query<{ userId: string; role: string; expiresAt: string }>(sql`
     SELECT s.user_id AS "userId", u.role, s.expires_at AS "expiresAt"
@@ -50,14 +53,15 @@ export async function findSession(connection: Connection, sessionId: string, now
     WHERE s.id = ${sessionId}::uuid AND s.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`);
   if (!session) return null;
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_SECONDS * 1000);
-  const slid = expiresAt.getTime() - Date.parse(session.expiresAt) > SLIDE_AFTER_SECONDS * 1000;
-  if (slid) {
+  const prolonged = expiresAt.getTime() - Date.parse(session.expiresAt) > PROLONG_AFTER_SECONDS * 1000;
+  if (prolonged) {
     await connection.query(sql`
       UPDATE sessions SET expires_at = ${expiresAt.toISOString()}::timestamptz WHERE id = ${sessionId}::uuid`);
   }
-  return { userId: session.userId, role: session.role, slid };
+  return { userId: session.userId, role: session.role, prolonged };
 }
 
+/** Deletes the session, wherever its cookie may be. */
 export async function endSession(connection: Connection, sessionId: string): Promise<void> {
   await connection.query(sql`DELETE FROM sessions WHERE id = ${sessionId}::uuid`);
 }

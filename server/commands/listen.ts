@@ -5,7 +5,7 @@ import { guardedEgress } from "../gateways/egress.ts";
 import { EgressFailed } from "../gateways/egressErrors.ts";
 import { type EventType, eventTypes } from "../schemas/event.ts";
 import type { Services } from "../services.ts";
-import { isDatabaseAway } from "../store/databaseErrors.ts";
+import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { eventBody, type StoredEvent } from "../webhooks/payload.ts";
 import { deliveryHeaders, SIGNATURE_HEADER } from "../webhooks/sign.ts";
 import { createTail } from "../webhooks/tail.ts";
@@ -104,7 +104,7 @@ async function listen(
   while (!stopped.signal.aborted) {
     // Developers restart the service all the time, and with it the embedded database.
     const events = await readNext().catch((error: unknown) => {
-      if (!isDatabaseAway(error)) throw error;
+      if (!isDatabaseUnavailable(error)) throw error;
       return null;
     });
     if (connected && events === null) console.log(dim("The database cannot be reached; waiting for it."));

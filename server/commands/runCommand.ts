@@ -2,7 +2,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import pg from "pg";
 import { z } from "zod";
 import { ConfigError } from "../config.ts";
-import { isDatabaseAway } from "../store/databaseErrors.ts";
+import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { toApiError } from "../translateErrors.ts";
 
 /** The arguments make no sense; the message says what is wrong with them, and the usage is printed below it. */
@@ -110,11 +110,11 @@ function mistakeIn(error: unknown): string | null {
 /** A plain message for what an operator can expect to meet; the error itself, which prints with its stack, otherwise. */
 function explain(error: unknown): unknown {
   if (error instanceof CommandFailure || error instanceof ConfigError) return error.message;
-  if (isDatabaseAway(error)) return `The database cannot be reached: ${messageOf(error)}`;
+  if (isDatabaseUnavailable(error)) return `The database cannot be reached: ${messageOf(error)}`;
   if (isWrongDatabase(error)) return `DATABASE_URL does not lead to Rebid's database: ${messageOf(error)}`;
   const { code, message, details } = toApiError(error);
   if (code === "internal_error") return error;
-  return details.issues?.map((issue) => `${issue.path}: ${issue.message}`).join("\n") ?? message;
+  return details.issues?.map((issue) => issue.message).join("\n") ?? message;
 }
 
 /** SQLSTATE 28xxx: the login is refused; 3D000: the database does not exist; 42P01: it has no such table. */

@@ -17,7 +17,7 @@ import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
-/** The whole HTTP side, wired in the order in which a request meets it. */
+/** Creates the Express application. A request passes through its parts in this order. */
 export function createApp(services: Services, config: Pick<Config, "trustProxy">): Express {
   const app = express();
   app.disable("x-powered-by");
@@ -44,11 +44,11 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
   return app;
 }
 
-/** Whatever was thrown becomes a documented answer, and never a page or a stack. */
+/** Turns whatever was thrown into a documented error, so that no client ever sees an HTML page or a stack trace. */
 function answerUnexpected({ log }: Services): ErrorRequestHandler {
   return (thrown: unknown, _request, response, _next) => {
     const error = toApiError(thrown);
-    // What a procedure threw has been logged there, with the procedure's name.
+    // Errors of procedures were logged there, with the procedure's name.
     const isLogged = thrown instanceof TRPCError && thrown.cause instanceof ApiError;
     if (error.status >= 500 && !isLogged) {
       log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);

@@ -1,14 +1,15 @@
 import express, { type Request, type Response } from "express";
 import { ApiError } from "../errors.ts";
 
-/** Source: decisions.md "Paths and methods". */
+/** Source: docs/contract.md "Conventions". */
 export const MAX_BODY_BYTES = 256 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * A function that reads a whole body of at most `limitBytes`, inflated if it was compressed. What is larger is read to
- * its end and thrown away, so that the connection can go on; then the reader throws `payload_too_large`.
+ * Returns a function that reads a whole body of at most `limitBytes`, decompressed if necessary. A larger body is read to
+ * its end and discarded, so that the connection stays usable; then the function throws `payload_too_large`. It throws
+ * `unsupported_media_type` for an unknown compression and `invalid_input` for a body that cannot be read.
  */
 export function bodyReader(limitBytes: number) {
   const read = express.raw({ type: () => true, limit: limitBytes });
@@ -22,8 +23,8 @@ export function bodyReader(limitBytes: number) {
 const readJsonBody = bodyReader(MAX_BODY_BYTES);
 
 /**
- * The text of a JSON body, still unparsed, or null when there is none. Both transports read their bodies here, so both
- * refuse the same: another media type or charset, a body too large, bytes that are no UTF-8.
+ * Returns the text of a JSON body, not parsed yet, or null for an empty body. Both transports read their bodies here, so
+ * both refuse the same: another media type or charset, a body that is too large, bytes that are not UTF-8.
  */
 export async function readJsonText(request: Request, response: Response): Promise<string | null> {
   const { headers } = request;
@@ -31,7 +32,7 @@ export async function readJsonText(request: Request, response: Response): Promis
   if (!hasBody) return null;
   if (!isJson(headers["content-type"])) throw new ApiError("unsupported_media_type");
   const bytes = await readJsonBody(request, response);
-  // A chunked body may turn out to be empty.
+  // A chunked body can turn out to be empty.
   if (bytes.length === 0) return null;
   try {
     return utf8.decode(bytes);
@@ -44,7 +45,7 @@ export function invalidBody(message: string, path = ""): ApiError {
   return new ApiError("invalid_input", { issues: [{ path, message }] });
 }
 
-/** JSON is UTF-8 (RFC 8259); another charset would be read as something that was not sent. */
+/** JSON is always UTF-8 (RFC 8259), so another charset is refused instead of misread. */
 function isJson(contentType: string | undefined): boolean {
   const [type = "", ...parameters] = (contentType ?? "").toLowerCase().split(";");
   if (type.trim() !== "application/json") return false;
@@ -52,14 +53,14 @@ function isJson(contentType: string | undefined): boolean {
   return charset === undefined || /^charset="?utf-?8"?$/.test(charset);
 }
 
-/** Translates the errors of Express' body parser, which carry a `type` of their own. */
+/** Translates the errors of Express' body parser by their `type`. */
 function bodyError(failure: unknown, limitBytes: number): ApiError {
   const type = failure instanceof Error && "type" in failure ? failure.type : undefined;
   if (type === "entity.too.large") {
-    return new ApiError("payload_too_large", { message: `The body may have at most ${limitBytes / 1024} KiB.` });
+    return new ApiError("payload_too_large", { message: `The body must be at most ${limitBytes / 1024} KiB.` });
   }
   if (type === "encoding.unsupported") {
-    return new ApiError("unsupported_media_type", { message: "Send the body as it is, or compressed with gzip." });
+    return new ApiError("unsupported_media_type", { message: "Send the body uncompressed, or compressed with gzip." });
   }
-  return invalidBody("The body cannot be read.");
+  return invalidBody("The body could not be read: it is incomplete, or not compressed as its Content-Encoding says.");
 }

@@ -4,8 +4,8 @@ import { z } from "zod";
 type Definition = z.core.$ZodTypeDef & Record<string, unknown>;
 
 /**
- * trpc-to-openapi 3.3.0 sets `coerce` on the numbers, booleans, bigints and dates of an input when REST first calls it,
- * for good and for typed RPC too: `null` would become 0 and `"5"` 5. This makes `coerce` unchangeable before that.
+ * Makes `coerce` read-only in the schemas of all inputs. At the first REST call, trpc-to-openapi 3.3.0 sets it on numbers,
+ * booleans, bigints and dates, permanently and for typed RPC too: `null` would become 0, and `"5"` would become 5.
  */
 export function forbidCoercion(router: AnyRouter): void {
   const seen = new Set<unknown>();
@@ -15,8 +15,8 @@ export function forbidCoercion(router: AnyRouter): void {
     if (seen.has(schema)) continue;
     seen.add(schema);
     if (schema instanceof z.core.$ZodType) {
-      const definition: Definition = schema._zod.def as Definition; // zod types each kind's definition apart
-      // Once is enough, and a second service in the same process shares the schemas.
+      const definition: Definition = schema._zod.def as Definition; // zod has a type for each kind of definition only
+      // A second service in the same process shares the schemas, which are locked already.
       const isLocked = Object.getOwnPropertyDescriptor(definition, "coerce")?.get !== undefined;
       if (!isLocked) Object.defineProperty(definition, "coerce", { get: () => false, set: () => {} });
       rest.push(...Object.values(definition));
@@ -26,7 +26,7 @@ export function forbidCoercion(router: AnyRouter): void {
   }
 }
 
-/** The zod schemas of a procedure's input. tRPC keeps them, but does not type them. */
+/** Returns the zod schemas of a procedure's input. tRPC keeps them, but has no type for them. */
 export function inputsOf(procedure: unknown): z.core.$ZodType[] {
   const { inputs } = (procedure as { _def: { inputs: unknown[] } })._def;
   return inputs.filter((input) => input instanceof z.core.$ZodType);

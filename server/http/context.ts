@@ -5,11 +5,16 @@ import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import type { Context } from "../trpc.ts";
 
-/** The context of one HTTP request, the same for both transports. */
+/**
+ * Creates the context of one HTTP request, the same for both transports. Throws `forbidden` for a request that another
+ * site's page makes with the session cookie.
+ */
 export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
   const { publicUrl, sessionSecret } = services.settings;
   if (isCrossSite(request, publicUrl)) {
-    throw new ApiError("forbidden", { message: "A request with the session cookie must come from our own pages." });
+    throw new ApiError("forbidden", {
+      message: "Requests with the session cookie must come from a page of this site.",
+    });
   }
   const principal = await authenticate(request, response, {
     connection: services.database,

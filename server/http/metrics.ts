@@ -1,92 +1,144 @@
 import { type RequestHandler, Router } from "express";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { findLastAudit } from "../audit/nightly.ts";
 import { countUnfinishedPayouts } from "../market/payouts/unfinished.ts";
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
-import { isDatabaseAway } from "../store/databaseErrors.ts";
+import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { readBacklog } from "../webhooks/backlog.ts";
 import { allowOnly } from "./answer.ts";
 
-interface Metric {
-  name: string;
-  help: string;
-  type: "gauge" | "counter";
-  samples: { labels?: Record<string, string>; value: number }[];
-}
+/** Upper bounds in seconds. Few, because each is a time series for every operation and status. */
+const DURATION_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
 /**
- * For operators: `/metrics` in Prometheus' text format (https://prometheus.io/docs/instrumenting/exposition_formats/),
- * and the count of requests that it shows. What is counted belongs to this process, the rest to the database.
+ * `/metrics` for operators, in Prometheus' text format: requests, connections and memory of this process, and what waits
+ * in the database. Also counts and times every request that comes after it.
  */
 export function metrics(services: Services): Router {
-  const requests = new Map<string, number>();
-  const count: RequestHandler = (request, response, next) => {
-    response.once("finish", () => {
-      const key = `${request.method} ${response.statusCode}`;
-      requests.set(key, (requests.get(key) ?? 0) + 1);
-    });
-    next();
-  };
+  const registry = new Registry();
+  addPoolFigures(registry, services);
   return Router()
-    .use(count)
+    .use(timeRequests(registry))
     .get("/metrics", async (_request, response) => {
-      const all = [requestsMetric(requests), ...(await databaseMetrics(services))];
-      response.type("text/plain; version=0.0.4; charset=utf-8").send(all.map(print).join(""));
+      const all = Registry.merge([registry, await readDatabaseFigures(services), processFigures()]);
+      response.type(all.contentType).send(await all.metrics());
     })
     .all("/metrics", allowOnly("GET"));
 }
 
-function requestsMetric(requests: Map<string, number>): Metric {
-  const samples = [...requests].map(([key, value]) => {
-    const [method = "", status = ""] = key.split(" ");
-    return { labels: { method, status }, value };
+function timeRequests(registry: Registry): RequestHandler {
+  const requests = new Counter({
+    name: "rebid_http_requests_total",
+    help: "Requests answered by this process, by method and HTTP status.",
+    labelNames: ["method", "status"],
+    registers: [registry],
   });
-  return { name: "rebid_http_requests_total", help: "Requests answered by this process.", type: "counter", samples };
+  const duration = new Histogram({
+    name: "rebid_http_request_duration_seconds",
+    help: "Time from a request's arrival to the end of its response, by operation (such as tasks.create) and HTTP status.",
+    labelNames: ["operation", "status"],
+    buckets: DURATION_BUCKETS,
+    registers: [registry],
+  });
+  return (request, response, next) => {
+    const startMs = performance.now();
+    response.once("finish", () => {
+      // The transports set it. A path would not do for a label: clients choose it, and each value is a time series.
+      const { operation = "other" }: { operation?: string } = response.locals;
+      const status = response.statusCode;
+      requests.inc({ method: request.method, status });
+      duration.observe({ operation, status }, (performance.now() - startMs) / 1000);
+    });
+    next();
+  };
 }
 
-/** What the database knows. While it is away the metrics say so, and what this process counts is shown all the same. */
-async function databaseMetrics(services: Services): Promise<Metric[]> {
-  const up = (value: number) => gauge("rebid_database_up", "1 when the database answers, else 0.", value);
-  try {
-    return [
-      ...(await auditMetrics(services)),
-      ...(await backlogMetrics(services)),
-      ...(await payoutMetrics(services)),
-      up(1),
-    ];
-  } catch (error) {
-    if (!isDatabaseAway(error)) throw error;
-    return [up(0)];
+function addPoolFigures(registry: Registry, { database: { pool } }: Services): void {
+  const figures = [
+    ["rebid_database_pool_connections", "Open connections to the database.", () => pool.totalCount],
+    ["rebid_database_pool_idle", "Open connections that nobody is using.", () => pool.idleCount],
+    ["rebid_database_pool_waiting", "Queries and transactions waiting for a connection.", () => pool.waitingCount],
+  ] as const;
+  for (const [name, help, read] of figures) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
   }
 }
 
-const gauge = (name: string, help: string, value = 0): Metric => ({ name, help, type: "gauge", samples: [{ value }] });
+let processRegistry: Registry | undefined;
 
-/** Before the first audit there is nothing to show: an alert should ask for an old or an absent timestamp. */
-async function auditMetrics(services: Services): Promise<Metric[]> {
-  const last = await findLastAudit(services);
-  if (last === null) return [];
-  return [
-    {
-      name: "rebid_ledger_discrepancies",
-      help: "What the last audit of the ledger found to be off, by check.",
-      type: "gauge",
-      samples: last.report.checks.map(({ name, count }) => ({ labels: { check: name }, value: count })),
-    },
-    gauge(
-      "rebid_ledger_audit_complete",
-      "1 when the last audit made all checks, 0 when it could not compare with the payment processor.",
-      last.report.notCompared ? 0 : 1,
-    ),
-    gauge(
-      "rebid_ledger_audit_timestamp_seconds",
-      "When the last audit of the ledger ended.",
-      Date.parse(last.finishedAt) / 1000,
-    ),
-  ];
+/** CPU, memory, event loop and garbage collection: one registry for the process, because its observers cannot be stopped. */
+function processFigures(): Registry {
+  if (processRegistry === undefined) {
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
+  }
+  return processRegistry;
 }
 
-async function backlogMetrics({ database, clock }: Services): Promise<Metric[]> {
+/**
+ * Reads the figures that the database holds. Each scrape gets a registry of its own, so that a figure that cannot be
+ * read is absent and not stale: while the database is unreachable, only `rebid_database_up` is there.
+ */
+async function readDatabaseFigures(services: Services): Promise<Registry> {
+  const figures = new Registry();
+  let isUp = 1;
+  try {
+    await addAuditFigures(figures, services);
+    await addBacklogFigures(figures, services);
+    await addPayoutFigures(figures, services);
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error;
+    figures.clear();
+    isUp = 0;
+  }
+  addGauge(figures, "rebid_database_up", "1 when the database answers, else 0.", isUp);
+  return figures;
+}
+
+function addGauge(registry: Registry, name: string, help: string, value = 0): void {
+  new Gauge({ name, help, registers: [registry] }).set(value);
+}
+
+function addGaugeBy(registry: Registry, label: string, name: string, help: string, values: [string, number][]): void {
+  const gauge = new Gauge({ name, help, labelNames: [label], registers: [registry] });
+  for (const [key, value] of values) gauge.set({ [label]: key }, value);
+}
+
+/** Adds nothing before the first audit, so an alert should fire on a timestamp that is absent or old. */
+async function addAuditFigures(registry: Registry, services: Services): Promise<void> {
+  const last = await findLastAudit(services);
+  if (last === null) return;
+  const { checks, notCompared } = last.report;
+  addGaugeBy(
+    registry,
+    "check",
+    "rebid_ledger_discrepancies",
+    "Discrepancies that the last audit of the ledger found, by check.",
+    checks.map(({ name, count }) => [name, count]),
+  );
+  addGauge(
+    registry,
+    "rebid_ledger_audit_complete",
+    "1 when the last audit made all its checks, 0 when it could not compare with the payment processor.",
+    notCompared ? 0 : 1,
+  );
+  addGauge(
+    registry,
+    "rebid_ledger_audit_timestamp_seconds",
+    "Unix time at which the last audit of the ledger ended.",
+    Date.parse(last.finishedAt) / 1000,
+  );
+}
+
+async function addBacklogFigures(registry: Registry, { database, clock }: Services): Promise<void> {
   const [row] = await database.query<{ jobs: number; events: number; payouts: number }>(sql`
     SELECT
       (SELECT count(*) FROM graphile_worker.jobs
@@ -96,43 +148,28 @@ async function backlogMetrics({ database, clock }: Services): Promise<Metric[]> 
   const now = clock.now();
   const { pending, oldestDueAt } = await readBacklog(database, now);
   const lateSeconds = oldestDueAt === null ? 0 : Math.max(0, (now.getTime() - Date.parse(oldestDueAt)) / 1000);
-  return [
-    gauge("rebid_jobs_waiting", "Jobs that are due and not yet taken by a worker.", row?.jobs),
-    gauge("rebid_processor_events_waiting", "Events of the payment processor not yet applied.", row?.events),
-    gauge("rebid_payouts_due", "Payouts whose next step is due.", row?.payouts),
-    gauge("rebid_webhook_deliveries_pending", "Webhook deliveries still to be sent, counted up to 10,000.", pending),
-    gauge("rebid_webhook_oldest_due_seconds", "How long the oldest due webhook delivery has been due.", lateSeconds),
-  ];
+  const add = (name: string, help: string, value: number | undefined) => addGauge(registry, name, help, value);
+  add("rebid_jobs_waiting", "Jobs that are due and that no worker has taken yet.", row?.jobs);
+  add("rebid_processor_events_waiting", "Events of the payment processor that are not applied yet.", row?.events);
+  add("rebid_payouts_due", "Payouts whose next step is due.", row?.payouts);
+  add("rebid_webhook_deliveries_pending", "Webhook deliveries not sent yet, counted up to 10,000.", pending);
+  add("rebid_webhook_oldest_due_seconds", "Time since the oldest due webhook delivery became due.", lateSeconds);
 }
 
-async function payoutMetrics(services: Services): Promise<Metric[]> {
+async function addPayoutFigures(registry: Registry, services: Services): Promise<void> {
   const unfinished = await countUnfinishedPayouts(services);
-  const byState = (value: "count" | "oldestSeconds") =>
-    unfinished.map((payouts) => ({ labels: { state: payouts.state }, value: payouts[value] }));
-  return [
-    {
-      name: "rebid_payouts_unfinished",
-      help: "Payouts on their way, by state.",
-      type: "gauge",
-      samples: byState("count"),
-    },
-    {
-      name: "rebid_payouts_oldest_unfinished_seconds",
-      help: "Since when the oldest of them is on its way; 0 when there is none.",
-      type: "gauge",
-      samples: byState("oldestSeconds"),
-    },
-  ];
-}
-
-function print({ name, help, type, samples }: Metric): string {
-  const lines = samples.map(({ labels = {}, value }) => {
-    const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(text)}"`);
-    return `${name}${pairs.length > 0 ? `{${pairs.join(",")}}` : ""} ${value}\n`;
-  });
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join("")}`;
-}
-
-function escapeLabel(text: string): string {
-  return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+  addGaugeBy(
+    registry,
+    "state",
+    "rebid_payouts_unfinished",
+    "Payouts that are neither paid nor failed, by state.",
+    unfinished.map(({ state, count }) => [state, count]),
+  );
+  addGaugeBy(
+    registry,
+    "state",
+    "rebid_payouts_oldest_unfinished_seconds",
+    "Age of the oldest of them, by state; 0 when there are none.",
+    unfinished.map(({ state, oldestSeconds }) => [state, oldestSeconds]),
+  );
 }

@@ -7,13 +7,13 @@ import { forbidCoercion } from "./coercion.ts";
 import { createContext } from "./context.ts";
 import { asOpenApiRouter, type Route } from "./routes.ts";
 
-/** What trpc-to-openapi gets to see of a request: what the fence has made of it. */
+/** The request as trpc-to-openapi sees it: checked and parsed by the fence in rest.ts. */
 class CallRequest extends EventEmitter {
-  /** The real one. */
+  /** The original request. */
   readonly request: Request;
   readonly method: string;
   readonly url: string;
-  // An action without a body needs no content type, but the library would answer 415.
+  // An action without a body needs no content type, but the library would respond with 415.
   readonly headers = { host: "localhost", "content-type": "application/json" };
   readonly body: object | null;
   readonly query: Record<string, unknown[]>;
@@ -24,18 +24,18 @@ class CallRequest extends EventEmitter {
     this.method = route.method;
     this.url = path;
     this.body = route.takesBody ? Object.assign(Object.create(unserialised), fields) : null;
-    // In lists of one, because the library drops a bare "" or 0.
+    // In arrays of one, because the library drops a plain "" or 0.
     this.query = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, [value]]));
   }
 }
 
 /**
- * The library serialises the body once more, for a fetch Request of which it only uses the abort signal. That would cost
- * as much as the call, and overflow the stack for a body that is nested deep enough.
+ * Prototype of bodies. The library serialises the body again, for a fetch Request of which it only uses the abort signal.
+ * That would cost as much as the call itself, and overflow the stack for a deeply nested body.
  */
 const unserialised = { toJSON: () => null };
 
-/** Takes what the library wants to send, so that status and errors are ours. */
+/** Captures what the library wants to send, so that we decide on status and errors. */
 class CallResponse extends EventEmitter {
   readonly response: Response;
   statusCode = 200;
@@ -56,16 +56,16 @@ class CallResponse extends EventEmitter {
 type Handler = ReturnType<typeof createOpenApiNodeHttpHandler>;
 
 /**
- * Calls procedures through trpc-to-openapi, behind the fence in rest.ts. `fields` is what body or query hold, already
- * typed; the fields of the path are the library's part. Gives the JSON of the output, undefined for a procedure without
- * one, and throws what the procedure threw.
+ * Returns a function that calls a procedure through trpc-to-openapi. `fields` are those of the body or query, already
+ * parsed; the library adds those of the path. It returns the output as JSON, or undefined for a procedure without output,
+ * and throws what the procedure threw.
  */
 export function openApiCaller(router: AppRouter, services: Services) {
   forbidCoercion(router);
   const failures = new WeakMap<object, Error>();
   const handler = createOpenApiNodeHttpHandler({
     router: asOpenApiRouter(router),
-    // The two casts, here and below: the library types Node's own classes, and uses of them what ours have.
+    // The casts here and below: the library asks for Node's own classes, but uses only what ours have.
     createContext: ({ req, res }) => {
       const { request } = req as unknown as CallRequest;
       const { response } = res as unknown as CallResponse;

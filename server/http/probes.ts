@@ -3,7 +3,7 @@ import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { allowOnly } from "./answer.ts";
 
-/** For operators: `/livez` says that the process runs, `/readyz` that it can serve. */
+/** For operators: `/livez` says that the process is running, `/readyz` that it can serve requests. */
 export function probes({ database }: Services): Router {
   return Router()
     .get("/livez", (_request, response) => {
@@ -14,7 +14,7 @@ export function probes({ database }: Services): Router {
         () => true,
         () => false,
       );
-      response.status(ready ? 200 : 503).json({ status: ready ? "ok" : "the database is away" });
+      response.status(ready ? 200 : 503).json({ status: ready ? "ok" : "the database does not respond" });
     })
     .all(["/livez", "/readyz"], allowOnly("GET"));
 }

@@ -9,8 +9,8 @@ import { bodyReader } from "./body.ts";
 const readEvent = bodyReader(1024 * 1024);
 
 /**
- * Where the payment processor posts its events. A forged or stale one is 400 and leaves no trace; a true one is kept and
- * its job added in one transaction, then answered. The same event again changes nothing. What it means is the job's work.
+ * Receives the payment processor's events. One with a forged or old signature gets 400 and leaves no trace. A valid one is
+ * stored and its job added in one transaction, and then acknowledged; the job applies it. A repeated event changes nothing.
  */
 export function processorEvents({ processor, clock, database }: Services): Router {
   const receive: RequestHandler = async (request, response) => {
@@ -25,7 +25,10 @@ export function processorEvents({ processor, clock, database }: Services): Route
       }
     })();
     if (event === null) {
-      return answerError(response, new ApiError("invalid_input", { message: "The signature is not valid." }));
+      return answerError(
+        response,
+        new ApiError("invalid_input", { message: "The `Stripe-Signature` header is missing, wrong or too old." }),
+      );
     }
     await database.transaction((tx) => keepProcessorEvent(tx, event));
     response.json({ received: true });

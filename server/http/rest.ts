@@ -1,6 +1,8 @@
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import type { AppRouter } from "../procedures/router.ts";
+import { findJsonError } from "../schemas/jsonSyntax.ts";
+import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
 import { answerMethodNotAllowed } from "./answer.ts";
 import { invalidBody, readJsonText } from "./body.ts";
@@ -9,9 +11,9 @@ import { collectRoutes, type Route } from "./routes.ts";
 import { parseQuery, parseTarget, type Target } from "./target.ts";
 
 /**
- * The REST face: a fence around trpc-to-openapi. It decides what the library would get wrong: which paths and methods
- * there are, how paths are decoded, what a body may be, and the status of a success. Whatever is thrown becomes an
- * answer in the application's error handler.
+ * Serves the REST operations: a fence around trpc-to-openapi. It decides what the library would get wrong: which paths and
+ * methods exist, how paths are decoded, what a body may be, and the status of a success. The application's error handler
+ * answers whatever is thrown here.
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
   const routes = collectRoutes(router._def.procedures);
@@ -29,6 +31,7 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
         candidates.map((candidate) => candidate.method),
       );
     }
+    response.locals.operation = route.procedurePath;
     const fields = await readFields(request, response, route, target);
     const output = await call(request, response, route, target.path, fields);
     response.status(route.status);
@@ -37,33 +40,37 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
   };
 }
 
-/** Fields of these names would change the object that carries them on the way to the procedure, not reach it. */
+/** Assigning fields with these names would change the object that carries them, and they would not reach the schema. */
 const reservedNames = ["__proto__", "toJSON"];
 
-/** The fields of body or query. No field stands in two places, and none that belongs to the path stands here. */
+/** Reads the fields of the body or the query. Throws `invalid_input` for a field that is in the wrong place. */
 async function readFields(request: Request, response: Response, route: Route, target: Target): Promise<object> {
   const query = parseQuery(target.search, route.integerParameters);
   const fields = route.takesBody ? await readObject(request, response) : Object.fromEntries(query);
-  const issues = [
-    ...(route.takesBody ? [...query.keys()] : []).map((path) => ({ path, message: "No query belongs here." })),
+  const misplaced: [name: string, message: string][] = [
+    ...(route.takesBody ? [...query.keys()] : []).map((name): [string, string] => [
+      name,
+      "This operation takes no query parameters. Send its fields in the JSON body.",
+    ]),
     ...route.pathParameters
       .filter((name) => Object.hasOwn(fields, name))
-      .map((path) => ({ path, message: "This field stands in the path." })),
+      .map((name): [string, string] => [name, `\`${name}\` is part of the path. Leave it out here.`]),
     ...reservedNames
       .filter((name) => Object.hasOwn(fields, name))
-      .map((path) => ({ path, message: "This field is not known here." })),
+      .map((name): [string, string] => [name, "Unknown field."]),
   ];
-  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
-  return fields;
+  if (misplaced.length === 0) return fields;
+  const issues = misplaced.map(([name, message]) => ({ path: shortName(name), message }));
+  throw new ApiError("invalid_input", { issues });
 }
 
-/** A JSON object; no body at all is the empty one. */
+/** Reads a JSON object; an empty body counts as `{}`. */
 async function readObject(request: Request, response: Response): Promise<object> {
   const text = await readJsonText(request, response);
   if (text === null) return {};
   const body = parseJson(text);
   if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw invalidBody("The body must be an object.");
+    throw invalidBody(`The body must be a JSON object, not ${typeName(body)}.`);
   return body;
 }
 
@@ -71,6 +78,6 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalidBody("The body is not valid JSON.");
+    throw invalidBody(`The body is not valid JSON at ${findJsonError(text)}.`);
   }
 }

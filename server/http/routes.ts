@@ -1,6 +1,7 @@
 import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
 import type { AppRouter } from "../procedures/router.ts";
+import { pathFields } from "../schemas/messages.ts";
 import { type HttpMethod, type Meta, pathParametersOf } from "../trpc.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
@@ -12,10 +13,10 @@ export interface Route {
   type: "query" | "mutation";
   /** HTTP status of a success. */
   status: number;
-  /** Whether the input stands in a JSON body; otherwise it stands in the query. */
+  /** True when the input comes in a JSON body, false when it comes in the query. */
   takesBody: boolean;
   pathParameters: string[];
-  /** Query parameters that hold an integer: on the wire they are text. */
+  /** Names of the query parameters that are integers; on the wire they are text. */
   integerParameters: Set<string>;
   meta: Meta;
 }
@@ -26,14 +27,14 @@ interface ProcedureDefinition {
   inputs: unknown[];
 }
 
-/** tRPC keeps a procedure's definition, but does not type all of it. */
+/** tRPC keeps a procedure's definition, but has no type for all of it. */
 function definitionOf(procedure: unknown): ProcedureDefinition {
   return (procedure as { _def: ProcedureDefinition })._def;
 }
 
 /**
- * Every REST operation of a router, in the order in which the router declares them. Also tells trpc-to-openapi, which
- * reads `meta.openapi`.
+ * Returns every REST operation of a router, in the router's order. Also attaches what others read: `meta.openapi` for
+ * trpc-to-openapi, and the path's fields for the messages about unknown fields.
  */
 export function collectRoutes(procedures: Record<string, unknown>): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
@@ -53,11 +54,12 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
       meta,
     };
     attachOpenApiMeta(route);
+    for (const input of objectInputsOf(procedure)) pathFields.add(input, { names: route.pathParameters });
     return route;
   });
 }
 
-/** The noun that a procedure belongs to. */
+/** Returns the noun that a procedure belongs to, such as `tasks`. */
 export function tagOf({ procedurePath }: Route): string {
   return procedurePath.split(".", 1)[0] ?? procedurePath;
 }
@@ -77,10 +79,12 @@ function attachOpenApiMeta(route: Route): void {
   });
 }
 
+function objectInputsOf(procedure: unknown): z.ZodObject[] {
+  return definitionOf(procedure).inputs.filter((input) => input instanceof z.ZodObject);
+}
+
 function integerFieldsOf(procedure: unknown): Set<string> {
-  const fields = definitionOf(procedure)
-    .inputs.filter((input) => input instanceof z.ZodObject)
-    .flatMap((input) => Object.entries(input.shape));
+  const fields = objectInputsOf(procedure).flatMap((input) => Object.entries(input.shape));
   return new Set(fields.filter(([, schema]) => isNumber(schema)).map(([name]) => name));
 }
 
@@ -91,7 +95,7 @@ function isNumber(schema: z.core.$ZodType): boolean {
   return schema instanceof z.ZodNumber;
 }
 
-/** trpc-to-openapi asks for a meta type with an index signature, which a named interface cannot have. */
+/** trpc-to-openapi requires a meta type with an index signature, which a named interface cannot have. */
 export function asOpenApiRouter(router: AppRouter): OpenApiRouter {
   return router as unknown as OpenApiRouter;
 }

@@ -11,25 +11,29 @@ import { errorHeaders } from "./answer.ts";
 import { readJsonText } from "./body.ts";
 import { createContext } from "./context.ts";
 
-/** Calls in one request at most; each counts by itself against the rate limits. */
+/** Maximum number of calls in one request. Each counts separately against the rate limits. */
 const MAX_BATCH_SIZE = 20;
 
-/** Typed RPC, behind the same fence for bodies as REST. */
+/** Serves typed RPC. Bodies pass the same checks as over REST. */
 export function rpcApi(router: AppRouter, services: Services): Router {
   return Router()
+    .use(nameOperation(router))
     .use(fence)
     .use(
       createExpressMiddleware({
         router,
-        createContext: ({ req, res }) => createContext(services, req, res),
+        createContext: async ({ req, res }) => {
+          const inputText = req.method === "POST" ? req.body : req.query.input;
+          return { ...(await createContext(services, req, res)), ...(typeof inputText === "string" && { inputText }) };
+        },
         maxBatchSize: MAX_BATCH_SIZE,
         onError: ({ error }) => {
-          // A procedure has logged its own failures and made ApiErrors of them; this is one on the way to it.
+          // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
           const failure = toApiError(error);
           if (failure.status < 500 || error.cause instanceof ApiError) return;
           services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
         },
-        // JSON-RPC has one code for several of our statuses: a lone call answers with the very status of the REST face.
+        // JSON-RPC has one code for several of our statuses, but a single call has the same status as over REST.
         responseMeta: ({ errors: [error], paths = [], type }) => {
           if (error === undefined || paths.length > 1) return {};
           const failure = toApiError(error);
@@ -40,9 +44,20 @@ export function rpcApi(router: AppRouter, services: Services): Router {
     );
 }
 
+/** Names the operation for the metrics: the procedure of a single call, or "batch". Unknown names are left out. */
+function nameOperation(router: AppRouter): RequestHandler {
+  const { procedures } = router._def;
+  return (request, response, next) => {
+    const path = request.path.slice(1);
+    if (Object.hasOwn(procedures, path)) response.locals.operation = path;
+    else if (path.includes(",")) response.locals.operation = "batch";
+    next();
+  };
+}
+
 /**
- * Lets through GET, and POST with JSON. tRPC itself also runs a mutation on a form, which any page of any site can post,
- * takes any depth of path, and knows neither charsets nor compressed bodies.
+ * Lets GET through, and POST with JSON. tRPC itself would also run a mutation on a form, which a page of any site can post,
+ * accepts paths of any depth, and handles neither charsets nor compressed bodies.
  */
 const fence: RequestHandler = async (request, response, next) => {
   try {
@@ -51,7 +66,7 @@ const fence: RequestHandler = async (request, response, next) => {
       response.set("Allow", "GET, POST");
       throw new ApiError("method_not_allowed");
     }
-    // Streamed answers would carry errors behind a status of 200.
+    // A streamed response would report errors after a status of 200.
     delete request.headers["trpc-accept"];
     delete request.headers.accept;
     if (request.method === "POST") {

@@ -6,22 +6,22 @@ import { ApiError } from "../errors.ts";
 
 const KEEP_ALIVE_MS = 65_000;
 const HEADERS_TIMEOUT_MS = 20_000;
-/** How long a stopping server still takes requests on open connections, so that clients learn to leave them. */
+/** How long a stopping server accepts requests on open connections, so that clients learn that these will close. */
 const DRAIN_MS = 500;
-/** A request that is not answered this long after the stop began, such as one that never sends its body, is cut off. */
+/** Requests that are unanswered this long after the stop began are cut off, such as one that never sends its body. */
 const STOP_TIMEOUT_MS = 6_000;
 
 export interface HttpServer {
-  /** Accepts no further request and resolves when those that were accepted are answered. */
+  /** Stops accepting requests and resolves when those that were accepted have been answered. */
   stop(): Promise<void>;
 }
 
-/** Listens; `host` undefined means every interface. Throws ConfigError when the port is taken. */
+/** Starts listening; `host` undefined means every interface. Throws ConfigError when the port is in use. */
 export async function serve(listener: RequestListener, port: number, host: string | undefined): Promise<HttpServer> {
   const server = createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: HEADERS_TIMEOUT_MS,
-    // The application refuses such a request itself, in the one shape of errors.
+    // The application refuses such requests itself, with our own error body.
     requireHostHeader: false,
   });
   const underway = new Set<ServerResponse>();
@@ -33,12 +33,12 @@ export async function serve(listener: RequestListener, port: number, host: strin
     listener(request, response);
   };
   server.on("request", answer);
-  // Node's own answer to an expectation that it does not know is an empty 417; we ignore what we do not know.
+  // Node would respond with an empty 417 to an unknown `Expect` header; we ignore it.
   server.on("checkExpectation", answer);
   server.on("clientError", answerBrokenRequest);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const message = `Port ${port} is in use: set PORT to another one, or stop what listens there.`;
+      const message = `Port ${port} is in use. Set PORT to another port, or stop the process that uses it.`;
       reject(error.code === "EADDRINUSE" ? new ConfigError(message) : error);
     });
     server.listen(port, host, resolve);
@@ -52,18 +52,18 @@ export async function serve(listener: RequestListener, port: number, host: strin
   };
 }
 
-/** A client must not send its next request over a connection that is about to close. */
+/** Tells the client not to send its next request over this connection. */
 function announceClose(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader("Connection", "close");
 }
 
 /**
- * Takes no new connections at once. http's own `close` would also end the idle ones at once, and one on which a request
- * is just arriving counts as idle: so for a moment they stay open, every answer says that its connection closes, and only
- * then those that are idle are ended, the others after their answers.
+ * Refuses new connections immediately. http's own `close` would also end idle connections immediately, and one on which a
+ * request is just arriving counts as idle. So they stay open for a moment, in which every response says that its
+ * connection will close. Then idle connections are ended, and the others after their responses.
  */
 async function closeGently(server: Server): Promise<void> {
-  // One turn of the loop takes in the connections that the kernel has made and we have not seen.
+  // One turn of the event loop accepts the connections that the kernel has already established.
   await new Promise(setImmediate);
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   const tooLate = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
@@ -74,14 +74,14 @@ async function closeGently(server: Server): Promise<void> {
   clearTimeout(tooLate);
 }
 
-/** What is no HTTP at all gets the documented shape, too, as far as a raw socket allows. */
+/** Responds to what is not HTTP with the documented error body as well, as far as a raw socket allows. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
   }
   const message =
-    error.code === "HPE_HEADER_OVERFLOW" ? "The headers are too large." : "This is no valid HTTP request.";
+    error.code === "HPE_HEADER_OVERFLOW" ? "The headers are too large." : "This is not a valid HTTP request.";
   const requestId = crypto.randomUUID();
   const body = JSON.stringify(new ApiError("invalid_input", { message }).toBody(requestId));
   const head = [

@@ -5,7 +5,7 @@ export const Dimensions = z
   .strictObject({ width: z.int().min(1).max(MAX_INT32), height: z.int().min(1).max(MAX_INT32) })
   .meta({ id: "Dimensions", description: "Pixels." });
 
-/** A finalised upload: a sample or the delivery of a bid. */
+/** A finalised upload: a sample or a delivery of a bid. */
 export const Artifact = z.object({
   id: Id,
   bidId: Id,
@@ -16,18 +16,18 @@ export const Artifact = z.object({
   durationSec: z.int().optional(),
   sha256: z.string().optional(),
   createdAt: Timestamp,
-  downloadUrl: z.string().meta({ description: "Works for 15 minutes; read the record again for a new one." }),
+  downloadUrl: z.string().meta({ description: "Valid for 15 minutes. Read the record again to get a new one." }),
 });
 export type Artifact = z.infer<typeof Artifact>;
 
 export const Sample = Artifact.meta({ id: "Sample" });
 export const Delivery = Artifact.omit({ dimensions: true, durationSec: true }).meta({ id: "Delivery" });
 
-/** `storageKey` names the upload at finalisation; the bytes are PUT to `uploadUrl`. */
+/** Where to PUT the bytes, and the key that names the upload when it is finalised. */
 export const UploadTarget = z
   .object({
     uploadUrl: z.string().meta({
-      description: "PUT the bytes here within an hour, with the declared Content-Type and Content-Length.",
+      description: "PUT the bytes here within an hour, with the declared `Content-Type` and `Content-Length`.",
     }),
     storageKey: z.string(),
   })

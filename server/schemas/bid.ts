@@ -20,7 +20,7 @@ export const Bid = z
   .meta({ id: "Bid" });
 export type Bid = z.infer<typeof Bid>;
 
-/** The bounds of what a bidder writes. An empty note is no note. Source: decisions.md "Records". */
+/** The fields of a bid that the bidder sets. Empty notes become null. Source: docs/contract.md "Records". */
 export const bidInput = {
   priceCents: z
     .int()

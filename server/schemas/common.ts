@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { must } from "./messages.ts";
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 const printableAscii = /^[\x20-\x7e]*$/;
 
-/** How many characters a person counts: an emoji or a letter with its accents is one. */
+/** Counts characters as a person does: an emoji, or a letter with its accents, is one. */
 export function countCharacters(text: string): number {
   if (printableAscii.test(text)) return text.length;
   let count = 0;
@@ -11,67 +12,67 @@ export function countCharacters(text: string): number {
   return count;
 }
 
-/** For the document. JSON Schema counts code points, of which a character has one or more: so it can say `min` only. */
+/** For the OpenAPI document. A character has one or more code points, which is what JSON Schema counts: so no `maxLength`. */
 const bounds = (min: number, max: number) => ({
   description: `${min === 0 ? "At most" : `${min} to`} ${max.toLocaleString("en")} characters, as a person counts them.`,
   ...(min > 0 && { minLength: min }),
 });
 
 /**
- * One character, as a person counts, may carry any number of combining marks. The longest that people use (a family, a
- * flag) have 15 UTF-16 units; more than this a character is no text, and would not fit the database's indexes.
+ * A character, as a person counts it, can carry any number of combining marks. The longest in use (a family, a flag) have
+ * 15 UTF-16 code units; longer ones are not text, and would not fit into the database's indexes.
  */
 export const MAX_UNITS_PER_CHARACTER = 16;
 
 function withLength<Schema extends z.ZodType<string, string>>(schema: Schema, min: number, max: number) {
-  return schema.superRefine((text, context) => {
+  return schema.superRefine((text, { addIssue }) => {
+    const limit = { origin: "string", inclusive: true, input: text } as const;
     if (text.length > max * MAX_UNITS_PER_CHARACTER) {
-      context.addIssue({ code: "custom", message: `At most ${max} characters are allowed.` });
+      addIssue({ ...limit, code: "too_big", maximum: max });
       return;
     }
-    const count = countCharacters(text);
-    if (count < min) context.addIssue({ code: "custom", message: `At least ${min} characters are needed.` });
-    if (count > max)
-      context.addIssue({ code: "custom", message: `At most ${max} characters are allowed, not ${count}.` });
+    const actual = countCharacters(text);
+    if (actual < min) addIssue({ ...limit, code: "too_small", minimum: min, actual });
+    if (actual > max) addIssue({ ...limit, code: "too_big", maximum: max, actual });
   });
 }
 
 const controlOrLineBreak = /[\p{Cc}\u2028\u2029]/u;
 
-/** Text of one line, such as a title, without control characters: trimmed, then `min` to `max` characters as people count them. */
+/** One line of text, such as a title: trimmed, without control characters, `min` to `max` characters as people count them. */
 export const line = (min: number, max: number) =>
   withLength(
     z
       .string()
       .trim()
-      .refine((text) => !controlOrLineBreak.test(text), { message: "One line without control characters is needed." }),
+      .refine((text) => !controlOrLineBreak.test(text), { error: must("be one line without control characters") }),
     min,
     max,
   ).meta(bounds(min, max));
 
-/** Text of any shape, kept as it is: `min` to `max` characters as people count them. */
+/** Any text, kept as it was sent: `min` to `max` characters as people count them. */
 export const text = (min: number, max: number) => withLength(z.string(), min, max).meta(bounds(min, max));
 
-/** The largest 32-bit integer: more does not fit the database's `integer`. */
+/** The largest value of the database's `integer`. */
 export const MAX_INT32 = 2_147_483_647;
 
-/** In lower case, as Postgres prints it: ids are compared, and stand in storage keys. */
+/** Lower-cased, as Postgres prints it, because ids are compared as text and are part of storage keys. */
 export const Id = z.uuid().toLowerCase().meta({ description: "A UUID." });
 export const Cents = z.int().min(-Number.MAX_SAFE_INTEGER).meta({ description: "Integer cents." });
 
-/** A moment as the API prints it: UTC, six fractional digits. */
+/** A timestamp as the API prints it: UTC, six fractional digits. */
 export const Timestamp = z
   .string()
   .meta({ description: "UTC, ISO 8601.", format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
 
-/** A moment of our own clock in that form. */
+/** A time of our own clock in the form of `Timestamp`. */
 export const timestampOf = (date: Date): string => date.toISOString().replace("Z", "000Z");
 
 export const Currency = "usd";
 
 const timestampPattern = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
 
-/** What both JavaScript and Postgres read as one and the same moment: a day that exists, a year from 1, a zone on Earth. */
+/** True for text that JavaScript and Postgres read as the same time: an existing day, a year from 1, a real time zone. */
 function isTimestamp(text: string): boolean {
   const day = timestampPattern.exec(text)?.[1];
   if (day === undefined || day < "0001" || Number.isNaN(Date.parse(text))) return false;
@@ -79,13 +80,13 @@ function isTimestamp(text: string): boolean {
   return new Date(day).toISOString().startsWith(day);
 }
 
-/** A moment as a client sends it back. */
+/** A timestamp as clients send it. */
 export const InputTimestamp = z
   .string()
-  .refine(isTimestamp, { message: "An ISO 8601 timestamp is needed, as in 2026-11-20T12:00:00.123456Z." })
+  .refine(isTimestamp, { error: must("be an ISO 8601 timestamp, such as 2026-11-20T12:00:00.123456Z") })
   .meta({ description: "ISO 8601 timestamp.", format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
 
-/** The input of what takes none: an unknown field is refused here, too. */
+/** The input of a procedure that takes none. Unknown fields are refused here as well. */
 export const NoInput = z.strictObject({}).optional();
 
 /**
@@ -110,10 +111,10 @@ export const listOf = (values: readonly string[]) =>
   z
     .string()
     .regex(new RegExp(`^(${values.join("|")})(,(${values.join("|")}))*$`), {
-      message: `A comma-separated list of: ${values.join(", ")}.`,
+      error: must(`be a comma-separated list of: ${values.join(", ")}`),
     })
     .meta({ description: `A comma-separated list of: ${values.join(", ")}.`, example: values.slice(0, 2).join(",") });
 
-/** What other people see of a user. */
+/** The public part of a user. */
 export const Person = z.object({ id: Id, displayName: z.string() }).meta({ id: "Person" });
 export type Person = z.infer<typeof Person>;

@@ -17,16 +17,22 @@ export const Dispute = z
     reason: z.string(),
     status: z.enum(disputeStatuses),
     resolution: z.enum(resolutions).nullable(),
-    buyerCents: z.int().nullable().meta({ description: "What returned to the buyer; null while the dispute is open." }),
-    bidderCents: z.int().nullable().meta({ description: "What the bidder was paid; null while the dispute is open." }),
-    note: z.string().nullable().meta({ description: "What the moderator had to say." }),
+    buyerCents: z
+      .int()
+      .nullable()
+      .meta({ description: "Integer cents that went back to the buyer; null while the dispute is open." }),
+    bidderCents: z
+      .int()
+      .nullable()
+      .meta({ description: "Integer cents that the bidder was paid; null while the dispute is open." }),
+    note: z.string().nullable().meta({ description: "The moderator's comment." }),
     createdAt: Timestamp,
     resolvedAt: Timestamp.nullable(),
   })
   .meta({ id: "Dispute" });
 export type Dispute = z.infer<typeof Dispute>;
 
-/** What a moderator needs to decide: what was agreed, what was delivered, and who the two are. */
+/** What a moderator needs for a decision: the agreement, the uploads, and both sides' reputations. */
 export const disputeCase = {
   task: Task,
   bid: Bid,
@@ -36,20 +42,21 @@ export const disputeCase = {
 } as const;
 
 export const DisputeCase = Dispute.extend(disputeCase).meta({ id: "DisputeCase" });
-/** Deliveries as they are stored; the schema cuts them to what deliveries show. */
+/** With deliveries as they are stored; the output schema drops the fields that deliveries do not show. */
 export type DisputeCase = Omit<z.infer<typeof DisputeCase>, "deliveries"> & { deliveries: Artifact[] };
 
-/** What a moderator decides. The bidder's share has the price for its upper bound, which only the task knows. */
+/** A moderator's decision. The bid's price, the upper bound of the bidder's share, is checked elsewhere. */
 export const resolveInput = {
   resolution: z.enum(resolutions).meta({
-    description: "`refund` returns all to the buyer, `release` pays all to the bidder, `split` divides it.",
+    description:
+      "`refund` returns everything to the buyer, `release` pays everything to the bidder, `split` divides it.",
   }),
   bidderCents: z
     .int()
     .min(1)
     .max(MAX_INT32)
     .optional()
-    .meta({ description: "With `split`, and only then: what the bidder gets, from 1 to the price − 1." }),
+    .meta({ description: "Only with `split`: the bidder's share in integer cents, from 1 to the price minus 1." }),
   note: text(0, 2_000).optional(),
 } as const;
 

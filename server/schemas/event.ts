@@ -10,8 +10,8 @@ const withDispute = withBid.extend({ dispute: Dispute });
 const theParties = "the buyer and the awarded bidder";
 
 /**
- * The closed set of events: when each is sent, to whom, and what it carries (public fields as they were at the change).
- * Whatever a `data` does not name is not sent. Source: interface.md "Events".
+ * All events: when each is sent, to whom, and with what data (public fields as they were right after the change). Fields
+ * that `data` does not name are not sent. Source: docs/contract.md "Events and webhooks".
  */
 export const eventCatalogue = {
   "task.created": { when: "a task is posted", to: "every subscriber", data: withTask },
@@ -30,9 +30,9 @@ export const eventCatalogue = {
 export type EventType = keyof typeof eventCatalogue;
 export const eventTypes = Object.keys(eventCatalogue) as EventType[]; // the keys of a literal are its type's keys
 
-/** What is recorded for our own history, but is no event of the webhooks: nobody can subscribe to it. */
+/** Events that are recorded for our own history only: nobody can subscribe to them. */
 export const internalEvents = { "task.expired": { data: withBid } } as const;
 export type InternalEventType = keyof typeof internalEvents;
 
-/** What some event carries. */
+/** The data of any event. */
 export type EventData = z.infer<(typeof eventCatalogue)[EventType]["data"]>;

@@ -15,18 +15,18 @@ export const ledgerKinds = [
   "adjustment",
 ] as const;
 
-/** One side of a movement of money, in one of the user's two buckets. */
+/** One movement of money into or out of one of the user's two buckets. */
 export const LedgerEntry = z
   .object({
     id: Id,
     userId: Id,
     kind: z.enum(ledgerKinds).meta({
       description:
-        "Why the money moved. An `adjustment` out of `available` is the payment of a debt. A debt arises when a top-up is " +
-        "refunded or charged back and less than its amount is available: what is there is taken, as `topup_refund` or " +
-        "`chargeback`, and the rest is owed; when nothing is there, no entry tells of it. A debt is no bucket, and no " +
-        "balance falls below 0 for it: whatever becomes available next pays it, the oldest debt first, at once and " +
-        "before it can be spent. `externalRef` says which debt.",
+        "Why the money moved. An `adjustment` out of `available` pays a debt. A debt arises when a top-up is refunded or " +
+        "charged back and less than its amount is available: what is available is taken, as `topup_refund` or " +
+        "`chargeback`, and the rest is owed. When nothing is available, there is no entry. A debt is not a bucket and " +
+        "never makes a balance negative: the next money that becomes available pays it immediately, before it can be " +
+        "spent, the oldest debt first. `externalRef` names the debt.",
     }),
     bucket: z.enum(["available", "held"]),
     amountCents: Cents.meta({ description: "Signed: negative leaves the bucket." }),
@@ -37,11 +37,11 @@ export const LedgerEntry = z
       .nullable()
       .meta({
         description:
-          "What is behind money that came in or went out: a top-up's payment (`pi_…`), `payout:<payout id>` and its " +
+          "The reason for money that came in or went out: a top-up's payment (`pi_…`), `payout:<payout id>` and its " +
           "`:reversal`, `refund:<refund>` and its `:failed`, `dispute:<dispute>:<movement>`. The payment of a debt has " +
-          "`debt:<reference>:<number>`: the reference of the refund or chargeback that left the debt, and a number that " +
-          "tells several payments of one debt apart. `debt:dispute:du_1:txn_2:7` pays what `dispute:du_1:txn_2` left " +
-          "owing, also when that has no entry of its own here.",
+          "`debt:<reference>:<number>`, with the reference of the refund or chargeback that caused the debt and a number " +
+          "that distinguishes several payments of one debt. `debt:dispute:du_1:txn_2:7` pays a debt that " +
+          "`dispute:du_1:txn_2` caused, even if that has no entry of its own.",
       }),
     createdAt: Timestamp,
   })

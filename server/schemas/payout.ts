@@ -11,11 +11,11 @@ export const Payout = z
     amountCents: Cents,
     status: z.enum(payoutStatuses).meta({
       description:
-        "pending: being prepared; waiting_funds: tried again until the balance that it comes from covers it; in_transit: on " +
-        "its way; paid: the bank has it; failed: it is back in the wallet. A bank may send back what was paid.",
+        "`pending`: being prepared. `waiting_funds`: retried until the balance that it comes from covers it. `in_transit`: on its " +
+        "way. `paid`: the bank has it. `failed`: the money is back in the wallet. A bank can return a payout that was paid.",
     }),
     pendingLedgerId: Id.meta({ description: "The ledger entry that debited the wallet." }),
-    failureMessage: z.string().nullable().meta({ description: "Why it failed, or is on its way back." }),
+    failureMessage: z.string().nullable().meta({ description: "Why it failed or is being returned." }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   })

@@ -15,5 +15,5 @@ export const Rating = z
   .meta({ id: "Rating" });
 export type Rating = z.infer<typeof Rating>;
 
-/** The bounds of what a rater writes. Source: interface.md "Limits". */
+/** The fields of a rating that the rater sets. Source: docs/contract.md "Limits". */
 export const ratingInput = { stars: z.int().min(1).max(5), comment: text(0, 500) } as const;

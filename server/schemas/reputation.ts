@@ -5,9 +5,9 @@ const count = z.int().min(0);
 
 const ratings = {
   disputes: count,
-  disputesLost: count.meta({ description: "Disputes that gave all the money to the other side." }),
+  disputesLost: count.meta({ description: "Disputes in which the other side got all the money." }),
   ratingCount: count,
-  ratingAverage: z.number().nullable().meta({ description: "1 to 5, two decimals; null without a rating." }),
+  ratingAverage: z.number().nullable().meta({ description: "From 1 to 5 with two decimals; null without ratings." }),
 } as const;
 
 export const BuyerReputation = z
@@ -17,7 +17,7 @@ export const BuyerReputation = z
     tasksAccepted: count,
     tasksCancelled: count,
     medianDecisionHours: z.number().nullable().meta({
-      description: "Median of the hours from posting a task to awarding it; null before the first award.",
+      description: "Median number of hours from posting a task to awarding it; null before the first award.",
     }),
     ...ratings,
   })
@@ -30,13 +30,14 @@ export const BidderReputation = z
     tasksAccepted: count,
     tasksExpired: count,
     onTimeRate: z.number().nullable().meta({
-      description: "Of the tasks that were delivered or expired, the share delivered by `deliveryDueAt`: 0 to 1.",
+      description:
+        "Share of the delivered or expired tasks that were delivered by `deliveryDueAt`: 0 to 1; null without such tasks.",
     }),
     ...ratings,
   })
   .meta({ id: "BidderReputation" });
 
-/** A side with no activity is null: a buyer who posted nothing, a bidder who was awarded nothing. */
+/** A side without activity is null: a buyer who has posted nothing, a bidder who has been awarded nothing. */
 export const Reputation = z
   .object({ userId: Id, buyer: BuyerReputation.nullable(), bidder: BidderReputation.nullable() })
   .meta({ id: "Reputation" });

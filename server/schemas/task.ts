@@ -14,7 +14,7 @@ export const taskStatuses = [
 export const TaskStatus = z.enum(taskStatuses);
 export type TaskStatus = z.infer<typeof TaskStatus>;
 
-/** A row of the public feed. */
+/** A task as lists show it. */
 export const TaskListItem = z
   .object({
     id: Id,
@@ -23,12 +23,12 @@ export const TaskListItem = z
     tags: z.array(z.string()),
     status: TaskStatus,
     createdAt: Timestamp,
-    bidCount: z.int().meta({ description: "Bids that were placed and not withdrawn." }),
+    bidCount: z.int().meta({ description: "Number of bids, without withdrawn ones." }),
   })
   .meta({ id: "TaskListItem" });
 export type TaskListItem = z.infer<typeof TaskListItem>;
 
-/** The full record, as signed-in callers see it. */
+/** The full task, as signed-in callers see it. */
 export const Task = TaskListItem.extend({
   description: z.string(),
   acceptanceCriteria: z.string().nullable(),
@@ -46,7 +46,7 @@ export type Task = z.infer<typeof Task>;
 
 const Tag = line(1, 40).transform((tag) => tag.toLowerCase());
 
-/** The bounds of what a buyer writes. Source: decisions.md "Records". */
+/** The fields of a task that the buyer sets. Source: docs/contract.md "Records". */
 export const taskInput = {
   title: line(3, 120).meta({ example: "Translate two pages" }),
   description: text(1, 20_000).meta({ example: "From English to Finnish, in plain words." }),
@@ -55,13 +55,13 @@ export const taskInput = {
     .int()
     .min(100)
     .max(10_000_000)
-    .meta({ description: "Integer cents; held while the task is open.", example: 12_000 }),
+    .meta({ description: "Integer cents. Held while the task is open.", example: 12_000 }),
   tags: z
     .array(Tag)
     .max(20)
     .transform((tags) => [...new Set(tags)])
     .meta({
-      description: "Up to 20 tags of 1 to 40 characters; trimmed, lower-cased, without duplicates.",
+      description: "Up to 20 tags of 1 to 40 characters. They are trimmed and lower-cased, and duplicates are removed.",
       example: ["translation", "finnish"],
     }),
 } as const;

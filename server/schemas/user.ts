@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { Id, line, MAX_UNITS_PER_CHARACTER, Timestamp, text } from "./common.ts";
 
-/** A user, as that user sees the account. */
+/** A user as that user sees it. */
 export const User = z
   .object({ id: Id, email: z.string(), displayName: z.string(), createdAt: Timestamp })
   .meta({ id: "User" });
 export type User = z.infer<typeof User>;
 
 /**
- * The one form in which addresses are stored and compared: NFKC, trimmed, lower case, the domain in ASCII.
- * Returns null for what is no address, and for invisible characters, with which one address would look like another.
+ * Returns the form in which email addresses are stored and compared: NFKC, trimmed, lower case, the domain in ASCII.
+ * Returns null for invalid addresses, and for invisible characters, which would make two addresses look the same.
  */
 export function canonicalEmail(input: string): string | null {
   const address = input.normalize("NFKC").trim().toLowerCase();
@@ -38,7 +38,7 @@ export const Email = z
   .transform((input, context) => {
     const email = canonicalEmail(input);
     if (email !== null) return email;
-    context.addIssue({ code: "custom", message: "This is no email address." });
+    context.addIssue({ code: "invalid_format", format: "email", input });
     return z.NEVER;
   })
   .meta({ description: "An email address; compared without regard to case.", example: "ada@example.com" });
@@ -47,5 +47,5 @@ export const DisplayName = line(1, 80).meta({ example: "Ada" });
 
 export const Password = text(8, 128).meta({ format: "password" });
 
-/** What is compared with a stored password: longer than any that `Password` takes it need not be. */
+/** A password to be checked against the stored hash; no longer than the longest that `Password` accepts. */
 export const PasswordAttempt = z.string().max(128 * MAX_UNITS_PER_CHARACTER);

@@ -11,7 +11,7 @@ export const Webhook = z
     events: z.array(EventType),
     active: z.boolean().meta({
       description:
-        "False after the endpoint answered 410, or failed 100 times in a row over 3 days. There are no deliveries of what happens meanwhile. A test or a replay switches it on again.",
+        "False after the endpoint responded with 410, or failed 100 times in a row over at least 3 days. Events that happen meanwhile are not delivered. A test or a replay reactivates it.",
     }),
     createdAt: Timestamp,
   })
@@ -35,9 +35,9 @@ export const deliveryStatuses = ["pending", "succeeded", "failed"] as const;
 export const WebhookAttempt = z
   .object({
     attemptedAt: Timestamp,
-    statusCode: z.int().nullable().meta({ description: "Null when no complete answer came in time." }),
+    statusCode: z.int().nullable().meta({ description: "Null if there was no complete response in time." }),
     durationMs: z.int(),
-    error: z.string().nullable().meta({ description: "Why there was no complete answer." }),
+    error: z.string().nullable().meta({ description: "Why there was no complete response." }),
   })
   .meta({ id: "WebhookAttempt" });
 
@@ -45,10 +45,10 @@ export const WebhookDelivery = z
   .object({
     id: Id,
     webhookId: Id,
-    eventId: Id.meta({ description: "The `id` in the payload: the same over retries and replays." }),
+    eventId: Id.meta({ description: "The `id` in the payload, the same for retries and replays." }),
     event: EventType,
     status: z.enum(deliveryStatuses),
-    attempts: z.array(WebhookAttempt).meta({ description: "Oldest first; the newest 100 are kept." }),
+    attempts: z.array(WebhookAttempt).meta({ description: "Oldest first. The latest 100 are kept." }),
     nextAttemptAt: Timestamp.nullable(),
     createdAt: Timestamp,
   })

@@ -9,21 +9,21 @@ import { serve } from "../http/server.ts";
 import { migrateJobs, startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
 
-/** Connections of one process at most. */
+/** Maximum number of database connections of one process. */
 const POOL_SIZE = 20;
-/** Jobs that run side by side in one process. */
+/** Number of jobs that one process runs concurrently. */
 const WORKER_CONCURRENCY = 8;
 
 export interface RunningService {
-  /** The service's own address, or null for a lone worker, which serves nothing. */
+  /** The service's own address; null for a worker, which serves no requests. */
   url: string | null;
-  /** Finishes what is in flight: requests and jobs side by side, then connections, then embedded parts. */
+  /** Finishes running requests and jobs, then closes connections, then stops embedded services. */
   stop(): Promise<void>;
 }
 
 const wildcards = new Set(["0.0.0.0", "::"]);
 
-/** Where this machine reaches the service. "localhost" may be 127.0.0.1 or ::1; a client tries both. */
+/** Returns the service's address on this machine. "localhost" may be 127.0.0.1 or ::1; clients try both. */
 export function ownAddress(host: string | null, port: number): string {
   if (host === null || wildcards.has(host)) return `http://localhost:${port}`;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
@@ -34,12 +34,12 @@ async function startEmbedded(config: Config, eventsUrl: string, log: Logger): Pr
   return startLocal(config, eventsUrl, log);
 }
 
-/** Starts what the role needs; when a part fails to start, those before it are stopped again. */
+/** Starts what the role needs. If a part fails to start, stops those that did, and rethrows. */
 export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
   const busy: (() => Promise<void>)[] = [];
   const stopPart = (part: () => Promise<void>) =>
-    part().catch((error: unknown) => log.error({ error }, "a part did not stop well"));
+    part().catch((error: unknown) => log.error({ error }, "a part of the service failed to stop"));
   const stop = async () => {
     await Promise.all(busy.map(stopPart));
     for (const part of stops.toReversed()) await stopPart(part);
@@ -61,7 +61,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
       busy.push(worker.stop);
     }
     if (config.role === "worker") return { url: null, stop };
-    // Not "localhost", which may be ::1 alone: whoever asks for that name tries both addresses.
+    // Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
     const host = config.host ?? (config.production ? undefined : "127.0.0.1");
     const server = await serve(createApp(services, config), port, host);
     busy.push(server.stop);

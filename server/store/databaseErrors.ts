@@ -50,13 +50,13 @@ const connectionCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDO
 const prismaConnectionCodes = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2037"]);
 
 /** True if the database is unavailable: connection lost or refused, starting, shutting down, out of connections. */
-export function isDatabaseAway(error: unknown): boolean {
-  if (error instanceof AggregateError) return error.errors.some(isDatabaseAway);
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   if (!(error instanceof Error)) return false;
   // Prisma keeps the driver's error as its cause, or only repeats its message.
   if (
     error.name.startsWith("PrismaClient") &&
-    (isDatabaseAway(error.cause) || /closed the connection/.test(error.message))
+    (isDatabaseUnavailable(error.cause) || /closed the connection/.test(error.message))
   ) {
     return true;
   }

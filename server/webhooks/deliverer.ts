@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
-import { isDatabaseAway } from "../store/databaseErrors.ts";
+import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { attemptOnce, outcomeOf } from "./attempt.ts";
 import { createBell } from "./bell.ts";
 import { createBodies } from "./bodies.ts";
@@ -56,7 +56,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
       try {
         await round();
       } catch (error) {
-        if (isDatabaseAway(error)) log.warn(`${name}: the database is unreachable; trying again`);
+        if (isDatabaseUnavailable(error)) log.warn(`${name}: the database is unreachable; trying again`);
         else log.error({ error }, `${name} failed; trying again`);
         await sleep(PAUSE_AFTER_ERROR_MS);
       }

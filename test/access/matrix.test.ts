@@ -39,7 +39,7 @@ beforeAll(async () => {
 
 const isPublic = ({ meta }: Route) => meta.access === "public";
 const isSessionOnly = ({ meta }: Route) => meta.access === "session" || meta.access === "moderator";
-/** Every path parameter names nothing, so that whoever is let in changes nothing. */
+/** No path parameter names an existing record, so that an allowed call changes nothing. */
 const inputOf = (route: Route) =>
   Object.fromEntries(route.pathParameters.map((name) => [name, "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"]));
 
@@ -86,11 +86,14 @@ describe.each(transports)("over $transport", ({ transport, call }) => {
     },
   );
 
-  test.each(named(routes.filter(isPublic)))("%s is open to everyone, whatever they show", async (_name, route) => {
-    for (const headers of [{}, revoked, loggedOut, expired, noScopes, { authorization: "Bearer x" }]) {
-      await expectLetIn(route, headers);
-    }
-  });
+  test.each(named(routes.filter(isPublic)))(
+    "%s is open to everyone, whatever credentials they send",
+    async (_name, route) => {
+      for (const headers of [{}, revoked, loggedOut, expired, noScopes, { authorization: "Bearer x" }]) {
+        await expectLetIn(route, headers);
+      }
+    },
+  );
 
   test.each(named(routes.filter(isSessionOnly)))("%s refuses a key with every scope", async (_name, route) => {
     for (const headers of [person.key, { ...person.session, ...person.key }]) {
@@ -139,14 +142,14 @@ describe.each(transports)("over $transport", ({ transport, call }) => {
       const navigated = await attempt(route, { ...person.session, "sec-fetch-site": "cross-site" });
       expectErrorBody(navigated.body, "forbidden");
       if (!isSessionOnly(route)) await expectLetIn(route, { ...person.key, origin: "https://evil.example" });
-      // Logging out for real would end the session that the other tests use.
+      // A real logout would end the session that the other tests use.
       if (route.procedurePath === "auth.logout" || route.meta.access === "moderator") return;
       await expectLetIn(route, { ...person.session, origin: service.url });
     },
   );
 
   if (transport === "REST") {
-    test("reading with the cookie from another site's page is the browser's to refuse, which gets no CORS header", async () => {
+    test("reads from another site's page get no CORS header, so the browser refuses them", async () => {
       const headers = { ...person.session, origin: "https://evil.example" };
       const answer = await rest(service.url, "GET", "/wallet", { headers });
       expect(answer.status).toBe(200);

@@ -7,7 +7,7 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-/** The paths of all fields in an answer, lists as `[]`: what a viewer is shown, whatever the values are. */
+/** Returns the paths of all fields in a response, with arrays as `[]`. */
 function fieldsOf(value: unknown, path = ""): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => fieldsOf(item, `${path}[]`));
   if (typeof value !== "object" || value === null) return [path];
@@ -139,7 +139,7 @@ describe.each(viewers)("%s", (viewer) => {
     },
   );
 
-  test("finds nobody's secrets in any read", async () => {
+  test("sees no secrets in any response", async () => {
     const ids = Object.values(tasks);
     const paths = [
       "/tasks?status=open,accepted,resolved,awarded&limit=100",
@@ -153,7 +153,7 @@ describe.each(viewers)("%s", (viewer) => {
     for (const path of paths) {
       const { text } = await get(path);
       for (const secret of secrets) {
-        // A dispute's case shows its task and the winning bid to those who may read it.
+        // Those who may read a dispute also see its task and the awarded bid.
         const shownInCase = path === "/disputes" && mayReadDisputes.includes(viewer);
         if (secret.mayBeSeenBy.includes(viewer) || (shownInCase && secret.text.startsWith("winning note"))) continue;
         expect(text, `${path} for ${viewer}`).not.toContain(secret.text);
@@ -168,7 +168,7 @@ describe.each(viewers)("%s", (viewer) => {
 describe("GET /me/tasks", () => {
   const idsOf = (answer: { body: { tasks: { id: string }[] } }) => answer.body.tasks.map(({ id }) => id);
 
-  test("gives the tasks that the caller posted or was awarded, newest first, by role and status", async () => {
+  test("returns the tasks that the caller posted or was awarded, newest first, by role and status", async () => {
     const { buyer, awarded, bidder } = people;
     expect(idsOf(await buyer.get("/me/tasks"))).toEqual([tasks.resolved, tasks.accepted, tasks.open]);
     expect(idsOf(await awarded.get("/me/tasks"))).toEqual([tasks.resolved, tasks.accepted]);
@@ -180,7 +180,7 @@ describe("GET /me/tasks", () => {
     expect((await rest(service.url, "GET", "/me/tasks")).status).toBe(401);
   });
 
-  test("a walk over both roles loses nothing and repeats nothing", async () => {
+  test("a walk over both roles misses nothing and repeats nothing", async () => {
     const both = await createPerson(service, { cents: 1_000_000 });
     const all: string[] = [];
     for (let index = 0; index < 6; index++) {

@@ -90,7 +90,7 @@ test("20 parallel signups with one address, in 20 spellings, make one account", 
   expect((await login("race@example.com")).status).toBe(200);
 });
 
-test("a wrong password, an unknown address, no address and a suspended account get the same answer", async () => {
+test("a wrong password, an unknown address, an invalid address and a suspended account get the same response", async () => {
   await signup("known@example.com");
   const suspended = await createPerson(service);
   await service.services.database.query(sql`
@@ -108,7 +108,7 @@ test("a wrong password, an unknown address, no address and a suspended account g
   }
 });
 
-test("a password is kept as argon2id, and nothing of it is in an answer", async () => {
+test("a password is stored as argon2id, and no response contains any of it", async () => {
   const answer = await signup("hash@example.com");
   expect(Object.keys(answer.body.user).sort()).toEqual(["createdAt", "displayName", "email", "id"]);
   expect(answer.text).not.toContain("argon2");

@@ -58,7 +58,7 @@ test.each([
   expect(issuePaths(answer.body)).toEqual([field]);
 });
 
-test("a key is stored as a hash: nothing in the database spells it", async () => {
+test("a key is stored as a hash: its text is nowhere in the database", async () => {
   const person = await createPerson(service);
   const { raw } = (await mint(person)).body;
   const { database } = service.services;
@@ -70,7 +70,7 @@ test("a key is stored as a hash: nothing in the database spells it", async () =>
   expect(row?.text).not.toContain(Buffer.from(raw).toString("hex"));
 });
 
-test("a revoked key works no more from that moment on, and is not listed", async () => {
+test("a revoked key stops working immediately, and is not listed", async () => {
   const person = await createPerson(service);
   const { id, raw } = (await mint(person)).body;
   expect((await me(raw)).status).toBe(200);
@@ -82,7 +82,7 @@ test("a revoked key works no more from that moment on, and is not listed", async
   expectError(await person.delete(`/keys/${id}`), "not_found");
 });
 
-test("another user's key is not there", async () => {
+test("another user's key is not found", async () => {
   const [owner, other] = [await createPerson(service), await createPerson(service)];
   const { id, raw } = (await mint(owner)).body;
   expectError(await other.delete(`/keys/${id}`), "not_found");
@@ -105,7 +105,7 @@ test("lastUsedAt is null until the key is used, and then about now", async () =>
   expect(Date.parse(await lastUsedAt()) - first).toBeGreaterThanOrEqual(3_599_000);
 });
 
-test("a key can mint, list and revoke no keys, whatever its scopes", async () => {
+test("a key cannot create, list or revoke keys, whatever its scopes", async () => {
   const person = await createPerson(service);
   const { id } = (await mint(person)).body;
   const credentials = person.key;
@@ -115,7 +115,7 @@ test("a key can mint, list and revoke no keys, whatever its scopes", async () =>
   expectError(await asKey("DELETE", `/keys/${id}`), "forbidden");
 });
 
-test("no password, key or cookie gets into the log, whatever fails", async () => {
+test("no password, key or cookie is ever logged, whatever fails", async () => {
   const lines: string[] = [];
   const log = pino(
     { level: "trace", serializers: { error: pino.stdSerializers.err } },

@@ -33,7 +33,7 @@ test("the cookie is for the browser only, for 14 days, for this site", async () 
   expect(answer.text).not.toContain(pair.slice("rebid_session=".length));
 });
 
-test("each login has a session of its own, and signing in does not end another", async () => {
+test("each login has its own session, and does not end another", async () => {
   const person = await createPerson(service);
   const again = cookieOf(
     await rest(service.url, "POST", "/auth/login", { body: { email: person.email, password: person.password } }),
@@ -44,7 +44,7 @@ test("each login has a session of its own, and signing in does not end another",
   expect((await me(again)).status).toBe(200);
 });
 
-test("logging out ends the session at once, wherever its cookie is, and clears the browser's", async () => {
+test("logging out ends the session immediately for every copy of its cookie, and clears the browser's", async () => {
   const person = await createPerson(service);
   const [first, ...copies] = await Promise.all(Array.from({ length: 5 }, () => me(person.session)));
   expect([first, ...copies].map((answer) => answer?.status)).toEqual([200, 200, 200, 200, 200]);
@@ -63,7 +63,7 @@ test("logging out with a key ends nothing", async () => {
   expect((await me(person.session)).status).toBe(200);
 });
 
-test("a session that is used lasts, and one that is not used for 14 days is over", async () => {
+test("a session in use is prolonged, and expires after 14 days without use", async () => {
   const person = await createPerson(service);
   expect((await me(person.session)).headers.get("set-cookie")).toBeNull();
   let session = person.session;
@@ -71,7 +71,7 @@ test("a session that is used lasts, and one that is not used for 14 days is over
     advance(10 * DAY_SECONDS);
     const answer = await me(session);
     expect(answer.status).toBe(200);
-    session = cookieOf(answer); // the browser's copy is prolonged, too
+    session = cookieOf(answer); // the browser's cookie is renewed as well
     expect(session.cookie).toMatch(/^rebid_session=./);
   }
   advance(14 * DAY_SECONDS - 60);
@@ -82,7 +82,7 @@ test("a session that is used lasts, and one that is not used for 14 days is over
   expectError(await me(session), "unauthenticated");
 });
 
-test("crafted cookies are nobody, and never an error of ours", async () => {
+test("crafted cookies make an anonymous caller, and never an internal error", async () => {
   const person = await createPerson(service);
   const real = person.session.cookie ?? "";
   const seal = decodeURIComponent(real.slice("rebid_session=".length));
@@ -126,9 +126,16 @@ test("crafted cookies are nobody, and never an error of ours", async () => {
     expectError(await me({ cookie }), "unauthenticated");
   }
   expect((await me({ cookie: `a=b; ${real}; c=d` })).status).toBe(200);
+
+  // Of two session cookies, the first that has a value counts.
+  expect((await me({ cookie: `${real}; rebid_session=other` })).status).toBe(200);
+  expect((await me({ cookie: `rebid_session=; ${real}` })).status).toBe(200);
+  for (const first of ["rebid_session=other", "rebid_session=%zz"]) {
+    expectError(await me({ cookie: `${first}; ${real}` }), "unauthenticated");
+  }
 });
 
-test("a bearer wins over the cookie", async () => {
+test("a bearer token takes precedence over the cookie", async () => {
   const [ada, bob] = [await createPerson(service), await createPerson(service)];
   const both = await me({ ...ada.session, ...bob.key });
   expect(both.body).toMatchObject({ user: { id: bob.id }, auth: { kind: "apiKey" } });
@@ -136,7 +143,7 @@ test("a bearer wins over the cookie", async () => {
   expectError(await me({ ...ada.session, authorization: "" }), "unauthenticated");
 });
 
-test("who I am says how I came in, and a session has every scope", async () => {
+test("/auth/me says how the caller is authenticated, and a session has every scope", async () => {
   const person = await createPerson(service);
   const { id, email, displayName } = person;
   const user = { id, email, displayName, createdAt: expect.stringMatching(/\.\d{6}Z$/) };
@@ -149,7 +156,7 @@ async function countSessions(userId: string): Promise<number> {
   return rows.length;
 }
 
-test("a login forgets the sessions that are over, and no other", async () => {
+test("a login deletes the user's expired sessions, and no others", async () => {
   const { id, email, password } = await createPerson(service);
   const logIn = () => rest(service.url, "POST", "/auth/login", { body: { email, password } });
   expect((await logIn()).status).toBe(200);

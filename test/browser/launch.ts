@@ -6,7 +6,7 @@ const executablePath = "/usr/bin/chromium";
 
 export const hasBrowser = existsSync(executablePath);
 
-/** A browser that asks nobody for anything by itself. */
+/** Launches a browser that sends no requests of its own. */
 export function launchBrowser(): Promise<Browser> {
   const args = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"];
   return chromium.launch({ executablePath, args });

@@ -6,11 +6,11 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-/** One character, as a person counts, with random marks, which do not compress. */
+/** One character, as a person counts, with random marks, so that it does not compress. */
 const heap = `a${Array.from({ length: 6_000 }, () => String.fromCodePoint(0x300 + Math.floor(Math.random() * 0x6f))).join("")}`;
 const family = "👨‍👩‍👧‍👦";
 
-test("a character under thousands of combining marks is refused, and no 500 from an index that it does not fit", async () => {
+test("a character with thousands of combining marks is refused, and does not cause a 500 because it exceeds an index", async () => {
   const buyer = await createPerson(service, { cents: 100_000 });
   for (const changes of [{ tags: [heap] }, { title: `abc${heap}` }]) {
     const answer = await buyer.post("/tasks", taskInput(changes));

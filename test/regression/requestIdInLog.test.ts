@@ -5,7 +5,7 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-test("an internal error stands in the log under the request id that the caller was told", async () => {
+test("an internal error is logged with the request id that the client got", async () => {
   const person = await createPerson(service);
   await service.services.database.query(sql`ALTER TABLE wallets RENAME TO wallets_away`);
   const answer = await person.get("/wallet");

@@ -24,7 +24,7 @@ async function send(
     headers: { ...buyer.session, ...headers },
     body,
     duplex: "half",
-  } as RequestInit); // the types of fetch know no `duplex` yet
+  } as RequestInit); // fetch's types lack `duplex`
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: text === "" ? undefined : JSON.parse(text) };
 }
@@ -62,7 +62,7 @@ test.each([
   expect((await send("/tasks", task(), { "content-type": type })).status).toBe(201);
 });
 
-test("a body compressed with gzip is read, and one that is none is 400", async () => {
+test("a body compressed with gzip is read; a body that only claims to be is 400", async () => {
   const headers = { "content-type": "application/json", "content-encoding": "gzip" };
   expect((await send("/tasks", gzipSync(task()), headers)).status).toBe(201);
   expectError(await send("/tasks", task(), headers), "invalid_input");
@@ -71,7 +71,7 @@ test("a body compressed with gzip is read, and one that is none is 400", async (
 
 test.each([
   ["cut off", '{"title": "x"'],
-  ["no JSON at all", "title=x"],
+  ["not JSON at all", "title=x"],
   ["a trailing comma", '{"title": "x",}'],
   ["NaN", '{"maxBudgetCents": NaN}'],
   ["a raw NUL byte", '{"title": "a\0b"}'],
@@ -80,12 +80,12 @@ test.each([
   ["a list", "[]"],
   ["a string", '"x"'],
   ["a number", "7"],
-])("broken JSON, or JSON that is no object, is 400: %s", async (_name, body) => {
+])("broken JSON, or JSON that is not an object, is 400: %s", async (_name, body) => {
   expectError(await send("/tasks", body), "invalid_input");
   expectError(await send("/auth/logout", body), "invalid_input");
 });
 
-test("bytes that are no UTF-8 are refused and not replaced in silence", async () => {
+test("bytes that are not UTF-8 are refused, not silently replaced", async () => {
   const body = Buffer.concat([
     Buffer.from('{"title": "ab'),
     Buffer.from([0xff, 0xfe]),
@@ -102,7 +102,7 @@ test("a body of 256 KiB is read, and one byte more is 413, with a length, chunke
   const atLimit = fill(MAX_BODY_BYTES);
   expect(Buffer.byteLength(atLimit)).toBe(MAX_BODY_BYTES);
   const answer = await send("/tasks", atLimit);
-  expectError(answer, "invalid_input"); // 20,000 characters is what a description may have
+  expectError(answer, "invalid_input"); // a description has at most 20,000 characters
   expect(issuePaths(answer.body)).toEqual(["description"]);
 
   const over = fill(MAX_BODY_BYTES + 1);
@@ -118,7 +118,7 @@ test("a body of 256 KiB is read, and one byte more is 413, with a length, chunke
   expect(largeEvent.body.message).toContain("at most 1024 KiB");
 });
 
-test("an action without input takes no body, an empty one or {}, and names any field of another", async () => {
+test("an action without input accepts no body, an empty one or {}, and names every field of any other", async () => {
   const action = async (
     body: string | Uint8Array | ReadableStream | undefined,
     headers: Record<string, string> = {},
@@ -141,7 +141,7 @@ test("an action without input takes no body, an empty one or {}, and names any f
   expect(issuePaths(logout.body)).toEqual(["everywhere"]);
 });
 
-test("nesting as deep as a body can be is refused, and the service lives on", async () => {
+test("nesting as deep as a body can hold is refused, and the service keeps running", async () => {
   const lists = "[".repeat(120_000) + "]".repeat(120_000);
   const objects = `${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}`;
   for (const deep of [lists, objects]) {
@@ -152,7 +152,7 @@ test("nesting as deep as a body can be is refused, and the service lives on", as
   }
 });
 
-test("a body with very many unknown fields gets an answer of bounded size", async () => {
+test("a body with thousands of unknown fields gets a response of bounded size", async () => {
   const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`f${index}`, 1]));
   const answer = await send("/tasks", JSON.stringify(fields));
   expectError(answer, "invalid_input");

@@ -6,7 +6,7 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-/** What a coercing schema would take for 5, 1, 0 or 1. */
+/** Values that a coercing schema would turn into 5, 1, 0 or 1. */
 const pretenders = ["5", true, null, ["1"], false, "", "1e1", { valueOf: 1 }];
 
 async function refusals(): Promise<void> {
@@ -20,8 +20,8 @@ async function refusals(): Promise<void> {
   }
 }
 
-// A file of its own: the very first request of its service goes over RPC, and only then comes one over REST.
-test("a REST call with a query leaves typed RPC as strict as it was", async () => {
+// In its own file, so that the first request of its service goes over RPC and the first over REST comes later.
+test("a REST call with a query does not make typed RPC less strict", async () => {
   await refusals();
   const overRest = await rest(service.url, "GET", "/tasks?limit=5&minBudget=1");
   expect(overRest.status).toBe(200);

@@ -26,7 +26,7 @@ function post(path: string, headers: string[], body: string): string {
   );
 }
 
-// A refused body that is itself a request: were its rest read as the next one, there would be a third answer.
+// A refused body that is itself a request. If its rest were read as the next request, there would be a third response.
 const smuggled = `POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`;
 
 test.each([
@@ -57,7 +57,7 @@ test("two bodies on one connection are two requests", async () => {
   expect(answers.map(({ body }) => body.error)).toEqual(["invalid_credentials", "invalid_credentials"]);
 });
 
-test("a request for an absolute address is one for its path", async () => {
+test("a request for an absolute address is handled as one for its path", async () => {
   const [found, missing] = await rawRequest(
     url,
     "GET http://elsewhere.example/tasks?limit=1 HTTP/1.1\r\nHost: x\r\n\r\nGET http://elsewhere.example HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -98,7 +98,7 @@ test.each([
   expectErrorBody(answer?.body, "invalid_input");
 });
 
-test("an expectation that nobody knows changes nothing, and 100-continue is granted", async () => {
+test("an unknown expectation is ignored, and 100-continue is granted", async () => {
   const odd = await rawRequest(url, "GET /wallet HTTP/1.1\r\nHost: x\r\nExpect: miracles\r\n\r\n");
   expect(odd[0]?.body.error).toBe("unauthenticated");
   const login = post("/auth/login", ["Content-Type: application/json", "Expect: 100-continue"], "{}");
@@ -107,13 +107,13 @@ test("an expectation that nobody knows changes nothing, and 100-continue is gran
   expect(answer?.body.error).toBe("invalid_input");
 });
 
-test("an upgrade that we do not know is an ordinary request", async () => {
+test("a request to upgrade to an unknown protocol is handled as an ordinary request", async () => {
   const headers = "Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
   const [answer] = await rawRequest(url, `GET /wallet HTTP/1.1\r\n${headers}\r\n`);
   expect(answer?.body.error).toBe("unauthenticated");
 });
 
-test("a target that is no path is answered, too", async () => {
+test("a target that is not a path gets a response as well", async () => {
   for (const target of ["*", "http://", "http://[::1", "/tasks#x", "/tasks?#", "x"]) {
     const [answer] = await rawRequest(url, `GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
     expect([200, 400, 404]).toContain(answer?.status);

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const server of stops) await server.stop();
 });
 
-/** A second front of the same service, with something in it that fails. */
+/** A second instance of the same service, with a part that fails. */
 async function broken(changes: (services: Services) => Partial<Services>): Promise<string> {
   const { services } = service;
   const log = pino(
@@ -38,7 +38,7 @@ async function broken(changes: (services: Services) => Partial<Services>): Promi
 const away = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:5432"), { code: "ECONNREFUSED" });
 const bug = new TypeError("Cannot read properties of undefined (reading 'secret_column')");
 
-test("/metrics answers while the database is away, with what the process knows itself; a bug is not taken for that", async () => {
+test("/metrics responds while the database is unreachable, with the process's own figures; a bug is not mistaken for that", async () => {
   const metricsWhen = async (failure: Error) => {
     const url = await broken(({ database }) => ({ database: { ...database, query: () => Promise.reject(failure) } }));
     await fetch(`${url}/livez`);
@@ -56,10 +56,10 @@ test("/metrics answers while the database is away, with what the process knows i
 
 describe.each(transports)("over $transport", ({ call }) => {
   test.each([
-    ["unavailable", 503, "the database is away", away],
+    ["unavailable", 503, "the database is unreachable", away],
     ["internal_error", 500, "there is a bug", bug],
   ] as const)(
-    "%s (%i) when %s: logged once with the request's id, and nothing of it is told",
+    "%s (%i) when %s: logged once with the request's id, and no detail reaches the client",
     async (code, status, _why, failure) => {
       const person = await createPerson(service);
       const failing = await broken(({ database }) => ({
@@ -67,7 +67,7 @@ describe.each(transports)("over $transport", ({ call }) => {
       }));
       const calls = [
         await call(failing, routeOf("tasks.list"), {}), // fails in the procedure
-        await call(failing, routeOf("wallet.read"), {}, person.session), // fails on the way to it
+        await call(failing, routeOf("wallet.read"), {}, person.session), // fails before the procedure
         await call(failing, routeOf("tasks.cancel"), { id: crypto.randomUUID() }, person.key),
       ];
       for (const answer of calls) {
@@ -81,7 +81,7 @@ describe.each(transports)("over $transport", ({ call }) => {
     },
   );
 
-  test("processor_unavailable (502) when the payment processor does not answer", async () => {
+  test("processor_unavailable (502) when the payment processor does not respond", async () => {
     const person = await createPerson(service);
     const failing = await broken(({ processor }) => ({
       processor: {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   person = await createPerson(service, { cents: 1_000_000 });
 });
 
-/** Values of every JSON kind, with those in front that have broken services before. */
+/** Values of every JSON type, starting with those that are known to break services. */
 const anyJson = fc.oneof(
   { weight: 2, arbitrary: fc.jsonValue({ maxDepth: 3, noUnicodeString: false }) as fc.Arbitrary<unknown> },
   fc.constantFrom<unknown>(
@@ -67,7 +67,7 @@ function documented(route: Route, status: number, body: { error?: string } | und
 test.each(routes.map((route) => [route.procedurePath, route] as const))(
   "whatever JSON is sent, %s gives only documented answers, the same over REST and RPC",
   async (_name, route) => {
-    // Signing up runs argon2 each time that it gets as far; logging out would end the session of the next run.
+    // Every valid sign-up runs argon2, and logging out would end the session of the next run.
     if (route.procedurePath === "auth.logout") return;
     const id = crypto.randomUUID();
     const path = pathWith(route, id);
@@ -87,7 +87,7 @@ test.each(routes.map((route) => [route.procedurePath, route] as const))(
         const ids = Object.fromEntries(route.pathParameters.map((name) => [name, id]));
         const overRpc = await callOverRpc(service.url, route, { ...input, ...ids }, person.session);
         documented(route, overRpc.status, overRpc.body);
-        // Text in a query becomes an integer there; a body says the same on both.
+        // In a query, text becomes an integer; a body means the same on both transports.
         if (takesBody && answer.status >= 400) {
           expect(overRpc.body.error).toBe(answer.body.error);
           expect(issuePaths(overRpc.body)).toEqual(issuePaths(answer.body));

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, test } from "vitest";
 import { errorCatalogue } from "../../server/errors.ts";
-import { openApiDocument } from "../../server/http/openApi.ts";
+import { openApiDocument } from "../../server/http/openApi/document.ts";
 import type { Route } from "../../server/http/routes.ts";
 import { appRouter } from "../../server/procedures/router.ts";
 import { type EventType, eventTypes } from "../../server/schemas/event.ts";
@@ -84,7 +84,7 @@ function formats() {
   } as const;
 }
 
-/** A validator for a schema of the document; its references lead into the document. */
+/** Returns a validator for a schema of the document, in which references are resolved. */
 function validator(schema: Schema): ValidateFunction {
   const rebased = JSON.stringify(schema).replaceAll('"#/components', '"openapi#/components');
   return ajv.compile(JSON.parse(rebased) as Schema);
@@ -112,7 +112,7 @@ function codesOf(response: Response): string[] {
 }
 
 describe("the document", () => {
-  test("holds together: references resolve, ids are unique, path parameters are declared", () => {
+  test("is consistent: references resolve, ids are unique, path parameters are declared", () => {
     expect(document.openapi).toBe("3.1.0");
     const references: string[] = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
     expect(references.length).toBeGreaterThan(50);
@@ -137,7 +137,7 @@ describe("the document", () => {
     for (const { tags } of all) expect(document.tags.map(({ name }) => name)).toEqual(expect.arrayContaining(tags));
   });
 
-  test("has every procedure, and no other operation", () => {
+  test("has an operation for every procedure, and no other", () => {
     expect(operations.map(({ operation }) => operation.operationId).sort()).toEqual(
       routes.map(({ procedurePath }) => procedurePath.replaceAll(".", "_")).sort(),
     );
@@ -149,7 +149,7 @@ describe("the document", () => {
     for (const schema of Object.values(document.components.schemas)) expect(() => validator(schema)).not.toThrow();
   });
 
-  test("is the committed one, and the one that is served", async () => {
+  test("is the same as the committed and the served one", async () => {
     const committed: unknown = JSON.parse(await readFile("openapi/openapi.json", "utf8"));
     expect(committed).toEqual(document);
     const served = (await rest(service.url, "GET", "/openapi.json")).body;
@@ -161,7 +161,7 @@ describe("the document", () => {
 describe.each(routes.map((route) => [route.procedurePath, route] as const))("%s", (_name, route) => {
   const operation = operationOf(route);
 
-  test("documents its success, each status and each code that it can give, and no other", () => {
+  test("documents its success and exactly the statuses and codes that it can answer with", () => {
     const expected: Record<string, string[]> = { [route.status]: [] };
     for (const code of errorsOf(route.meta)) {
       const { status } = errorCatalogue[code];
@@ -187,7 +187,7 @@ describe.each(routes.map((route) => [route.procedurePath, route] as const))("%s"
     expect(operation["x-required-scope"]).toBe(typeof access === "object" ? access.scope : undefined);
   });
 
-  test("documents every field that it takes, and that it refuses others", () => {
+  test("documents every field that it accepts, and that it refuses others", () => {
     const inQueryOrPath = (operation.parameters ?? []).map(({ name }) => name);
     const schema = operation.requestBody?.content["application/json"].schema;
     const inBody = Object.keys((schema?.properties as object | undefined) ?? {});
@@ -197,13 +197,13 @@ describe.each(routes.map((route) => [route.procedurePath, route] as const))("%s"
   });
 });
 
-describe("over the main job", () => {
+describe("in a whole lifecycle", () => {
   let played: Played[];
   beforeAll(async () => {
     played = await playLifecycle(service, callOverRest, "openapi");
   });
 
-  test("every answer is as documented", () => {
+  test("every response is as documented", () => {
     for (const { name, route, status, body } of played) {
       const { content } = responseOf(route, status);
       if (status === 204) {
@@ -215,14 +215,14 @@ describe("over the main job", () => {
     }
   });
 
-  test("no answer has a field that is not documented", () => {
+  test("no response has an undocumented field", () => {
     for (const { name, route, status, body } of played.filter((step) => step.status < 400 && step.status !== 204)) {
       const schema = responseOf(route, status).content?.["application/json"].schema ?? {};
       expect([name, undocumented(body, schema)]).toEqual([name, []]);
     }
   });
 
-  test("every request that was accepted is as documented, and a field more would not be", () => {
+  test("every accepted request is as documented, and would not be with an additional field", () => {
     for (const { name, route, input, status } of played.filter((step) => step.status < 400)) {
       const { parameters = [], requestBody } = operationOf(route);
       for (const parameter of parameters) {
@@ -246,7 +246,7 @@ describe("over the main job", () => {
 describe("the events", () => {
   const contentOf = (type: EventType) => document.webhooks[type]?.post.requestBody.content["application/json"];
 
-  /** Holds an event's body, as it is sent, against the document. */
+  /** Checks an event's body, as it is sent, against the document. */
   function expectDocumented(event: StoredEvent): void {
     const body: unknown = JSON.parse(eventBody(event).toString());
     const schema = contentOf(event.type)?.schema ?? {};
@@ -255,7 +255,7 @@ describe("the events", () => {
     expect([event.type, undocumented(body, schema)]).toEqual([event.type, []]);
   }
 
-  test("are all there and no other, signed, and without credentials of ours", () => {
+  test("are complete, signed, and sent without credentials", () => {
     expect(Object.keys(document.webhooks)).toEqual(eventTypes);
     for (const { webhook } of webhooks) {
       expect(webhook.security).toEqual([]);
@@ -267,7 +267,7 @@ describe("the events", () => {
     expect(validator(Signature?.schema ?? {})(headers[Signature?.name ?? ""])).toBe(true);
   });
 
-  test("of every type that is recorded are as documented, with the fields that their type has", async () => {
+  test("of every type are recorded as documented, with the fields of their type", async () => {
     const buyer = await createPerson(service, { cents: 1_000_000 });
     const bidder = await createPerson(service);
     const moderator = await createModerator(service);
@@ -281,12 +281,12 @@ describe("the events", () => {
     recorded.forEach(expectDocumented);
   });
 
-  test.each(eventTypes)("the sample of %s is as documented, and is the example", (type) => {
+  test.each(eventTypes)("the sample of %s is as documented, and is the document's example", (type) => {
     expectDocumented(exampleEvent(type));
     expect(contentOf(type)?.example).toEqual(exampleEvent(type));
   });
 
-  test.each(eventTypes)("%s may gain fields, but not lose one, and is no other type", (type) => {
+  test.each(eventTypes)("%s may gain fields but not lose any, and matches no other type", (type) => {
     const validate = validator(contentOf(type)?.schema ?? {});
     const { data, ...event } = exampleEvent(type);
     const parts = Object.entries(data as Record<string, object>); // a JSON object of records, validated above
@@ -299,13 +299,13 @@ describe("the events", () => {
     for (const other of eventTypes) expect(validate({ ...event, type: other, data })).toBe(other === type);
   });
 
-  test("that lack a part of what their type carries are not recorded, nor is their change", async () => {
+  test("that lack a part of their data are not recorded, and neither is their change", async () => {
     const { task } = sampleEvent("task.created", new Date());
     const recording = service.services.database.transaction((tx) => tx.events.record("task.awarded", { task }));
     await expect(recording).rejects.toThrow(/"bid"/);
   });
 
-  test("say of each answer what is made of it", () => {
+  test("say what each response means", () => {
     const verdicts = { "2XX": "succeeded", "3XX": "rejected", 410: "gone", "4XX": "rejected", "5XX": "retry" };
     for (const { webhook } of webhooks) expect(Object.keys(webhook.responses)).toEqual(Object.keys(verdicts));
     for (let statusCode = 200; statusCode < 600; statusCode++) {
@@ -316,7 +316,7 @@ describe("the events", () => {
   });
 });
 
-/** The paths of fields in a value that its schema does not name. */
+/** Returns the paths of the fields that are missing from a value's schema. */
 function undocumented(value: unknown, schema: Schema, path = ""): string[] {
   if (typeof schema.$ref === "string") {
     return undocumented(value, document.components.schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {}, path);

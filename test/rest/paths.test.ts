@@ -55,20 +55,20 @@ test.each([
   "/docs/../../package.json",
   "/docs/%2e%2e%2fpackage.json",
 ])("an unknown or malformed path is 404: %s", async (path) => {
-  // Not with fetch, which tidies paths up before it sends them.
+  // Not with fetch, which normalises paths before sending them.
   const [answer] = await rawRequest(service.url, Buffer.from(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`));
   if (!answer) throw new Error("no answer");
   expectError(answer, "not_found");
 });
 
-test("a path's escapes are decoded: what they spell is found", async () => {
+test("escapes in a path are decoded", async () => {
   const buyer = await createPerson(service, { cents: 10_000 });
   const task = await postTask(buyer);
   const escaped = task.id.replaceAll("-", "%2D");
   expect((await rest(service.url, "GET", `/%74asks/${escaped}`)).body.task.id).toBe(task.id);
 });
 
-test("HEAD answers as GET does, without the body", async () => {
+test("HEAD responds like GET, without the body", async () => {
   for (const path of ["/tasks", "/openapi.json", "/livez", "/"]) {
     const got = await rest(service.url, "GET", path);
     const head = await rest(service.url, "HEAD", path);
@@ -77,7 +77,7 @@ test("HEAD answers as GET does, without the body", async () => {
   }
 });
 
-test("the caller's own sane request id comes back, and an odd one is replaced", async () => {
+test("an acceptable request id of the client's comes back, and any other is replaced", async () => {
   const kept = await rest(service.url, "GET", "/nothing", { headers: { "x-request-id": "trace-1.2:3" } });
   expect(kept.body.requestId).toBe("trace-1.2:3");
   const replaced = await rest(service.url, "GET", "/nothing", { headers: { "x-request-id": "<script>" } });

@@ -26,7 +26,7 @@ test.each(["abc", "0", "-1", "101", "1e2", "1.0", "1.5", "+5", "%205", "0x10", "
   },
 );
 
-test.each(["1", "50", "100"])("limit=%s is taken", async (limit) => {
+test.each(["1", "50", "100"])("limit=%s is accepted", async (limit) => {
   for (const path of lists) expect((await person.get(`${path}?limit=${limit}`)).status).toBe(200);
 });
 
@@ -61,7 +61,7 @@ test.each([
   }
 });
 
-test("a cursor in another zone, or with fewer digits, is the moment that it says", async () => {
+test("a cursor in another time zone, or with fewer digits, means the same time", async () => {
   for (const cursor of [
     "9999-12-31T23:59:59Z",
     "2999-01-01T02:00:00%2B02:00",
@@ -128,12 +128,12 @@ test.each([
   ["query=it_all", 3],
   ["query=it%25all", 0],
   ["query=a'%20OR%20'1'='1", 0],
-])("the feed takes ?%s and finds %i", async (query, found) => {
+])("the feed accepts ?%s and finds %i", async (query, found) => {
   const answer = await rest(service.url, "GET", `/tasks?${query}`);
   expect([answer.status, answer.body.tasks?.length]).toEqual([200, found]);
 });
 
-test("what takes no query names what it was given", async () => {
+test("an operation without query parameters names those that it was given", async () => {
   for (const path of ["/wallet?x=1", "/auth/me?x=1", "/keys?x=1"]) {
     const answer = await person.get(path);
     expectError(answer, "invalid_input");

@@ -39,7 +39,7 @@ test.each([
   "text/plain",
   "text/plain; application/json",
   "application/json; charset=utf-16",
-])("a form, which any page can post, runs no mutation: %s", async (type) => {
+])("a form, which a page of any site can post, runs no mutation: %s", async (type) => {
   const body = "--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--x--\r\n";
   const answer = await call("POST", "auth.logout", { body, headers: { "content-type": type } });
   expectRpcError(answer, "unsupported_media_type");
@@ -48,7 +48,7 @@ test.each([
   expect((await person.get("/auth/me")).status).toBe(200);
 });
 
-test("a mutation is not run by GET, nor a query by POST, and the answer says how", async () => {
+test("GET runs no mutation and POST no query, and the response says which method to use", async () => {
   const got = await call("GET", "auth.logout");
   expectRpcError(got, "method_not_allowed");
   expect(got.headers.get("allow")).toBe("POST");
@@ -89,7 +89,7 @@ test.each(["{", "undefined", "%zz", "%ff", '"text"', "7", "[]", "[1]"])(
   },
 );
 
-test("odd parameters of tRPC itself are 400 or without effect", async () => {
+test("odd values of tRPC's own parameters get 400 or have no effect", async () => {
   for (const query of ["connectionParams=garbage", "connectionParams=%7B%22a%22%3A1%7D", "batch=1&input=%5B%5D"]) {
     const answer = await call("GET", `tasks.list?${query}`);
     expect([200, 400]).toContain(answer.status);
@@ -109,7 +109,7 @@ test.each<BodyCase>([
   ["text", '"x"', "invalid_input"],
   ["null", "null", "invalid_input"],
   ["no body", undefined, "invalid_input"],
-  ["bytes that are no UTF-8", Buffer.from([0x22, 0xff, 0x22]), "invalid_input"],
+  ["bytes that are not UTF-8", Buffer.from([0x22, 0xff, 0x22]), "invalid_input"],
   ["broken gzip", "{}", "invalid_input", { "content-encoding": "gzip" }],
   ["too large", JSON.stringify({ title: "x".repeat(300_000) }), "payload_too_large"],
   ["too large when inflated", gzipSync(Buffer.alloc(9e6, " ")), "payload_too_large", { "content-encoding": "gzip" }],
@@ -141,13 +141,13 @@ test("in a batch each call has its own result or error", async () => {
   expectErrorBody(body[3].error.data, "not_found");
 });
 
-test("a lone call in a batch has the status of its error", async () => {
+test("a batch of one call has the status of its error", async () => {
   const { status, body } = await call("GET", "tasks.none?batch=1&input=%7B%7D");
   expect(status).toBe(404);
   expectErrorBody(body[0].error.data, "not_found");
 });
 
-test("an unknown field is refused where no input is taken, too", async () => {
+test("an unknown field is refused even where there is no input", async () => {
   for (const path of ["auth.me", "wallet.read", "keys.list"]) {
     const answer = await call("GET", `${path}?input=${encodeURIComponent('{"x":1}')}`);
     expectRpcError(answer, "invalid_input");
@@ -157,7 +157,7 @@ test("an unknown field is refused where no input is taken, too", async () => {
   expectRpcError(logout, "invalid_input");
 });
 
-test("an id that is no UUID names nothing, on both transports", async () => {
+test("an id that is not a UUID is not found, on both transports", async () => {
   const overRest = await rest(service.url, "GET", "/tasks/nonsense");
   const overRpc = await rpcError(rpc(service.url).tasks.read.query({ id: "nonsense" }));
   expect([overRest.status, overRpc?.status]).toEqual([404, 404]);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   taskId = (await postTask(buyer)).id;
 });
 
-/** The text of a JSON body, so that a test can say `\ud800` and 1e400, which no JavaScript value holds. */
+/** Posts the text of a JSON body, so that a test can send `\ud800` and 1e400, which JSON.stringify cannot produce. */
 async function post(url: string, body: string, person: TestPerson): Promise<{ status: number; body: Answer["body"] }> {
   const response = await fetch(url, {
     method: "POST",
@@ -60,14 +60,14 @@ describe.each(transports)("over $transport", ({ createTask, bid }) => {
     "1e400",
     "-100",
     "0",
-  ])("what is no integer within its bounds is refused, before and after the first REST call: %s", async (json) => {
+  ])("anything but an integer within its bounds is refused, before and after the first REST call: %s", async (json) => {
     for (let round = 0; round < 2; round++) {
       for (const { answer, field } of [
         { answer: await createTask(task("maxBudgetCents", json)), field: "maxBudgetCents" },
         { answer: await bid(`{"priceCents": ${json}, "etaHours": 3}`), field: "priceCents" },
         { answer: await bid(`{"priceCents": 5000, "etaHours": ${json}}`), field: "etaHours" },
       ]) {
-        // A bid's price has no bound of its own below 2^31; 4,294,967,396 must not become 100.
+        // The schema's bound of a bid's price is 2^31; 4,294,967,396 must not wrap around to 100.
         expect([answer.status, field, issuePaths(answer.body)]).toEqual([400, field, [field]]);
         expectErrorBody(answer.body, "invalid_input");
       }
@@ -97,7 +97,7 @@ describe.each(transports)("over $transport", ({ createTask, bid }) => {
     expect((await bid(`{"priceCents": 5000, "etaHours": 3, "notes": "${text}"}`)).body.error).toBe("invalid_input");
   });
 
-  test("a surrogate pair is a character like any other", async () => {
+  test("a surrogate pair is an ordinary character", async () => {
     const answer = await createTask(task("title", '"\\ud83d\\udcb8\\ud83d\\udcb8\\ud83d\\udcb8"'));
     expect(answer.body.task.title).toBe("💸💸💸");
   });
@@ -120,7 +120,7 @@ describe.each(transports)("over $transport", ({ createTask, bid }) => {
     expect(issuePaths(answer.body)).toEqual(paths);
   });
 
-  test("__proto__ is an unknown field and lends its fields to nothing", async () => {
+  test("__proto__ is an unknown field, and its fields are not inherited", async () => {
     const inherited = JSON.stringify(taskInput());
     const alone = await createTask(`{"__proto__": ${inherited}}`);
     expectErrorBody(alone.body, "invalid_input");
@@ -135,7 +135,7 @@ describe.each(transports)("over $transport", ({ createTask, bid }) => {
   });
 });
 
-test("an unknown field is refused in each of an update's fields, and an empty update is 400", async () => {
+test("updates refuse unknown fields, and an empty update is 400", async () => {
   const bid = await placeBid(bidder, taskId);
   for (const { person, path } of [
     { person: buyer, path: `/tasks/${taskId}` },
@@ -146,7 +146,7 @@ test("an unknown field is refused in each of an update's fields, and an empty up
   }
 });
 
-test("a path parameter's name in body or query is refused, never taken", async () => {
+test("a path parameter in the body or query is refused", async () => {
   const other = await postTask(buyer);
   const inBody = await buyer.patch(`/tasks/${taskId}`, { id: other.id, title: "Taken over" });
   expectErrorBody(inBody.body, "invalid_input");

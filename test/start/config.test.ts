@@ -1,32 +1,60 @@
 import { describe, expect, test } from "vitest";
 import { ConfigError, readConfig } from "../../server/config.ts";
 
-describe("a setting that could not work stops the start, and the message names it", () => {
+const upToADay = "must be a number of seconds above 0 and at most 86400.";
+
+describe("a wrong setting stops the start, and the message names it and says what to do", () => {
   test.each([
-    ["PORT", "65536"],
-    ["PUBLIC_URL", "ftp://rebid.example"],
-    ["ROLE", "none"],
-    ["SESSION_SECRET", "short"],
-    ["TRUST_PROXY", "everyone"],
-    ["STRIPE_SECRET_KEY", "sk_test_without_webhook_secret"],
-    ["S3_BUCKET", "without-keys"],
-    ["ACCEPTANCE_WINDOW_SECONDS", "0"],
-    ["WEBHOOK_RETRY_SECONDS", "30,,60"],
-    ["WEBHOOK_RETRY_SECONDS", "-1"],
-    ["WEBHOOK_RETRY_SECONDS", "30,9999999999999"],
-    // A timer counts 24 days at most, and would ring at once.
-    ["WEBHOOK_TIMEOUT_SECONDS", "2147484"],
-    ["PROCESSOR_POLL_SECONDS", "2147484"],
-    ["RATE_LIMITS", "maybe"],
-    ["LOG_LEVEL", "loud"],
-  ])("%s=%s", (name, value) => {
-    const read = () => readConfig({ [name]: value });
-    expect(read).toThrow(ConfigError);
-    expect(read).toThrow(name === "S3_BUCKET" ? "S3_SECRET_ACCESS_KEY" : name);
+    ["PORT", "65536", "`PORT` must be an integer from 0 to 65,535."],
+    ["PORT", "http", "`PORT` must be an integer from 0 to 65,535."],
+    ["PUBLIC_URL", "ftp://rebid.example", "`PUBLIC_URL` must be an address such as https://rebid.example.com."],
+    ["ROLE", "none", "`ROLE` must be one of: all, api, worker."],
+    ["SESSION_SECRET", "short", "`SESSION_SECRET` must have at least 32 characters."],
+    [
+      "TRUST_PROXY",
+      "everyone",
+      'TRUST_PROXY must be a number of proxies, or a list of addresses and subnets; "everyone" is neither.',
+    ],
+    [
+      "STRIPE_SECRET_KEY",
+      "sk_test_without_webhook_secret",
+      "Set STRIPE_WEBHOOK_SECRET together with STRIPE_SECRET_KEY: without it, events cannot be verified.",
+    ],
+    [
+      "S3_BUCKET",
+      "without-keys",
+      "Set S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY together, and S3_ENDPOINT unless the object store is Amazon's.",
+    ],
+    [
+      "ACCEPTANCE_WINDOW_SECONDS",
+      "0",
+      "`ACCEPTANCE_WINDOW_SECONDS` must be a number of seconds above 0 and at most 31536000.",
+    ],
+    ["WEBHOOK_RETRY_SECONDS", "30,,60", "`WEBHOOK_RETRY_SECONDS` must be a list of seconds, such as 30,120,600."],
+    ["WEBHOOK_RETRY_SECONDS", "-1", "`WEBHOOK_RETRY_SECONDS` must be a list of seconds, such as 30,120,600."],
+    [
+      "WEBHOOK_RETRY_SECONDS",
+      "30,9999999999999",
+      "`WEBHOOK_RETRY_SECONDS` must not contain more than 31536000 seconds.",
+    ],
+    // setTimeout overflows after 24 days, and would fire immediately.
+    ["WEBHOOK_TIMEOUT_SECONDS", "2147484", `\`WEBHOOK_TIMEOUT_SECONDS\` ${upToADay}`],
+    ["PROCESSOR_POLL_SECONDS", "2147484", `\`PROCESSOR_POLL_SECONDS\` ${upToADay}`],
+    ["PROCESSOR_POLL_SECONDS", "often", `\`PROCESSOR_POLL_SECONDS\` ${upToADay}`],
+    ["RATE_LIMITS", "maybe", "`RATE_LIMITS` must be one of: on, off."],
+    ["LOG_LEVEL", "loud", "`LOG_LEVEL` must be one of: fatal, error, warn, info, debug, trace, silent."],
+  ])("%s=%s", (name, value, message) => {
+    expect(() => readConfig({ [name]: value })).toThrow(new ConfigError(message));
   });
 });
 
-test("a variable that is set to nothing counts as not set", () => {
+test("each wrong setting has a line", () => {
+  expect(() => readConfig({ PORT: "x", ROLE: "y" })).toThrow(
+    new ConfigError("`PORT` must be an integer from 0 to 65,535.\n`ROLE` must be one of: all, api, worker."),
+  );
+});
+
+test("an empty variable counts as not set", () => {
   expect(readConfig({ PORT: "", WEBHOOK_RETRY_SECONDS: "" })).toEqual(readConfig({}));
   expect(readConfig({}).webhookRetrySeconds).toEqual([30, 120, 600, 3_600, 21_600]);
 });

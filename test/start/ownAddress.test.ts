@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ownAddress } from "../../server/start/service.ts";
 
-test("the embedded processor finds the service on whatever address it listens", () => {
-  // "localhost" is ::1 alone on some systems, so 127.0.0.1 would be refused there.
+test("the embedded processor finds the service at any address that it listens on", () => {
+  // On some systems "localhost" means ::1 only, so 127.0.0.1 would be refused.
   expect(ownAddress(null, 3000)).toBe("http://localhost:3000");
   expect(ownAddress("0.0.0.0", 3000)).toBe("http://localhost:3000");
   expect(ownAddress("::", 3000)).toBe("http://localhost:3000");

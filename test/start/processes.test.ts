@@ -12,7 +12,7 @@ let count = 0;
 const signUp = (url: string, email = `person${++count}@example.com`) =>
   rest(url, "POST", "/auth/signup", { body: { email, password: "correct horse battery", displayName: "Person" } });
 
-/** Paid through the checkout page; waits until the wallet shows it. */
+/** Pays on the checkout page, and waits until the wallet shows it. */
 async function topUp(url: string, session: Record<string, string>, amountCents: number): Promise<void> {
   const topup = await rest(url, "POST", "/wallet/topup", { body: { amountCents }, credentials: session });
   const body = new URLSearchParams({ outcome: "pays" });
@@ -51,7 +51,7 @@ describe("npm start", () => {
     expect((await rest(first.url, "GET", "/readyz")).status).toBe(200);
   }, 60_000);
 
-  test("runs beside another one with a data directory and a port of its own", async () => {
+  test("runs beside another instance that has its own data directory and port", async () => {
     const [a, b] = await Promise.all([
       start({ DATA_DIR: await dataDirectory() }),
       start({ DATA_DIR: await dataDirectory() }),
@@ -63,7 +63,7 @@ describe("npm start", () => {
     expect((await rest(b.url, "GET", "/wallet", { credentials: cookieOf(inA) })).status).toBe(401);
   }, 60_000);
 
-  test("starts again after a SIGKILL, with everything that was answered before", async () => {
+  test("restarts after a SIGKILL with everything that it had confirmed", async () => {
     const DATA_DIR = await dataDirectory();
     const first = await start({ DATA_DIR });
     await first.ready();
@@ -74,7 +74,7 @@ describe("npm start", () => {
     expect((await rest(second.url, "GET", "/auth/me", { credentials: session })).status).toBe(200);
   }, 60_000);
 
-  test("ends at once, with 0, when it is told to stop while it is starting", async () => {
+  test("ends immediately, with 0, when it is stopped during startup", async () => {
     const DATA_DIR = await dataDirectory();
     const first = await start({ DATA_DIR });
     await new Promise((resume) => setTimeout(resume, 700));
@@ -85,7 +85,7 @@ describe("npm start", () => {
   }, 60_000);
 });
 
-describe("a start that cannot be", () => {
+describe("a start that fails", () => {
   test.each<[string, Record<string, string>, RegExp[]]>([
     [
       "in production names every setting that is missing",
@@ -94,7 +94,11 @@ describe("a start that cannot be", () => {
     ],
     ["names a port that is no number", { PORT: "many" }, [/PORT/]],
     ["names an unknown role", { ROLE: "king" }, [/ROLE/, /worker/]],
-    ["names a secret that is too short", { SESSION_SECRET: "short" }, [/SESSION_SECRET needs at least 32/]],
+    [
+      "names a secret that is too short",
+      { SESSION_SECRET: "short" },
+      [/`SESSION_SECRET` must have at least 32 characters/],
+    ],
     ["asks for what belongs together", { STRIPE_SECRET_KEY: "sk_test_1" }, [/STRIPE_WEBHOOK_SECRET/]],
     ["asks for the object store's keys", { S3_ENDPOINT: "http://127.0.0.1:1" }, [/S3_BUCKET/, /S3_ACCESS_KEY_ID/]],
     ["refuses a window that is no time", { ACCEPTANCE_WINDOW_SECONDS: "soon" }, [/ACCEPTANCE_WINDOW_SECONDS/]],
@@ -106,7 +110,7 @@ describe("a start that cannot be", () => {
     expect(service.stdout()).toBe("");
   });
 
-  test("says which port is taken", async () => {
+  test("says which port is in use", async () => {
     const first = await start({ DATA_DIR: await dataDirectory() });
     await first.ready();
     const { port: PORT } = new URL(first.url);
@@ -128,7 +132,7 @@ describe("SIGTERM", () => {
       const service = await start({ DATA_DIR: await dataDirectory() }, command);
       await service.ready();
       const session = cookieOf(await signUp(service.url));
-      // Hashes that wait for two cores, requests whose body comes late, and clients that go on and on.
+      // Queued password hashes, requests with a late body, and clients that never stop.
       const waiting = await Promise.all(Array.from({ length: 20 }, () => acceptedSignUp(service)));
       const early = waiting.slice(0, 12).map((request) => request.finish());
       const clients = Array.from({ length: 4 }, () => askUntilRefused(service, session));
@@ -148,7 +152,7 @@ describe("SIGTERM", () => {
     60_000,
   );
 
-  test("twice, as npm and a terminal send it, stops as well as once", async () => {
+  test("twice, as npm and a terminal send it, works like once", async () => {
     const service = await start({ DATA_DIR: await dataDirectory() });
     await service.ready();
     const waiting = await Promise.all(Array.from({ length: 10 }, () => acceptedSignUp(service)));
@@ -158,7 +162,7 @@ describe("SIGTERM", () => {
     expect(await Promise.all(answers)).toEqual(Array(10).fill(201));
   }, 60_000);
 
-  test("does not wait for ever for a request that never comes to its end", async () => {
+  test("does not wait indefinitely for a request that never ends", async () => {
     const service = await start({ DATA_DIR: await dataDirectory() });
     await service.ready();
     const { failure } = await acceptedSignUp(service);
@@ -168,7 +172,7 @@ describe("SIGTERM", () => {
     expect(await failure).toMatchObject({ code: "ECONNRESET" });
   }, 60_000);
 
-  /** A sign-up that the service has accepted, as its `100 Continue` says; `finish` sends the body, gives the status. */
+  /** Starts a sign-up, accepted with `100 Continue`; `finish` sends the body and returns the status. */
   async function acceptedSignUp({ url }: ServiceProcess) {
     const email = `person${++count}@example.com`;
     const body = JSON.stringify({ email, password: "correct horse battery", displayName: "Person" });
@@ -185,14 +189,14 @@ describe("SIGTERM", () => {
       async finish(): Promise<number | undefined> {
         sent.end(body);
         const [response]: IncomingMessage[] = await once(sent, "response");
-        const { user } = JSON.parse(await text(response as IncomingMessage)); // `response` comes with one
+        const { user } = JSON.parse(await text(response as IncomingMessage)); // a client's response is one
         expect(user.email).toBe(email);
         return response?.statusCode;
       },
     };
   }
 
-  /** One request after the other over a connection that is kept, until one is not answered. */
+  /** Sends one request after another over a kept-alive connection, until one gets no response. */
   function askUntilRefused({ url }: ServiceProcess, credentials: Record<string, string>) {
     const client = { answers: 0, toldToLeave: false, end: Promise.resolve("") };
     const ask = async (): Promise<string> => {
@@ -205,7 +209,7 @@ describe("SIGTERM", () => {
           client.toldToLeave = headers.get("connection") === "close";
         } catch (error) {
           if (!(error instanceof TypeError) || !(error.cause instanceof Error) || !("code" in error.cause)) throw error;
-          // Who was told to leave makes a new connection, which the system resets when the service never took it.
+          // A client that was told to close opens a new connection, which is reset if the service never accepted it.
           const { code } = error.cause;
           const notAccepted = code === "ECONNREFUSED" || (client.toldToLeave && code === "ECONNRESET");
           return notAccepted ? "not accepted" : `dropped: ${code}`;

@@ -31,7 +31,7 @@ function reach(url: string, databaseUrl: string | undefined): Reachable {
   return { url, services: { database } };
 }
 
-/** Delivers a task, and gives what reads it. */
+/** Delivers a task, and returns a function that reads it. */
 async function deliver(service: Reachable) {
   const [buyer, bidder] = await Promise.all([createPerson(service, { cents: 10_000 }), createPerson(service)]);
   const { task } = await deliveredTask(buyer, bidder, { maxBudgetCents: 10_000, priceCents: 8_000 });
@@ -41,7 +41,7 @@ async function deliver(service: Reachable) {
 const readTask = async ({ id, buyer }: { id: string; buyer: TestPerson }) =>
   (await buyer.get(`/tasks/${id}`)).body.task;
 
-/** Waits for the automatic acceptance; gives by how many seconds it was later than the deadline. */
+/** Waits for the automatic acceptance, and returns by how many seconds it missed the deadline. */
 async function untilAccepted(delivered: { id: string; buyer: TestPerson }): Promise<number> {
   await expect
     .poll(async () => (await readTask(delivered)).status, { timeout: 20_000, interval: 100 })
@@ -51,7 +51,7 @@ async function untilAccepted(delivered: { id: string; buyer: TestPerson }): Prom
   return (Date.parse(task.updatedAt) - Date.parse(task.acceptanceDeadlineAt)) / 1000;
 }
 
-/** Each task was accepted and paid once. */
+/** Checks that each task was accepted and paid exactly once. */
 async function expectPaidOnce(service: Reachable, delivered: { id: string; bidder: TestPerson }[]): Promise<void> {
   for (const { id, bidder } of delivered) {
     expect((await bidder.get("/wallet")).body).toEqual({ availableCents: 8_000, heldCents: 0 });
@@ -62,7 +62,7 @@ async function expectPaidOnce(service: Reachable, delivered: { id: string; bidde
   await expectBooksToBalance(service);
 }
 
-test("a delivery whose window passed while nothing ran is accepted after the restart", async () => {
+test("a delivery whose window ended while nothing was running is accepted after the restart", async () => {
   const DATA_DIR = await dataDirectory();
   const first = await start({ ...variables, DATA_DIR });
   await first.ready();
@@ -79,8 +79,8 @@ test("a delivery whose window passed while nothing ran is accepted after the res
   await expectPaidOnce(reach(second.url, readLocalState(DATA_DIR)?.databaseUrl), [delivered]);
 }, 60_000);
 
-describe("api and worker as processes of their own", () => {
-  test("share one data directory, started in any order: the api brings the parts, the others join", async () => {
+describe("api and worker as separate processes", () => {
+  test("share one data directory, in any order: the api starts the embedded services, the others join", async () => {
     const DATA_DIR = await dataDirectory();
     const workers = [await start({ ...variables, DATA_DIR, ROLE: "worker" })];
     const apis = [
@@ -102,10 +102,10 @@ describe("api and worker as processes of their own", () => {
     expect(await Promise.all(others.map(async (process) => (await process.stop()).code))).toEqual([0, 0, 0]);
   }, 90_000);
 
-  test("on a database, an object store and a processor of their own: two of each, one worker killed", async () => {
+  test("on external backing services: two of each, one worker killed", async () => {
     const [apiPort, otherPort] = [await getPort(), await getPort()];
     const settings = { ...variables, ...(await provideParts(apiPort)) };
-    // All at once, on an empty database.
+    // All at the same time, on an empty database.
     const [api, other, worker, killed] = await Promise.all([
       start({ ...settings, ROLE: "api", PORT: String(apiPort) }),
       start({ ...settings, ROLE: "api", PORT: String(otherPort) }),

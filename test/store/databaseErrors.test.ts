@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { isDatabaseAway } from "../../server/store/databaseErrors.ts";
+import { isDatabaseUnavailable } from "../../server/store/databaseErrors.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
@@ -24,16 +24,16 @@ test("a connection that the server ends counts as an unavailable database, durin
   const lost = once(victim, "error");
   const during = failureOf(victim.query("SELECT pg_sleep(30)"));
   await admin.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
-  expect(isDatabaseAway(await during)).toBe(true);
+  expect(isDatabaseUnavailable(await during)).toBe(true);
   await lost;
-  expect(isDatabaseAway(await failureOf(victim.query("SELECT 1")))).toBe(true);
+  expect(isDatabaseUnavailable(await failureOf(victim.query("SELECT 1")))).toBe(true);
   await admin.end();
 });
 
 test("an unreachable server counts as an unavailable database, and an invalid statement does not", async () => {
   const nowhere = new pg.Client({ connectionString: "postgres://nobody@127.0.0.1:1/nothing" });
-  expect(isDatabaseAway(await failureOf(nowhere.connect()))).toBe(true);
+  expect(isDatabaseUnavailable(await failureOf(nowhere.connect()))).toBe(true);
   const client = await connect();
-  expect(isDatabaseAway(await failureOf(client.query("SELECT nonsense")))).toBe(false);
+  expect(isDatabaseUnavailable(await failureOf(client.query("SELECT nonsense")))).toBe(false);
   await client.end();
 });

@@ -65,7 +65,7 @@ export function readResolution([dispute, decision, share]: string[], note: strin
   const bidderCents = share === undefined ? undefined : Number(share);
   const parsed = z.strictObject(resolveInput).safeParse({ resolution, bidderCents, note });
   if (parsed.success) return { id, ...parsed.data };
-  throw new UsageError(parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("\n"));
+  throw new UsageError(parsed.error.issues.map(({ message }) => message).join("\n"));
 }
 
 export async function resolve(services: Services, resolution: Resolution): Promise<void> {

@@ -13,7 +13,7 @@ import (
 
 var signature = regexp.MustCompile(`^t=([0-9]+),v1=([0-9a-f]{64})$`)
 
-// Verify checks the bytes as they came: an error means that they are not from Rebid, or not from now.
+// Verify checks a raw body. It returns an error if the event is not from Rebid, or too old.
 func Verify(body []byte, header, signingSecret string) error {
 	parts := signature.FindStringSubmatch(header)
 	if parts == nil {

@@ -6,7 +6,7 @@ import time
 
 
 def verify(body: bytes, header: str, signing_secret: str) -> dict:
-    """body: the bytes as they came. Raises ValueError when they are not from Rebid, or not from now."""
+    """body is the raw body. Raises ValueError if the event is not from Rebid, or too old."""
     match = re.fullmatch(r"t=([0-9]+),v1=([0-9a-f]{64})", header)
     if match is None:
         raise ValueError("not a signature")

@@ -1,6 +1,6 @@
-# To look at one delivery by hand. HEADER: the value of X-Service-Signature. SECRET: whsec_…
-# body.json: the bytes as they came, without a newline added.
-# Digits or nothing: inside $(( )) bash would run a command that hides in a name.
+# For checking one delivery by hand. HEADER: the value of X-Service-Signature. SECRET: whsec_…
+# body.json: the raw body, without a newline added.
+# Digits or nothing, because bash runs commands that are hidden in a name inside $(( )).
 t=$(printf '%s' "$HEADER" | sed -n 's/^t=\([0-9]*\),v1=[0-9a-f]*$/\1/p')
 v1=${HEADER##*v1=}
 

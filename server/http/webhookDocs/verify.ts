@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** `body`: the bytes as they came, before any JSON parser. Throws when they are not from Rebid, or not from now. */
+/** `body` is the raw body, before any JSON parser. Throws if the event is not from Rebid, or too old. */
 export function verify(body: Buffer, header: string, signingSecret: string): unknown {
   const [, t, v1] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(header) ?? [];
   if (!t || !v1) throw new Error("not a signature");

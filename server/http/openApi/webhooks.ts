@@ -1,51 +1,51 @@
-import { type EventType, eventCatalogue, eventTypes } from "../schemas/event.ts";
-import { eventSchema } from "../webhooks/payload.ts";
-import { exampleEvent } from "../webhooks/sample.ts";
-import { SIGNATURE_HEADER } from "../webhooks/sign.ts";
+import { type EventType, eventCatalogue, eventTypes } from "../../schemas/event.ts";
+import { eventSchema } from "../../webhooks/payload.ts";
+import { exampleEvent } from "../../webhooks/sample.ts";
+import { SIGNATURE_HEADER } from "../../webhooks/sign.ts";
 
-/** `task.created` becomes `TaskCreatedEvent`: code generators name a type after it. */
+/** Turns `task.created` into `TaskCreatedEvent`: code generators name a type after it. */
 const schemaName = (type: EventType) =>
   `${type.replace(/(?:^|[._])(\w)/g, (_match, letter: string) => letter.toUpperCase())}Event`;
 
-/** The body of each event, by its name among the document's schemas. */
+/** The bodies of the events, by their names in the document's schemas. */
 export const eventSchemas = Object.fromEntries(eventTypes.map((type) => [schemaName(type), eventSchema(type)]));
 
-/** What `signatureOf` makes. */
+/** Describes what `signatureOf` in server/webhooks/sign.ts returns. */
 export const signatureParameter = {
   name: SIGNATURE_HEADER,
   in: "header",
   required: true,
   description:
-    "`t` is the Unix time of this attempt in seconds. `v1` is the hex HMAC-SHA256 of `t`, a dot and the exact bytes of the body, keyed by the whole `signingSecret` of the endpoint. Compare in constant time, and refuse a `t` that is more than five minutes away. How to, in several languages: [/docs/webhooks](/docs/webhooks).",
+    "`t` is the Unix time of this attempt in seconds. `v1` is the hex HMAC-SHA256 of `t`, a dot and the exact bytes of the body, keyed by the whole `signingSecret` of the endpoint. Compare in constant time, and refuse a `t` more than five minutes from now. Code in several languages: [/docs/webhooks](/docs/webhooks).",
   schema: { type: "string", pattern: "^t=[0-9]+,v1=[0-9a-f]{64}$" },
   example: `t=1795176000,v1=${"5257a869".repeat(8)}`,
 };
 
-/** What the receiver's answer means to us, as `classifyResponse` in server/webhooks/retries.ts decides. */
+/** What we do after each response, as `classifyResponse` in server/webhooks/retries.ts decides. */
 const answers = {
-  "2XX": "Received. Answer within 10 seconds, and do the work afterwards.",
+  "2XX": "Received. Respond within 10 seconds, and do the work afterwards.",
   "3XX": "Final: the event is not sent again. Redirects are not followed.",
-  410: "Final, and the endpoint is switched off, until a test or a replay switches it on again.",
-  "4XX": "Final, 408 and 429 too: the event is not sent again.",
+  410: "Final, and the endpoint is deactivated until a test or a replay reactivates it.",
+  "4XX": "Final, also 408 and 429: the event is not sent again.",
   "5XX":
-    "Sent again after about 30 seconds, 2 minutes, 10 minutes, 1 hour and 6 hours, as after a time-out or a connection error.",
+    "Sent again after about 30 seconds, 2 minutes, 10 minutes, 1 hour and 6 hours, as after a timeout or a connection error.",
 };
 
 const nameOfAnswer = (status: string) => `event-${status}`;
 
-/** What the receiver may answer, by its name among the document's responses. */
+/** The possible responses, by their names in the document. */
 export const eventResponses = Object.fromEntries(
   Object.entries(answers).map(([status, description]) => [nameOfAnswer(status), { description }]),
 );
 
-/** The document's `webhooks`: what we send, and how its answers are read. */
+/** The document's `webhooks`: what we send, and what each response means. */
 export const webhooks = Object.fromEntries(
   eventTypes.map((type) => {
     const { when, to } = eventCatalogue[type];
     const post = {
       operationId: type.replace(".", "_"),
       summary: type,
-      description: `Sent when ${when}, to ${to}. The same event can come more than once, and events come in any order.`,
+      description: `Sent when ${when}, to ${to}. The same event can arrive more than once, and events can arrive in any order.`,
       tags: ["webhooks"],
       security: [],
       parameters: [{ $ref: "#/components/parameters/Signature" }],

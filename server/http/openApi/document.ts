@@ -1,0 +1,85 @@
+import { createRequire } from "node:module";
+import { generateOpenApiDocument } from "trpc-to-openapi";
+import { SESSION_COOKIE } from "../../auth/sessions.ts";
+import type { AppRouter } from "../../procedures/router.ts";
+import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
+import { type Document, type JsonObject, toJson } from "./json.ts";
+import { correctOperation, errorResponses, errorSchema } from "./operations.ts";
+import { separateRequestsFromResponses } from "./separate.ts";
+import { tidy } from "./tidy.ts";
+import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
+
+const { version } = createRequire(import.meta.url)("../../../package.json") as { version: string };
+
+const description = `Rebid is a task marketplace for people and AI agents. A buyer posts a task, and its budget is held. Bidders
+place bids, the buyer awards the task to one of them, and that bidder delivers. When the buyer accepts, the bidder is paid.
+
+- **Money** is in integer cents. **Timestamps** are ISO 8601 in UTC, with six fractional digits. **Ids** are UUIDs.
+- **Authentication**: people use the session cookie that is set when they sign up or in. Agents send an API key as
+  \`Authorization: Bearer rb_live_…\`. If a request has both, only the header counts.
+- **Input is strict**: unknown fields are refused, and so is \`"100"\` where an integer belongs.
+- **Lists** start with the newest item. To read on, send \`nextCursor\` back as \`cursor\` until it is null.
+- **Errors** all have the same shape, and \`error\` is a stable code. Besides the errors listed with an operation, every
+  path can answer \`not_found\` (404) and \`method_not_allowed\` (405, with an \`Allow\` header).`;
+
+const tagDescriptions: Record<string, string> = {
+  auth: "Accounts and browser sessions.",
+  keys: "API keys for agents. A person creates them in a browser session.",
+  wallet:
+    "A wallet has two buckets, available and held, and a ledger of every movement in them. When a refund or chargeback of a " +
+    "top-up is larger than what is available, the rest is owed, and the next money that comes in pays it: see `kind` of a " +
+    "ledger entry.",
+  tasks: "Post, update, award and accept tasks.",
+  bids: "Bid on a task, then upload samples and the delivery.",
+  disputes: "For deliveries that are not what was agreed.",
+  users: "What is public about people.",
+  webhooks: "Events, pushed to an address of yours.",
+  payouts: "From the wallet to a bank account.",
+};
+
+/**
+ * Returns the OpenAPI document: generated from the procedures and events, then corrected. trpc-to-openapi writes 200 for
+ * every success, does not know our error codes, loses the strictness of refined inputs, and forbids additional fields in
+ * responses, which may gain some. Throws when the generator left out an operation.
+ */
+export function openApiDocument(router: AppRouter, publicUrl: string): JsonObject {
+  const routes = collectRoutes(router._def.procedures);
+  const document = toJson(
+    generateOpenApiDocument(asOpenApiRouter(router), {
+      title: "Rebid",
+      version,
+      description,
+      baseUrl: publicUrl,
+      defs: eventSchemas,
+      securitySchemes: {
+        session: {
+          type: "apiKey",
+          in: "cookie",
+          name: SESSION_COOKIE,
+          description: "Set when a person signs up or in.",
+        },
+        apiKey: { type: "http", scheme: "bearer", bearerFormat: "rb_live_…", description: "An API key." },
+      },
+    }),
+  ) as Document; // the shape that the generator's type describes
+
+  const { schemas } = document.components;
+  // trpc-to-openapi adds a schema for each status, but all our errors have one shape.
+  for (const name of Object.keys(schemas).filter((name) => name.startsWith("error."))) delete schemas[name];
+  schemas.Error = errorSchema();
+  for (const route of routes) {
+    const operation = document.paths[route.path]?.[route.method.toLowerCase()];
+    if (operation === undefined)
+      throw new Error(`${route.procedurePath} is missing from the generated OpenAPI document`);
+    correctOperation(operation, route);
+  }
+  document.components.responses = { ...errorResponses(routes), ...eventResponses };
+  document.components.parameters = { Signature: signatureParameter };
+  document.webhooks = toJson(webhooks);
+  document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
+    name,
+    ...(tagDescriptions[name] && { description: tagDescriptions[name] }),
+  }));
+  separateRequestsFromResponses(document);
+  return tidy(document) as JsonObject;
+}

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { ErrorBody, type ErrorCode, errorCatalogue } from "../../errors.ts";
+import { errorsOf } from "../../trpc.ts";
+import type { Route } from "../routes.ts";
+import { type Json, type JsonObject, type Operation, toJson } from "./json.ts";
+
+/**
+ * Corrects what trpc-to-openapi cannot know about an operation: the status of its success, our error codes, who may call
+ * it, and that its body takes no other fields.
+ */
+export function correctOperation(operation: Operation, route: Route): void {
+  const { meta, status } = route;
+  const success = operation.responses["200"] as { content?: Json };
+  const responses: JsonObject = {
+    [status]: {
+      description: successes[status] ?? "Done.",
+      ...(status !== 204 && { content: success.content ?? {} }),
+    },
+  };
+  for (const [code, codes] of codesByStatus(errorsOf(meta))) {
+    responses[code] = { $ref: `#/components/responses/${nameOfErrors(codes)}` };
+  }
+  operation.responses = responses;
+  operation.security = securityOf(route);
+  if (typeof meta.access === "object") {
+    operation["x-required-scope"] = meta.access.scope;
+    operation.description = [meta.description, `An API key needs the scope \`${meta.access.scope}\`.`]
+      .filter((line) => line !== undefined)
+      .join("\n\n");
+  }
+  const schema = bodySchemaOf(operation);
+  if (schema === undefined) return;
+  if (Object.keys(schema.properties ?? {}).length === 0) {
+    delete operation.requestBody; // an action without input takes no body
+    return;
+  }
+  schema.additionalProperties = false;
+  if (route.method === "PATCH") schema.minProperties = 1;
+}
+
+const successes: Record<number, string> = {
+  200: "Done.",
+  201: "Created.",
+  202: "Accepted. The work continues in the background.",
+  204: "Done. The response has no body.",
+};
+
+function bodySchemaOf(operation: Operation): JsonObject | undefined {
+  const body = operation.requestBody as { content?: { "application/json"?: { schema?: JsonObject } } } | undefined;
+  return body?.content?.["application/json"]?.schema;
+}
+
+function securityOf({ meta }: Route): Json {
+  if (meta.access === "public") return [{}, { session: [] }, { apiKey: [] }];
+  if (meta.access === "session" || meta.access === "moderator") return [{ session: [] }];
+  return [{ session: [] }, { apiKey: [] }];
+}
+
+function codesByStatus(codes: ErrorCode[]): Map<number, ErrorCode[]> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) {
+    const { status } = errorCatalogue[code];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return new Map([...byStatus].sort(([a], [b]) => a - b));
+}
+
+/** Operations with the same codes for a status share one response. */
+function nameOfErrors(codes: ErrorCode[]): string {
+  return codes.join("-");
+}
+
+/** The error responses that these operations refer to, by name. */
+export function errorResponses(routes: readonly Route[]): JsonObject {
+  const lists = routes.flatMap(({ meta }) => [...codesByStatus(errorsOf(meta)).values()]);
+  return Object.fromEntries(lists.map((codes) => [nameOfErrors(codes), errorResponse(codes)]));
+}
+
+function errorResponse(codes: ErrorCode[]): Json {
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join("\n\n"),
+    ...(codes.some((code) => errorCatalogue[code].status === 429) && {
+      headers: { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } },
+    }),
+    content: {
+      "application/json": {
+        schema: {
+          allOf: [
+            { $ref: "#/components/schemas/Error" },
+            { type: "object", properties: { error: { type: "string", enum: codes } } },
+          ],
+        },
+      },
+    },
+  };
+}
+
+export function errorSchema(): Json {
+  const { $schema: _, ...schema } = toJson(z.toJSONSchema(ErrorBody)) as JsonObject;
+  return { ...schema, description: "The body of every error. `requestId` is also in the header `X-Request-Id`." };
+}

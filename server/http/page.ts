@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { Router } from "express";
+import { allowOnly } from "./answer.ts";
+
+/** One of our own HTML pages. */
+export interface Page {
+  title: string;
+  /** The HTML inside `main`. */
+  body: string;
+  /** `card`: a few sentences in the middle of the window; `article`: a long text; `wide`: the whole window. */
+  layout: "card" | "article" | "wide";
+  /** CSS beyond the brand's. */
+  style?: string;
+  /** Paths of our own files. A page with scripts may also send requests to our own address. */
+  scripts?: readonly string[];
+  stylesheets?: readonly string[];
+}
+
+/** Serves a page at `path`. Its policy allows nothing but what the page itself brings. */
+export function servePage(path: string, page: Page): Router {
+  const html = render(page);
+  const policy = contentSecurityPolicy(page);
+  return Router()
+    .get(path, (_request, response) => {
+      response.set("Content-Security-Policy", policy).type("html").send(html);
+    })
+    .all(path, allowOnly("GET"));
+}
+
+function contentSecurityPolicy({ style = "", layout, scripts = [], stylesheets = [] }: Page): string {
+  const inlineStyle = createHash("sha256").update(styleOf({ style, layout })).digest("base64");
+  return [
+    "default-src 'none'",
+    "img-src data:",
+    `style-src ${stylesheets.length > 0 ? "'self' " : ""}'sha256-${inlineStyle}'`,
+    ...(scripts.length > 0 ? ["script-src 'self'", "connect-src 'self'"] : []),
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join("; ");
+}
+
+const styleOf = ({ style = "", layout }: Pick<Page, "style" | "layout">) => brand + layouts[layout] + style;
+
+function render(page: Page): string {
+  const { title, body, scripts = [], stylesheets = [] } = page;
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,"><title>${title === "Rebid" ? title : `${title} · Rebid`}</title>
+${stylesheets.map((path) => `<link rel="stylesheet" href="${path}">\n`).join("")}<style>${styleOf(page)}</style></head>
+<body><main>
+${body}
+</main>
+${scripts.map((path) => `<script src="${path}"></script>\n`).join("")}</body>
+</html>
+`;
+}
+
+const brand = `
+  :root { color-scheme: light dark; --accent: light-dark(#1f6f5c, #6fcfb5); --quiet: light-dark(#5c6470, #a2a9b4);
+    --line: light-dark(#dfe1dc, #32363d); --panel: light-dark(#f1f2ee, #1e2126); --paper: light-dark(#fafaf8, #16181c);
+    --ink: light-dark(#1d2127, #e8eaed); font: 16px/1.6 system-ui, sans-serif; }
+  * { box-sizing: border-box; }
+  body { margin: 0; background: var(--paper); color: var(--ink); }
+  h1 { margin: 0 0 0.5rem; font-size: 2rem; line-height: 1.2; letter-spacing: -0.02em; }
+  a { color: var(--accent); }
+  code { font: 0.875em/1.5 ui-monospace, monospace; }
+  .quiet { color: var(--quiet); }`;
+
+const layouts = {
+  card: `
+  body { min-height: 100vh; display: grid; place-items: center; }
+  main { width: 100%; max-width: 34rem; padding: 2.5rem; }
+  p { margin: 0.5rem 0; }
+  ol { margin: 1.5rem 0; padding-left: 1.25rem; }
+  li { padding-left: 0.25rem; }`,
+  article: `
+  main { max-width: 54rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }`,
+  wide: "",
+};

@@ -1,0 +1,68 @@
+import { beforeAll, expect, test } from "vitest";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { rest } from "../setup/client.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService();
+let person: TestPerson;
+let text: string;
+
+beforeAll(async () => {
+  person = await createPerson(service);
+  await person.get("/tasks");
+  await person.get("/tasks?limit=0");
+  await person.get(`/tasks/${crypto.randomUUID()}`);
+  await person.get("/no/such/path");
+  await fetch(`${service.url}/trpc/tasks.list?input=%7B%7D`);
+  await fetch(`${service.url}/trpc/tasks.list,tasks.list?batch=1&input=%7B%220%22:%7B%7D,%221%22:%7B%7D%7D`);
+  await fetch(`${service.url}/trpc/no.such.procedure`);
+  await fetch(`${service.url}/trpc/a%2Cb`);
+  text = (await rest(service.url, "GET", "/metrics")).text;
+});
+
+const count = (operation: string, status: number) =>
+  Number(
+    new RegExp(
+      `^rebid_http_request_duration_seconds_count\\{operation="${operation}",status="${status}"\\} (\\d+)$`,
+      "m",
+    ).exec(text)?.[1] ?? 0,
+  );
+
+test("requests are timed by operation and status, on both transports", () => {
+  expect(count("tasks.list", 200)).toBe(2);
+  expect(count("tasks.list", 400)).toBe(1);
+  expect(count("tasks.read", 404)).toBe(1);
+  expect(count("batch", 200)).toBe(1);
+  expect(text).toMatch(
+    /^rebid_http_request_duration_seconds_bucket\{le="0\.05",operation="tasks\.list",status="200"\} \d/m,
+  );
+});
+
+test("nothing that a client chooses becomes a label", () => {
+  expect(count("other", 404)).toBeGreaterThanOrEqual(3);
+  expect(text).not.toMatch(/no\/such|no\.such|a%2Cb|a,b/);
+});
+
+test("requests are counted by method and status", () => {
+  expect(text).toMatch(/^rebid_http_requests_total\{method="GET",status="404"\} 4$/m);
+});
+
+test("there are figures of the connection pool and of the process", () => {
+  for (const name of [
+    "rebid_database_pool_connections",
+    "rebid_database_pool_idle",
+    "rebid_database_pool_waiting",
+    "process_cpu_seconds_total",
+    "process_resident_memory_bytes",
+    "nodejs_eventloop_lag_seconds",
+    "nodejs_heap_size_used_bytes",
+  ]) {
+    expect(text).toMatch(new RegExp(`^${name} [\\d.e+-]+$`, "m"));
+  }
+});
+
+test("every figure is described, and appears once", () => {
+  const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, "m"));
+});
