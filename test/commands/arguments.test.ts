@@ -55,7 +55,7 @@ describe("what makes no sense is refused before anything is opened", () => {
     [["resolve", uuid, "split"], "split needs CENTS, the bidder's share."],
     [["resolve", uuid, "refund", "100"], "Only split takes CENTS."],
     [["resolve", uuid, "split", "1", "2"], "Unexpected argument: 2"],
-    [["resolve", uuid, "refund", "--note", "x".repeat(2_001)], "note: "],
+    [["resolve", uuid, "refund", "--note", "x".repeat(2_001)], "`note` must have at most 2,000 characters"],
   ])("moderator %j", (words, mistake) => {
     expect(() => moderator(words)).toThrow(UsageError);
     expect(() => moderator(words)).toThrow(mistake);
