@@ -1,12 +1,16 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./setup/longestFirst.ts";
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: "test/setup/globalSetup.ts",
     pool: "forks",
-    // Two cores, and each file has a database and servers of its own.
-    maxWorkers: 2,
+    // A file's state is in its own database and servers, so files can share a process and load the modules once.
+    isolate: false,
+    // One more than the two cores: several files mostly wait for deadlines, or for processes that they have killed.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { testCalls } from "../../server/local/processor/testApi/calls.ts";
 import { type Harness, payableAccount, payout, startHarness, topup, transfer } from "./processorHarness.ts";
+// The service, in whose process the embedded processor runs, words the messages of zod.
+import "../../server/schemas/messages.ts";
 
 let harness: Harness;
 beforeAll(async () => {
@@ -129,9 +131,9 @@ test("a refused call is shown and changes nothing", async () => {
   };
   const refund = { request: `POST /test/charges/${sessionId}/refund` };
   await refused(400, "Refund amount (5001) is greater than what is left (5000).", { ...refund, amountCents: "5001" });
-  await refused(400, "expected number", { ...refund, amountCents: "much" });
-  await refused(400, "Unrecognized key", { ...refund, reason: "none" });
-  await refused(400, "expected int", { request: "POST /test/balance", amountCents: "0.5" });
+  await refused(400, "`amountCents` must be an integer", { ...refund, amountCents: "much" });
+  await refused(400, "Unknown field", { ...refund, reason: "none" });
+  await refused(400, "`amountCents` must be an integer", { request: "POST /test/balance", amountCents: "0.5" });
   await refused(404, "No such payout", { request: "POST /test/payouts/po_none/fail" });
   await refused(404, "There is no POST /test/nothing", { request: "POST /test/nothing" });
   await refused(404, "There is no ", {});

@@ -1,0 +1,30 @@
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** The files that take longest, in seconds on two quiet cores. A worker that starts one of them last works alone at the end. */
+const secondsOf: Record<string, number> = {
+  "test/store/ledger/property.test.ts": 75,
+  "test/start/processes.test.ts": 45,
+  "test/jobs/killedWorker.test.ts": 33,
+  "test/start/roles.test.ts": 29,
+  "test/browser/docs.test.ts": 28,
+  "test/start/readme.test.ts": 24,
+  "test/rest/walks.test.ts": 20,
+  "test/market/reputation.test.ts": 20,
+  "test/procedures/payouts/payouts.test.ts": 16,
+  "test/rest/fuzz.test.ts": 16,
+  "test/market/processorEvents/polling.test.ts": 15,
+  "test/webhooks/killedWorkers.test.ts": 13,
+  "test/webhooks/delivery.test.ts": 11,
+  "test/jobs/promptness.test.ts": 11,
+  "test/commands/moderator.test.ts": 11,
+  "test/market/processorEvents/processorEvents.test.ts": 10,
+};
+
+/** Starts the longest files first, so that all workers end at about the same time. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const seconds = ({ moduleId }: TestSpecification) => secondsOf[relative(process.cwd(), moduleId)] ?? 0;
+    return files.toSorted((a, b) => seconds(b) - seconds(a));
+  }
+}
