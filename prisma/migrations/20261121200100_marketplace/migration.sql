@@ -1,6 +1,6 @@
 -- Tasks, bids, and the files that belong to bids.
 --
--- A list that is walked by cursor uses `created_at` as the cursor, so no two rows of one walk may share it. Each such
+-- Lists are paged through with `created_at` as the cursor, so no two rows of one list may share it. Each such
 -- table has a unique constraint named <table>_feed_key that guarantees this. Timestamps come from the database's clock,
 -- in microseconds, so ties are rare; when one happens, the transaction runs again. See server/store/cursorLists.ts.
 
