@@ -54,7 +54,7 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
-/** Every setting, parsed and frozen. For a backing service that is null, an embedded one is started outside production. */
+/** Every setting, parsed and frozen. Null means not set. Outside production, embedded services replace missing ones. */
 export interface Config {
   readonly production: boolean;
   readonly role: "all" | "api" | "worker";

@@ -4,7 +4,7 @@ interface CursorList {
   table: string;
   /** The column that orders the list and is its cursor, as the list's statement names it. */
   createdAt: Sql;
-  /** The columns that a page can select its rows by, such as a status or a user. A page uses one of them. */
+  /** The columns that a page can select its rows by, such as a status or a user. Each page statement uses one. */
   filterColumns: readonly string[];
   oldestFirst?: boolean;
 }
@@ -15,7 +15,7 @@ interface CursorList {
  * declares them:
  *
  * 1. No two rows of one list share `created_at`, or a page boundary between them would skip one. The unique constraint
- *    `<table>_feed_key` on (`created_at`), or on (a filter column, `created_at`), guarantees it.
+ *    `<table>_feed_key` on (`created_at`) guarantees it, or one on (the filter column, `created_at`) if there is only one.
  * 2. A transaction that violates this constraint runs again (`isRetryable`), because a tie happens only by chance.
  * 3. An index on (a filter column, `created_at`) returns the rows in order, so no page needs to sort the whole list.
  *

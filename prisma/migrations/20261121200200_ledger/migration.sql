@@ -141,8 +141,8 @@ CREATE TRIGGER ledger_entries_balanced AFTER INSERT ON ledger_entries
   REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_check_balanced();
 ALTER TABLE ledger_entries ENABLE ALWAYS TRIGGER ledger_entries_balanced;
 
--- A wallet may change only by the sum of its new entries. Changes made by an entry's trigger (trigger depth above 0) are right by
--- construction, so this checks the others: a manual UPDATE, which is refused, and a replicated change, which arrives
+-- A change to a wallet must match its new entries. Changes made by an entry's trigger (trigger depth above 0) are right
+-- by construction, so this checks the others: a manual UPDATE, which is refused, and a replicated change, which arrives
 -- together with its entries. It runs at commit and reads only the entries of the versions that the change adds.
 CREATE FUNCTION ledger_check_wallet() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
