@@ -1,4 +1,4 @@
-// `prisma generate`, `validate` and `format` need no engine, but Prisma downloads one unless it is told where one is.
+// `prisma generate`, `validate` and `format` need no engine, but Prisma downloads one unless this names a file.
 process.env.PRISMA_SCHEMA_ENGINE_BINARY ??= process.execPath;
 
 export default {

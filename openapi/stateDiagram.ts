@@ -5,7 +5,7 @@ import { stateDiagram } from "../server/market/tasks/stateMachine.ts";
 const readmePath = join(import.meta.dirname, "..", "README.md");
 const markers = /(<!-- state-diagram[^\n]*-->\n)[\s\S]*?(<!-- \/state-diagram -->)/;
 
-/** Returns the README as it is, and with the diagram of the state machine's table. A test compares the two. */
+/** Returns the README as it is, and as it is with a newly generated state diagram. A test compares the two. */
 export async function readmeWithDiagram(): Promise<{ current: string; generated: string }> {
   const current = await readFile(readmePath, "utf8");
   if (!markers.test(current)) throw new Error("README.md lacks the markers of the state diagram");

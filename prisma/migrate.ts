@@ -94,7 +94,7 @@ async function readApplied(client: Client): Promise<AppliedMigration[]> {
   }
 }
 
-/** The migrations still to be applied, and the first problem that prevents it, or null. */
+/** Returns the migrations still to be applied, and the first problem that prevents applying them, or null. */
 function compare(migrations: Migration[], applied: AppliedMigration[]) {
   const onDisk = new Map(migrations.map((migration) => [migration.name, migration]));
   const appliedNames = new Set(applied.map((migration) => migration.name));

@@ -13,7 +13,7 @@ export interface BackingServiceSettings {
 
 /** The backing services of a running process: those in the settings, and embedded ones for the rest. */
 export interface BackingServices extends BackingServiceSettings {
-  /** To be called as soon as the service responds: the project's commands find it through the data directory. */
+  /** Records the service's URL in the data directory, where commands look it up. Call it once the service responds. */
   announce(serviceUrl: string): void;
   /** Stops the embedded services that were started for this process, the database last. */
   stop(): Promise<void>;

@@ -43,7 +43,7 @@ const Environment = z.object({
     .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, { error: must("be a list of seconds, such as 30,120,600") })
     .default("30,120,600,3600,21600")
     .transform((list) => list.split(",").map(Number))
-    .refine((list) => list.every((one) => one <= YEAR_SECONDS), {
+    .refine((list) => list.every((delay) => delay <= YEAR_SECONDS), {
       error: must(`not contain more than ${YEAR_SECONDS} seconds`),
     }),
   WEBHOOK_TIMEOUT_SECONDS: seconds(10, DAY_SECONDS),
@@ -54,7 +54,7 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
-/** Every setting, parsed and frozen. Null means not set: outside production, an embedded service takes its place. */
+/** Every setting, parsed and frozen. Null means not set. Outside production, embedded services replace missing ones. */
 export interface Config {
   readonly production: boolean;
   readonly role: "all" | "api" | "worker";
@@ -73,10 +73,12 @@ export interface Config {
   readonly storage: StorageSettings | null;
   readonly acceptanceWindowSeconds: number;
   readonly deliveryGraceSeconds: number;
+  /** The pauses before the retries of a webhook delivery; their number is the number of retries. */
   readonly webhookRetrySeconds: readonly number[];
   readonly webhookTimeoutSeconds: number;
   readonly webhookAllowInsecure: boolean;
   readonly processorPollSeconds: number;
+  /** Reserved: no rate limit is enforced yet. */
   readonly rateLimits: boolean;
   readonly spamGuard: boolean;
   readonly logLevel: string;
@@ -91,8 +93,8 @@ const proxyNames = new Set(["loopback", "linklocal", "uniquelocal"]);
 
 function isSubnet(text: string): boolean {
   const [address = "", bits = "0", ...rest] = text.split("/");
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return rest.length === 0 && /^\d+$/.test(bits) && Number(bits) <= most;
+  const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && /^\d+$/.test(bits) && Number(bits) <= maxBits;
 }
 
 function parseTrustProxy(text: string): boolean | number | string {

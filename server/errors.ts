@@ -6,8 +6,8 @@ interface CatalogueEntry {
 }
 
 /**
- * Every error that the service can answer with: code, HTTP status and the message for people. A code that is not in this
- * table does not compile. Source: docs/contract.md "Errors".
+ * Every error that the service can return: code, HTTP status and the message for people. A code that is not in this table
+ * does not compile. Source: docs/contract.md "Errors".
  */
 export const errorCatalogue = {
   invalid_input: { status: 400, message: "The input is not valid; see `issues`." },
@@ -46,9 +46,9 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
+const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** One problem in the input. `path` is the field's, joined with dots; "" stands for the whole input. */
+/** One problem in the input. `path` is the field's path, joined with dots; "" means the whole input. */
 export interface InputIssue {
   path: string;
   message: string;
@@ -70,7 +70,7 @@ export interface ErrorDetails {
   retryAfterSeconds?: number;
 }
 
-/** The body of every error over REST; `error.data` over typed RPC. */
+/** The body of every error over REST; `error.data` over tRPC. */
 export const ErrorBody = z.object({
   error: z.enum(errorCodes),
   message: z.string(),

@@ -24,7 +24,7 @@ export type Settings = Pick<
   readonly sessionSecret: string;
 };
 
-/** What procedures and jobs work with. Created once, at startup. */
+/** The services that procedures and jobs use. Created once, at startup. */
 export interface Services {
   readonly settings: Settings;
   readonly database: Database;

@@ -10,7 +10,7 @@ import { isDatabaseUnavailable } from "./store/databaseErrors.ts";
 
 const rpcCodes = Object.keys(TRPC_ERROR_CODES_BY_KEY) as TRPC_ERROR_CODE_KEY[]; // the keys of a literal are its type's keys
 
-/** tRPC's own table of codes and statuses, inverted. For 400 it lists PARSE_ERROR and BAD_REQUEST, and the last counts. */
+/** tRPC's own table of codes and statuses, inverted. Of the two codes for 400, PARSE_ERROR and BAD_REQUEST, the last wins. */
 const rpcCodeByStatus = new Map(
   rpcCodes.map((code) => [getHTTPStatusCodeFromError(new TRPCError({ code })), code] as const),
 );
@@ -20,7 +20,7 @@ export function rpcCodeOf(code: ErrorCode): TRPC_ERROR_CODE_KEY {
   return rpcCodeByStatus.get(errorCatalogue[code].status) ?? "INTERNAL_SERVER_ERROR";
 }
 
-const codeOfRpc: Partial<Record<TRPC_ERROR_CODE_KEY, ErrorCode>> = {
+const codeByRpcCode: Partial<Record<TRPC_ERROR_CODE_KEY, ErrorCode>> = {
   BAD_REQUEST: "invalid_input",
   PARSE_ERROR: "invalid_input",
   NOT_FOUND: "not_found",
@@ -29,10 +29,10 @@ const codeOfRpc: Partial<Record<TRPC_ERROR_CODE_KEY, ErrorCode>> = {
   UNSUPPORTED_MEDIA_TYPE: "unsupported_media_type",
 };
 
-/** An answer should not be larger than the request that caused it. */
+/** Maximum number of issues in one error, so that a small request cannot cause a large response. */
 export const MAX_ISSUES = 100;
 
-/** The messages are those of schemas/messages.ts. Numbers can break two checks of one kind, which is said once. */
+/** The messages come from schemas/messages.ts. A number can fail two checks with the same message, which is listed once. */
 function issuesOf(error: z.core.$ZodError): InputIssue[] {
   const issues = error.issues.slice(0, MAX_ISSUES).flatMap((issue) => {
     const path = issue.path.map(String);
@@ -47,30 +47,30 @@ function issuesOf(error: z.core.$ZodError): InputIssue[] {
 }
 
 /**
- * Translates whatever was thrown into an error from the catalogue. `pathParameters` are the fields in the REST path: one
- * that is not a UUID names nothing that exists, so the error is `not_found` and not `invalid_input`.
+ * Translates whatever was thrown into an error from the catalogue. `pathParameters` are the fields in the REST path: if one
+ * is not a UUID, no such record can exist, so the error is `not_found` and not `invalid_input`.
  */
 export function toApiError(thrown: unknown, pathParameters: readonly string[] = []): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isDatabaseUnavailable(thrown) || thrown instanceof StorageUnavailable)
     return new ApiError("unavailable", {}, thrown);
-  // A refusal is our mistake or a setting of our account at the processor: for the caller it is out of order either way.
+  // A refusal is our mistake or a setting of our account at the processor. The caller cannot tell it from an outage.
   if (thrown instanceof ProcessorUnavailable || thrown instanceof ProcessorRefused) {
     return new ApiError("processor_unavailable", {}, thrown);
   }
   if (!(thrown instanceof TRPCError)) return new ApiError("internal_error", {}, thrown);
   const { cause } = thrown;
   if (cause instanceof ApiError) return cause;
-  // tRPC wraps what a procedure throws in this code; with any other code, tRPC itself could not read the request.
+  // tRPC wraps whatever a procedure throws in this code. Any other code means that tRPC itself refused the request.
   if (thrown.code === "INTERNAL_SERVER_ERROR" && cause && !(cause instanceof z.core.$ZodError))
     return toApiError(cause);
   if (thrown.code === "BAD_REQUEST" && cause instanceof z.core.$ZodError) {
-    const namesNothing = cause.issues.some(
+    const cannotExist = cause.issues.some(
       (issue) => issue.code === "invalid_format" && pathParameters.includes(String(issue.path[0])),
     );
-    return namesNothing ? new ApiError("not_found") : new ApiError("invalid_input", { issues: issuesOf(cause) });
+    return cannotExist ? new ApiError("not_found") : new ApiError("invalid_input", { issues: issuesOf(cause) });
   }
-  const code = codeOfRpc[thrown.code];
+  const code = codeByRpcCode[thrown.code];
   if (code === "invalid_input") {
     return new ApiError(
       code,

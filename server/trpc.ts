@@ -9,11 +9,11 @@ import type { Scope } from "./schemas/scope.ts";
 import type { Services } from "./services.ts";
 import { MAX_ISSUES, rpcCodeOf, toApiError } from "./translateErrors.ts";
 
-/** What every procedure can use. */
+/** What every procedure receives. */
 export interface Context extends Services {
   readonly requestId: string;
   readonly principal: Principal | null;
-  /** The JSON text of a typed RPC call's input, for the message about broken JSON; REST has parsed its body before. */
+  /** The JSON text of a tRPC call's input, to report where it is invalid. Absent over REST, which has parsed its body. */
   readonly inputText?: string;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
@@ -33,7 +33,7 @@ export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
 /** Who may call a procedure. `any` accepts any valid authentication; `session` refuses API keys. */
 export type Access = "public" | "any" | "session" | "moderator" | { scope: Scope };
 
-/** What a procedure declares: its REST operation, its documentation, its access, and the errors of its own. */
+/** What a procedure declares: its REST operation, its documentation, who may call it, and the errors specific to it. */
 export interface Meta {
   rest?: { method: HttpMethod; path: `/${string}`; status?: 200 | 201 | 202 | 204 };
   summary?: string;
@@ -42,11 +42,20 @@ export interface Meta {
   access?: Access;
 }
 
-/** What clients of typed RPC see as `error`; `data` has the fields of the REST error body. */
-export interface ErrorShape {
+/** What tRPC clients see as `error`; `data` has the fields of the REST error body. */
+interface ErrorShape {
   message: string;
   code: TRPC_ERROR_CODE_NUMBER;
   data: ErrorBody;
+}
+
+/** Returns the tRPC form of an error of the current request. */
+export function errorShape(error: ApiError): ErrorShape {
+  return {
+    message: error.message,
+    code: TRPC_ERROR_CODES_BY_KEY[rpcCodeOf(error.code)],
+    data: error.toBody(currentRequestId()),
+  };
 }
 
 const t = initTRPC
@@ -54,14 +63,7 @@ const t = initTRPC
   .meta<Meta>()
   .create({
     isDev: false,
-    errorFormatter({ error }): ErrorShape {
-      const apiError = toApiError(error);
-      return {
-        message: apiError.message,
-        code: TRPC_ERROR_CODES_BY_KEY[rpcCodeOf(apiError.code)],
-        data: apiError.toBody(currentRequestId()),
-      };
-    },
+    errorFormatter: ({ error }) => errorShape(toApiError(error)),
   });
 
 export const { router } = t;
@@ -71,7 +73,7 @@ export function pathParametersOf(meta: Meta | undefined): string[] {
   return Array.from(meta?.rest?.path.matchAll(/\{(\w+)\}/g) ?? [], ([, name]) => name ?? "");
 }
 
-/** Returns every error code that a procedure can answer with: its own, and those that follow from its access and input. */
+/** Returns every error code that a procedure can return: its own, and those that follow from its access and input. */
 export function errorsOf(meta: Meta): ErrorCode[] {
   const { access = "public", rest, errors = [] } = meta;
   const codes = new Set<ErrorCode>(["invalid_input", ...errors, "rate_limited", "internal_error", "unavailable"]);
@@ -87,7 +89,7 @@ export function errorsOf(meta: Meta): ErrorCode[] {
 }
 
 /** Turns every failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */
-const answerErrors = t.middleware(async ({ ctx, meta, path, next }) => {
+const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   const result = await next();
   if (result.ok) return result;
   const { cause } = result.error;
@@ -123,7 +125,7 @@ function findBrokenText(input: unknown): InputIssue[] {
   return issues;
 }
 
-/** tRPC parses the JSON of a call here. Its own error does not say where a broken text is broken. */
+/** tRPC parses a call's JSON when its input is read. Its own error does not say where invalid JSON is wrong. */
 async function readInput(getRawInput: () => Promise<unknown>, inputText: string | undefined): Promise<unknown> {
   try {
     return await getRawInput();
@@ -147,7 +149,7 @@ type Requirement = (principal: Principal) => void;
 function authorized(access: Access, require: Requirement = () => {}) {
   return t.procedure
     .meta({ access })
-    .use(answerErrors)
+    .use(translateFailures)
     .use(({ ctx, next }) => {
       if (ctx.principal === null) throw new ApiError("unauthenticated");
       require(ctx.principal);
@@ -165,7 +167,7 @@ const requireSession: Requirement = (principal) => {
 };
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
-export const open = t.procedure.meta({ access: "public" }).use(answerErrors).use(refuseBrokenText);
+export const open = t.procedure.meta({ access: "public" }).use(translateFailures).use(refuseBrokenText);
 
 /** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");

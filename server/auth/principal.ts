@@ -10,7 +10,7 @@ export type Principal =
   | { kind: "session"; userId: string; sessionId: string; moderator: boolean }
   | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[] };
 
-export interface Authentication {
+interface AuthenticateOptions {
   connection: Connection;
   sessionSecret: string;
   now: Date;
@@ -21,21 +21,21 @@ const TOUCH_INTERVAL = "1 minute";
 
 /**
  * Returns the caller, or null for an anonymous one. An Authorization header always takes precedence over the cookie: a
- * malformed one makes the caller anonymous instead of falling back to the cookie. Prolongs a session that is due for it.
+ * malformed one makes the caller anonymous instead of falling back to the cookie. Also extends the session, once a day.
  * Source: docs/contract.md "Authentication".
  */
 export async function authenticate(
   request: Request,
   response: Response,
-  by: Authentication,
+  options: AuthenticateOptions,
 ): Promise<Principal | null> {
   const { authorization } = request.headers;
-  if (authorization !== undefined) return findByBearer(authorization, by);
+  if (authorization !== undefined) return findByBearer(authorization, options);
   const seal = readSessionCookie(request.headers.cookie);
-  return seal === null ? null : findBySeal(seal, response, by);
+  return seal === null ? null : findBySeal(seal, response, options);
 }
 
-async function findByBearer(header: string, { connection, now }: Authentication): Promise<Principal | null> {
+async function findByBearer(header: string, { connection, now }: AuthenticateOptions): Promise<Principal | null> {
   const key = bearerPattern.exec(header)?.[1];
   if (key === undefined || !apiKeyPattern.test(key)) return null;
   const [found] = await connection.query<{ keyId: string; userId: string; scopes: Scope[]; stale: boolean }>(sql`
@@ -52,21 +52,25 @@ async function findByBearer(header: string, { connection, now }: Authentication)
   return { kind: "apiKey", userId: found.userId, keyId: found.keyId, scopes: found.scopes };
 }
 
-async function findBySeal(seal: string, response: Response, by: Authentication): Promise<Principal | null> {
-  const sessionId = await unsealSession(seal, by.sessionSecret);
+async function findBySeal(
+  seal: string,
+  response: Response,
+  { connection, sessionSecret, now }: AuthenticateOptions,
+): Promise<Principal | null> {
+  const sessionId = await unsealSession(seal, sessionSecret);
   if (sessionId === null) return null;
-  const session = await findSession(by.connection, sessionId, by.now);
+  const session = await findSession(connection, sessionId, now);
   if (session === null) return null;
-  if (session.prolonged) await setSessionCookie(response, sessionId, by.sessionSecret);
+  if (session.extended) await setSessionCookie(response, sessionId, sessionSecret);
   return { kind: "session", userId: session.userId, sessionId, moderator: session.role === "moderator" };
 }
 
-/** The sealed session in a Cookie header, or null. Of several session cookies, the first that has a value counts. */
+/** Returns the sealed session in a Cookie header, or null. Of several session cookies, the first that has a value counts. */
 function readSessionCookie(header: string | undefined): string | null {
   return parseCookie(header ?? "", { decode: decodeCookie })[SESSION_COOKIE] || null;
 }
 
-/** Undefined lets a later cookie of the same name count; a broken escape is a value that matches nothing. */
+/** Undefined makes `parseCookie` try a later cookie of the same name. A broken % escape is no session, and ends the search. */
 function decodeCookie(value: string): string | undefined {
   if (value === "") return undefined;
   try {

@@ -3,14 +3,14 @@ import { type Connection, sql } from "../store/connection.ts";
 
 export const SESSION_COOKIE = "rebid_session";
 export const SESSION_LIFETIME_SECONDS = 14 * 24 * 3600;
-/** A session is prolonged at most this often, so that most reads do not write. */
-const PROLONG_AFTER_SECONDS = 24 * 3600;
+/** A session is extended at most this often, so that most requests do not write. */
+const EXTEND_AFTER_SECONDS = 24 * 3600;
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Encrypts a session's id for the cookie. Takes 0.7 ms, so only at login and when a session is prolonged. Whether the
- * session is still valid is up to its row, not to the seal.
+ * Encrypts a session's id for the cookie. This takes 0.7 ms, so it happens only at login and when a session is extended.
+ * Whether the session is still valid is up to its row, not to the seal.
  */
 export function sealSession(sessionId: string, secret: string): Promise<string> {
   return sealData({ sessionId }, { password: secret, ttl: SESSION_LIFETIME_SECONDS });
@@ -30,7 +30,7 @@ export async function unsealSession(seal: string, secret: string): Promise<strin
 export async function startSession(connection: Connection, userId: string, now: Date): Promise<string> {
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_SECONDS * 1000);
   const [row] = await connection.query<{ id: string }>(sql`
-    WITH over AS (
+    WITH expired AS (
       DELETE FROM sessions WHERE user_id = ${userId}::uuid AND expires_at <= ${now.toISOString()}::timestamptz)
     INSERT INTO sessions (user_id, expires_at) VALUES (${userId}::uuid, ${expiresAt.toISOString()}::timestamptz)
     RETURNING id`);
@@ -38,14 +38,14 @@ export async function startSession(connection: Connection, userId: string, now: 
   return row.id;
 }
 
-export interface LiveSession {
+interface LiveSession {
   userId: string;
   role: string;
-  /** True when the session was prolonged just now, so that the cookie has to be renewed as well. */
-  prolonged: boolean;
+  /** True if this call extended the session, so the cookie must be renewed as well. */
+  extended: boolean;
 }
 
-/** Returns null for an expired session or a suspended user. Prolongs the session if a day has passed since the last time. */
+/** Returns null for an expired session or a suspended user. Extends the session if the last time was over a day ago. */
 export async function findSession(connection: Connection, sessionId: string, now: Date): Promise<LiveSession | null> {
   const [session] = await connection.query<{ userId: string; role: string; expiresAt: string }>(sql`
     SELECT s.user_id AS "userId", u.role, s.expires_at AS "expiresAt"
@@ -53,15 +53,15 @@ export async function findSession(connection: Connection, sessionId: string, now
     WHERE s.id = ${sessionId}::uuid AND s.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`);
   if (!session) return null;
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_SECONDS * 1000);
-  const prolonged = expiresAt.getTime() - Date.parse(session.expiresAt) > PROLONG_AFTER_SECONDS * 1000;
-  if (prolonged) {
+  const extended = expiresAt.getTime() - Date.parse(session.expiresAt) > EXTEND_AFTER_SECONDS * 1000;
+  if (extended) {
     await connection.query(sql`
       UPDATE sessions SET expires_at = ${expiresAt.toISOString()}::timestamptz WHERE id = ${sessionId}::uuid`);
   }
-  return { userId: session.userId, role: session.role, prolonged };
+  return { userId: session.userId, role: session.role, extended };
 }
 
-/** Deletes the session, wherever its cookie may be. */
+/** Deletes the session, which makes every copy of its cookie useless. */
 export async function endSession(connection: Connection, sessionId: string): Promise<void> {
   await connection.query(sql`DELETE FROM sessions WHERE id = ${sessionId}::uuid`);
 }

@@ -6,7 +6,6 @@ import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { answerError } from "./answer.ts";
 import { documentation } from "./documentation.ts";
 import { metrics } from "./metrics.ts";
 import { oneHost } from "./oneHost.ts";
@@ -15,6 +14,7 @@ import { probes } from "./probes.ts";
 import { processorEvents } from "./processorEvents.ts";
 import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
+import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
 /** Creates the Express application. A request passes through its parts in this order. */
@@ -39,21 +39,21 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
   app.use(documentation(appRouter, services));
   app.use(webhookDocs());
   app.use(pages());
-  app.use((_request, response) => answerError(response, new ApiError("not_found")));
-  app.use(answerUnexpected(services));
+  app.use((_request, response) => sendError(response, new ApiError("not_found")));
+  app.use(handleError(services));
   return app;
 }
 
 /** Turns whatever was thrown into a documented error, so that no client ever sees an HTML page or a stack trace. */
-function answerUnexpected({ log }: Services): ErrorRequestHandler {
+function handleError({ log }: Services): ErrorRequestHandler {
   return (thrown: unknown, _request, response, _next) => {
     const error = toApiError(thrown);
-    // Errors of procedures were logged there, with the procedure's name.
+    // Errors of procedures have been logged already, with the procedure's name.
     const isLogged = thrown instanceof TRPCError && thrown.cause instanceof ApiError;
     if (error.status >= 500 && !isLogged) {
       log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);
     }
     if (response.headersSent) response.destroy();
-    else answerError(response, error);
+    else sendError(response, error);
   };
 }

@@ -5,7 +5,7 @@ type Definition = z.core.$ZodTypeDef & Record<string, unknown>;
 
 /**
  * Makes `coerce` read-only in the schemas of all inputs. At the first REST call, trpc-to-openapi 3.3.0 sets it on numbers,
- * booleans, bigints and dates, permanently and for typed RPC too: `null` would become 0, and `"5"` would become 5.
+ * booleans, bigints and dates, permanently and for tRPC too: `null` would become 0, and `"5"` would become 5.
  */
 export function forbidCoercion(router: AnyRouter): void {
   const seen = new Set<unknown>();

@@ -5,9 +5,9 @@ import { gzip } from "node:zlib";
 import { type RequestHandler, Router } from "express";
 import type { AppRouter } from "../procedures/router.ts";
 import type { Services } from "../services.ts";
-import { allowOnly } from "./answer.ts";
 import { openApiDocument } from "./openApi/document.ts";
 import { servePage } from "./page.ts";
+import { allowOnly } from "./sendError.ts";
 import { viewerSettings, viewerStyle } from "./viewer.ts";
 
 const { resolve } = createRequire(import.meta.url);
@@ -18,7 +18,7 @@ const viewerFiles = [
   { path: "/docs/viewer.css", type: "css", file: resolve("swagger-ui-dist/swagger-ui.css") },
 ] as const;
 
-/** `/openapi.json`, the contract as a document, and `/docs`, the same for people to read and try out. */
+/** `/openapi.json`, the OpenAPI document, and `/docs`, a page to read it and try out its operations. */
 export function documentation(router: AppRouter, { settings }: Services): Router {
   let document: unknown;
   const routes = Router()

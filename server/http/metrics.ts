@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { readBacklog } from "../webhooks/backlog.ts";
-import { allowOnly } from "./answer.ts";
+import { allowOnly } from "./sendError.ts";
 
 /** Upper bounds in seconds. Few, because each is a time series for every operation and status. */
 const DURATION_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -84,8 +84,8 @@ function processFigures(): Registry {
 }
 
 /**
- * Reads the figures that the database holds. Each scrape gets a registry of its own, so that a figure that cannot be
- * read is absent and not stale: while the database is unreachable, only `rebid_database_up` is there.
+ * Reads the figures that the database holds. Each scrape gets a new registry, so that a figure that cannot be read is
+ * absent and not stale: while the database is unreachable, the registry has only `rebid_database_up`.
  */
 async function readDatabaseFigures(services: Services): Promise<Registry> {
   const figures = new Registry();
@@ -99,7 +99,7 @@ async function readDatabaseFigures(services: Services): Promise<Registry> {
     figures.clear();
     isUp = 0;
   }
-  addGauge(figures, "rebid_database_up", "1 when the database answers, else 0.", isUp);
+  addGauge(figures, "rebid_database_up", "1 if the database responds, otherwise 0.", isUp);
   return figures;
 }
 

@@ -7,7 +7,7 @@ import { forbidCoercion } from "./coercion.ts";
 import { createContext } from "./context.ts";
 import { asOpenApiRouter, type Route } from "./routes.ts";
 
-/** The request as trpc-to-openapi sees it: checked and parsed by the fence in rest.ts. */
+/** The request as trpc-to-openapi sees it, already checked and parsed by rest.ts. */
 class CallRequest extends EventEmitter {
   /** The original request. */
   readonly request: Request;
@@ -24,7 +24,7 @@ class CallRequest extends EventEmitter {
     this.method = route.method;
     this.url = path;
     this.body = route.takesBody ? Object.assign(Object.create(unserialised), fields) : null;
-    // In arrays of one, because the library drops a plain "" or 0.
+    // Each value in an array, because the library drops a plain "" or 0.
     this.query = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, [value]]));
   }
 }
@@ -65,7 +65,7 @@ export function openApiCaller(router: AppRouter, services: Services) {
   const failures = new WeakMap<object, Error>();
   const handler = createOpenApiNodeHttpHandler({
     router: asOpenApiRouter(router),
-    // The casts here and below: the library asks for Node's own classes, but uses only what ours have.
+    // The casts here and below: the library's types require Node's own classes, but it uses only what ours have.
     createContext: ({ req, res }) => {
       const { request } = req as unknown as CallRequest;
       const { response } = res as unknown as CallResponse;
@@ -78,10 +78,10 @@ export function openApiCaller(router: AppRouter, services: Services) {
 
   return async (request: Request, response: Response, route: Route, path: string, fields: object) => {
     const call = new CallRequest(request, route, path, fields);
-    const answer = new CallResponse(response);
-    await handler(call as unknown as Parameters<Handler>[0], answer as unknown as Parameters<Handler>[1]);
+    const result = new CallResponse(response);
+    await handler(call as unknown as Parameters<Handler>[0], result as unknown as Parameters<Handler>[1]);
     const failure = failures.get(call);
     if (failure !== undefined) throw failure;
-    return answer.body;
+    return result.body;
   };
 }

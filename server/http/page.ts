@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Router } from "express";
-import { allowOnly } from "./answer.ts";
+import { allowOnly } from "./sendError.ts";
 
 /** One of our own HTML pages. */
 export interface Page {
@@ -9,14 +9,14 @@ export interface Page {
   body: string;
   /** `card`: a few sentences in the middle of the window; `article`: a long text; `wide`: the whole window. */
   layout: "card" | "article" | "wide";
-  /** CSS beyond the brand's. */
+  /** CSS in addition to the style that all pages share. */
   style?: string;
-  /** Paths of our own files. A page with scripts may also send requests to our own address. */
+  /** Paths on this service. A page with scripts may also send requests to this service. */
   scripts?: readonly string[];
   stylesheets?: readonly string[];
 }
 
-/** Serves a page at `path`. Its policy allows nothing but what the page itself brings. */
+/** Serves a page at `path`. Its Content-Security-Policy allows only the styles and scripts that the page declares. */
 export function servePage(path: string, page: Page): Router {
   const html = render(page);
   const policy = contentSecurityPolicy(page);
@@ -40,7 +40,7 @@ function contentSecurityPolicy({ style = "", layout, scripts = [], stylesheets =
   ].join("; ");
 }
 
-const styleOf = ({ style = "", layout }: Pick<Page, "style" | "layout">) => brand + layouts[layout] + style;
+const styleOf = ({ style = "", layout }: Pick<Page, "style" | "layout">) => sharedStyle + layouts[layout] + style;
 
 function render(page: Page): string {
   const { title, body, scripts = [], stylesheets = [] } = page;
@@ -57,7 +57,7 @@ ${scripts.map((path) => `<script src="${path}"></script>\n`).join("")}</body>
 `;
 }
 
-const brand = `
+const sharedStyle = `
   :root { color-scheme: light dark; --accent: light-dark(#1f6f5c, #6fcfb5); --quiet: light-dark(#5c6470, #a2a9b4);
     --line: light-dark(#dfe1dc, #32363d); --panel: light-dark(#f1f2ee, #1e2126); --paper: light-dark(#fafaf8, #16181c);
     --ink: light-dark(#1d2127, #e8eaed); font: 16px/1.6 system-ui, sans-serif; }

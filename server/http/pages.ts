@@ -1,7 +1,7 @@
 import { Router } from "express";
 import { servePage } from "./page.ts";
 
-/** The pages where a person arrives: the front door, and the ways back from the payment processor's pages. */
+/** The home page, and the pages to which the payment processor sends people back. */
 export function pages(): Router {
   const router = Router();
   for (const [path, { title, text }] of Object.entries(pagesByPath)) {

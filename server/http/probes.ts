@@ -1,9 +1,9 @@
 import { Router } from "express";
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
-import { allowOnly } from "./answer.ts";
+import { allowOnly } from "./sendError.ts";
 
-/** For operators: `/livez` says that the process is running, `/readyz` that it can serve requests. */
+/** For operators: `/livez` responds with 200 while the process runs, `/readyz` while it can also reach the database. */
 export function probes({ database }: Services): Router {
   return Router()
     .get("/livez", (_request, response) => {

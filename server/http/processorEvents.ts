@@ -3,14 +3,15 @@ import { ApiError } from "../errors.ts";
 import { InvalidEventSignature } from "../gateways/processorErrors.ts";
 import { keepProcessorEvent } from "../market/processorEvents/inbox.ts";
 import type { Services } from "../services.ts";
-import { allowOnly, answerError } from "./answer.ts";
 import { bodyReader } from "./body.ts";
+import { allowOnly, sendError } from "./sendError.ts";
 
 const readEvent = bodyReader(1024 * 1024);
 
 /**
- * Receives the payment processor's events. One with a forged or old signature gets 400 and leaves no trace. A valid one is
- * stored and its job added in one transaction, and then acknowledged; the job applies it. A repeated event changes nothing.
+ * Receives the payment processor's events. An event with a forged or old signature is refused with 400 and not stored. A
+ * valid one is stored and its job added in one transaction, and then acknowledged; the job applies it. Receiving an event
+ * again changes nothing.
  */
 export function processorEvents({ processor, clock, database }: Services): Router {
   const receive: RequestHandler = async (request, response) => {
@@ -25,7 +26,7 @@ export function processorEvents({ processor, clock, database }: Services): Route
       }
     })();
     if (event === null) {
-      return answerError(
+      return sendError(
         response,
         new ApiError("invalid_input", { message: "The `Stripe-Signature` header is missing, wrong or too old." }),
       );

@@ -4,16 +4,16 @@ import type { AppRouter } from "../procedures/router.ts";
 import { findJsonError } from "../schemas/jsonSyntax.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
-import { answerMethodNotAllowed } from "./answer.ts";
 import { invalidBody, readJsonText } from "./body.ts";
 import { openApiCaller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
+import { sendMethodNotAllowed } from "./sendError.ts";
 import { parseQuery, parseTarget, type Target } from "./target.ts";
 
 /**
- * Serves the REST operations: a fence around trpc-to-openapi. It decides what the library would get wrong: which paths and
- * methods exist, how paths are decoded, what a body may be, and the status of a success. The application's error handler
- * answers whatever is thrown here.
+ * Serves the REST operations through trpc-to-openapi. What the library would get wrong is decided here: which paths and
+ * methods exist, how paths are decoded, what a body may be, and the status of a success. Whatever is thrown here goes to
+ * the application's error handler.
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
   const routes = collectRoutes(router._def.procedures);
@@ -26,7 +26,7 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
     const method = request.method === "HEAD" ? "GET" : request.method;
     const route = candidates.find((candidate) => candidate.method === method);
     if (route === undefined) {
-      return answerMethodNotAllowed(
+      return sendMethodNotAllowed(
         response,
         candidates.map((candidate) => candidate.method),
       );

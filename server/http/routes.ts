@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
 import { type HttpMethod, type Meta, pathParametersOf } from "../trpc.ts";
+import { inputsOf } from "./coercion.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
 export interface Route {
@@ -24,7 +25,6 @@ export interface Route {
 interface ProcedureDefinition {
   meta?: Meta;
   type: "query" | "mutation";
-  inputs: unknown[];
 }
 
 /** tRPC keeps a procedure's definition, but has no type for all of it. */
@@ -33,8 +33,8 @@ function definitionOf(procedure: unknown): ProcedureDefinition {
 }
 
 /**
- * Returns every REST operation of a router, in the router's order. Also attaches what others read: `meta.openapi` for
- * trpc-to-openapi, and the path's fields for the messages about unknown fields.
+ * Returns every REST operation of a router, in the router's order. As a side effect, adds `meta.openapi` to the procedures,
+ * which trpc-to-openapi reads, and registers the path's fields for the messages about unknown fields.
  */
 export function collectRoutes(procedures: Record<string, unknown>): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
@@ -80,7 +80,7 @@ function attachOpenApiMeta(route: Route): void {
 }
 
 function objectInputsOf(procedure: unknown): z.ZodObject[] {
-  return definitionOf(procedure).inputs.filter((input) => input instanceof z.ZodObject);
+  return inputsOf(procedure).filter((input) => input instanceof z.ZodObject);
 }
 
 function integerFieldsOf(procedure: unknown): Set<string> {

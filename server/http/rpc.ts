@@ -1,24 +1,23 @@
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
-import { TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
-import { rpcCodeOf, toApiError } from "../translateErrors.ts";
-import type { ErrorShape } from "../trpc.ts";
-import { errorHeaders } from "./answer.ts";
+import { toApiError } from "../translateErrors.ts";
+import { errorShape } from "../trpc.ts";
 import { readJsonText } from "./body.ts";
 import { createContext } from "./context.ts";
+import { errorHeaders } from "./sendError.ts";
 
-/** Maximum number of calls in one request. Each counts separately against the rate limits. */
+/** Maximum number of calls in one request. Source: docs/contract.md "Conventions". */
 const MAX_BATCH_SIZE = 20;
 
-/** Serves typed RPC. Bodies pass the same checks as over REST. */
+/** Serves tRPC. Bodies pass the same checks as over REST. */
 export function rpcApi(router: AppRouter, services: Services): Router {
   return Router()
     .use(nameOperation(router))
-    .use(fence)
+    .use(checkRequest)
     .use(
       createExpressMiddleware({
         router,
@@ -33,7 +32,7 @@ export function rpcApi(router: AppRouter, services: Services): Router {
           if (failure.status < 500 || error.cause instanceof ApiError) return;
           services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
         },
-        // JSON-RPC has one code for several of our statuses, but a single call has the same status as over REST.
+        // tRPC would derive the status from its own code. A single call gets the same status and headers as over REST.
         responseMeta: ({ errors: [error], paths = [], type }) => {
           if (error === undefined || paths.length > 1) return {};
           const failure = toApiError(error);
@@ -56,10 +55,10 @@ function nameOperation(router: AppRouter): RequestHandler {
 }
 
 /**
- * Lets GET through, and POST with JSON. tRPC itself would also run a mutation on a form, which a page of any site can post,
- * accepts paths of any depth, and handles neither charsets nor compressed bodies.
+ * Allows only GET, and POST with JSON. tRPC itself would also accept a form as a mutation's input, which a page of any site
+ * can post, and paths of any depth; and it handles neither charsets nor compressed bodies.
  */
-const fence: RequestHandler = async (request, response, next) => {
+const checkRequest: RequestHandler = async (request, response, next) => {
   try {
     if (!/^\/[^/]+$/.test(request.path)) throw new ApiError("not_found");
     if (request.method !== "GET" && request.method !== "POST") {
@@ -85,11 +84,3 @@ const fence: RequestHandler = async (request, response, next) => {
   }
   next();
 };
-
-function errorShape(error: ApiError): ErrorShape {
-  return {
-    message: error.message,
-    code: TRPC_ERROR_CODES_BY_KEY[rpcCodeOf(error.code)],
-    data: error.toBody(currentRequestId()),
-  };
-}

@@ -26,16 +26,16 @@ export async function serve(listener: RequestListener, port: number, host: strin
   });
   const underway = new Set<ServerResponse>();
   let stopping = false;
-  const answer: RequestListener = (request, response) => {
+  const handle: RequestListener = (request, response) => {
     if (stopping) announceClose(response);
     underway.add(response);
     response.once("close", () => underway.delete(response));
     listener(request, response);
   };
-  server.on("request", answer);
+  server.on("request", handle);
   // Node would respond with an empty 417 to an unknown `Expect` header; we ignore it.
-  server.on("checkExpectation", answer);
-  server.on("clientError", answerBrokenRequest);
+  server.on("checkExpectation", handle);
+  server.on("clientError", respondToBrokenRequest);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const message = `Port ${port} is in use. Set PORT to another port, or stop the process that uses it.`;
@@ -66,16 +66,16 @@ async function closeGently(server: Server): Promise<void> {
   // One turn of the event loop accepts the connections that the kernel has already established.
   await new Promise(setImmediate);
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-  const tooLate = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
+  const timeout = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS);
   await Promise.race([closed, sleep(DRAIN_MS)]);
   const idle = setInterval(() => server.closeIdleConnections(), 50);
   await closed;
   clearInterval(idle);
-  clearTimeout(tooLate);
+  clearTimeout(timeout);
 }
 
-/** Responds to what is not HTTP with the documented error body as well, as far as a raw socket allows. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+/** Responds to a request that is not valid HTTP, over the raw socket, with the same error body as for any other. */
+function respondToBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;

@@ -1,6 +1,6 @@
 /**
- * The script that starts Swagger UI. It asks nobody else for anything: the document, and every request that is tried out,
- * are at this very origin. The session cookie goes along automatically, and an API key when one was entered.
+ * The script that starts Swagger UI. It sends nothing to other origins: it loads the document from this one, and rewrites
+ * every request that a reader tries out to it. Browsers add the session cookie, Swagger UI an API key that was entered.
  */
 export const viewerSettings = `
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -27,7 +27,7 @@ SwaggerUIBundle({
 
 /**
  * Makes Swagger UI look like our other pages; its own stylesheet has the dark colours. The selectors start with an id,
- * because that outweighs its classes. The choice of servers is hidden: there is one, and it is this one.
+ * because that outweighs its classes. The choice of servers is hidden, because the only one is this service.
  */
 export const viewerStyle = `
   main { max-width: 72rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }

@@ -5,14 +5,14 @@ const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
 const printableAscii = /^[\x20-\x7e]*$/;
 
 /** Counts characters as a person does: an emoji, or a letter with its accents, is one. */
-export function countCharacters(text: string): number {
+function countCharacters(text: string): number {
   if (printableAscii.test(text)) return text.length;
   let count = 0;
   for (const _ of segmenter.segment(text)) count++;
   return count;
 }
 
-/** For the OpenAPI document. A character has one or more code points, which is what JSON Schema counts: so no `maxLength`. */
+/** For the OpenAPI document. JSON Schema counts code points, of which a character can have several: so no `maxLength`. */
 const bounds = (min: number, max: number) => ({
   description: `${min === 0 ? "At most" : `${min} to`} ${max.toLocaleString("en")} characters, as a person counts them.`,
   ...(min > 0 && { minLength: min }),
@@ -65,7 +65,7 @@ export const Timestamp = z
   .string()
   .meta({ description: "UTC, ISO 8601.", format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
 
-/** A time of our own clock in the form of `Timestamp`. */
+/** Formats a time of our own clock as a `Timestamp`. */
 export const timestampOf = (date: Date): string => date.toISOString().replace("Z", "000Z");
 
 export const Currency = "usd";
@@ -90,8 +90,8 @@ export const InputTimestamp = z
 export const NoInput = z.strictObject({}).optional();
 
 /**
- * The query of every list that is walked by cursor: rows strictly older than `cursor`, newest first. The list itself is
- * declared in `server/store/cursorLists.ts`. Source: docs/contract.md "Conventions".
+ * The query of every list with a cursor: rows strictly older than `cursor`, newest first. The list itself is declared in
+ * `server/store/cursorLists.ts`. Source: docs/contract.md "Conventions".
  */
 export const PageQuery = z.strictObject({
   cursor: InputTimestamp.meta({

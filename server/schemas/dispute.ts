@@ -42,7 +42,7 @@ export const disputeCase = {
 } as const;
 
 export const DisputeCase = Dispute.extend(disputeCase).meta({ id: "DisputeCase" });
-/** With deliveries as they are stored; the output schema drops the fields that deliveries do not show. */
+/** Before output validation, which drops the fields of an artifact that a delivery does not have. */
 export type DisputeCase = Omit<z.infer<typeof DisputeCase>, "deliveries"> & { deliveries: Artifact[] };
 
 /** A moderator's decision. The bid's price, the upper bound of the bidder's share, is checked elsewhere. */

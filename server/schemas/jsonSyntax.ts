@@ -6,11 +6,11 @@ const string = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[ !#-[\]-\
 const closing = { "{": "}", "[": "]" } as const;
 
 /**
- * Says where a JSON text is broken and what belongs there, as in "line 2, column 5: expected a value"; null for valid
- * JSON. JSON.parse tells the position of some errors only, and quotes the text.
+ * Returns where a JSON text is invalid and what was expected there, as in "line 2, column 5: expected a value", or null for
+ * valid JSON. JSON.parse reports the position of only some errors, and its messages quote the text.
  */
 export function findJsonError(text: string): string | null {
-  // A stack and not recursion, because the text can be nested deeper than calls can.
+  // A stack instead of recursion, because the text can be nested deeper than the call stack allows.
   const open: (keyof typeof closing)[] = [];
   let position = 0;
   let awaits: "value" | "name" | "colon" | "separator" = "value";

@@ -12,7 +12,7 @@ export function shortName(name: string): string {
   return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`;
 }
 
-/** What a message is about: the field, or the input as a whole. */
+/** Returns the subject of a message's sentence: the field, or the input as a whole. */
 function subjectOf({ path = [] }: { path?: PropertyKey[] | undefined }): string {
   return path.length === 0 ? "The input" : `\`${shortName(path.map(String).join("."))}\``;
 }
@@ -22,10 +22,10 @@ export const must = (predicate: string) => (issue: { path?: PropertyKey[] | unde
   `${subjectOf(issue)} must ${predicate}.`;
 
 /**
- * Says in one sentence what is wrong with which field and what is allowed instead, for zod issues without a message of
- * their own. Never repeats a value that a client sent. Undefined leaves the message to zod.
+ * Returns a sentence that names the field, what is wrong with it and what is allowed instead, for zod issues that bring no
+ * message. It never repeats a value that a client sent. Returns undefined to leave the message to zod.
  */
-export function describeIssue(issue: Issue): string | undefined {
+function describeIssue(issue: Issue): string | undefined {
   if (issue.code === "unrecognized_keys") return describeUnknownField(issue.inst);
   if (issue.code === "custom") return undefined;
   if (issue.input === undefined) return `${subjectOf(issue)} is required.`;
@@ -82,31 +82,31 @@ const formats: Record<string, string> = {
 function nounOf({ expected, schema, input }: Issue & { code: "invalid_type" }): string {
   const isNumber = expected === "number" || expected === "int";
   const noun = isNumber ? numberOf(schema) : (nouns[expected] ?? `a valid ${expected}`);
-  // The noun says it all for a number that is not an integer, and for text in a query, which arrives as NaN.
+  // The input is a number, but not an integer; or text in a query, which arrives as NaN: its type would only confuse.
   return isNumber && typeof input === "number" ? noun : `${noun}, not ${typeName(input)}`;
 }
 
-/** The JSON type of a value, with its article. */
+/** Returns the JSON type of a value with its article, such as "an array". */
 export function typeName(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-const commas = (value: unknown) => Number(value).toLocaleString("en");
+const withCommas = (value: unknown) => Number(value).toLocaleString("en");
 
-/** As in "an integer from 1 to 100". */
+/** Describes a number schema, as in "an integer from 1 to 100". */
 function numberOf(schema: unknown): string {
   if (!(schema instanceof z.ZodNumber)) return "a number";
   const noun = schema.format?.includes("int") ? "an integer" : "a number";
   const min = schema.minValue ?? Number.NEGATIVE_INFINITY;
   const max = schema.maxValue ?? Number.POSITIVE_INFINITY;
-  // zod bounds every integer by the safe ones.
+  // zod limits every integer to the safe range; those limits are not worth a mention.
   const hasMin = min > Number.MIN_SAFE_INTEGER;
   const hasMax = max < Number.MAX_SAFE_INTEGER;
-  if (hasMin && hasMax) return `${noun} from ${commas(min)} to ${commas(max)}`;
-  if (hasMin) return `${noun} of at least ${commas(min)}`;
-  return hasMax ? `${noun} of at most ${commas(max)}` : noun;
+  if (hasMin && hasMax) return `${noun} from ${withCommas(min)} to ${withCommas(max)}`;
+  if (hasMin) return `${noun} of at least ${withCommas(min)}`;
+  return hasMax ? `${noun} of at most ${withCommas(max)}` : noun;
 }
 
 function sizeOf(issue: Issue & { code: "too_small" | "too_big" }): string {
@@ -114,8 +114,8 @@ function sizeOf(issue: Issue & { code: "too_small" | "too_big" }): string {
   const unit = issue.origin === "array" ? "item" : "character";
   const actual = Array.isArray(issue.input) ? issue.input.length : issue.actual;
   if ((actual === 0 || issue.input === "") && Number(limit) === 1) return "not be empty";
-  const tail = actual === undefined ? "" : `, not ${commas(actual)}`;
-  return `have ${bound} ${commas(limit)} ${unit}${Number(limit) === 1 ? "" : "s"}${tail}`;
+  const tail = actual === undefined ? "" : `, not ${withCommas(actual)}`;
+  return `have ${bound} ${withCommas(limit)} ${unit}${Number(limit) === 1 ? "" : "s"}${tail}`;
 }
 
 /** Names the alternatives when each is a plain type. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Cents, Id, Timestamp } from "./common.ts";
 
-export const payoutStatuses = ["pending", "waiting_funds", "in_transit", "paid", "failed"] as const;
+const payoutStatuses = ["pending", "waiting_funds", "in_transit", "paid", "failed"] as const;
 export type PayoutStatus = (typeof payoutStatuses)[number];
 
 /** Money on its way from a wallet to its owner's bank account. */

@@ -3,14 +3,15 @@ import { Id } from "./common.ts";
 
 const count = z.int().min(0);
 
-const ratings = {
+/** The fields that both sides have. */
+const common = {
   disputes: count,
   disputesLost: count.meta({ description: "Disputes in which the other side got all the money." }),
   ratingCount: count,
   ratingAverage: z.number().nullable().meta({ description: "From 1 to 5 with two decimals; null without ratings." }),
 } as const;
 
-export const BuyerReputation = z
+const BuyerReputation = z
   .object({
     tasksPosted: count,
     tasksAwarded: count,
@@ -19,11 +20,11 @@ export const BuyerReputation = z
     medianDecisionHours: z.number().nullable().meta({
       description: "Median number of hours from posting a task to awarding it; null before the first award.",
     }),
-    ...ratings,
+    ...common,
   })
   .meta({ id: "BuyerReputation" });
 
-export const BidderReputation = z
+const BidderReputation = z
   .object({
     tasksAwarded: count,
     tasksDelivered: count,
@@ -33,7 +34,7 @@ export const BidderReputation = z
       description:
         "Share of the delivered or expired tasks that were delivered by `deliveryDueAt`: 0 to 1; null without such tasks.",
     }),
-    ...ratings,
+    ...common,
   })
   .meta({ id: "BidderReputation" });
 

@@ -11,7 +11,8 @@ export const Webhook = z
     events: z.array(EventType),
     active: z.boolean().meta({
       description:
-        "False after the endpoint responded with 410, or failed 100 times in a row over at least 3 days. Events that happen meanwhile are not delivered. A test or a replay reactivates it.",
+        "False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3 " +
+        "days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.",
     }),
     createdAt: Timestamp,
   })
@@ -32,7 +33,7 @@ export const webhookInput = {
 
 export const deliveryStatuses = ["pending", "succeeded", "failed"] as const;
 
-export const WebhookAttempt = z
+const WebhookAttempt = z
   .object({
     attemptedAt: Timestamp,
     statusCode: z.int().nullable().meta({ description: "Null if there was no complete response in time." }),

@@ -42,7 +42,7 @@ async function main(): Promise<void> {
 
   await stopped;
   setTimeout(() => {
-    log.error("the shutdown took too long: aborting what is left");
+    log.error("the shutdown took too long: aborting unfinished work");
     process.exit(1);
   }, SHUTDOWN_TIMEOUT_MS).unref();
   await service.stop();

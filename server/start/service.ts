@@ -34,7 +34,7 @@ async function startEmbedded(config: Config, eventsUrl: string, log: Logger): Pr
   return startLocal(config, eventsUrl, log);
 }
 
-/** Starts what the role needs. If a part fails to start, stops those that did, and rethrows. */
+/** Starts everything that the role needs. If a part fails to start, stops the parts that are running, and rethrows. */
 export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
   const busy: (() => Promise<void>)[] = [];

@@ -34,7 +34,7 @@ const TIMESTAMPTZ = 1184;
 const INT8 = 20;
 
 /** Converts Postgres' `2026-11-20 16:16:32.12+00` (sessions are in UTC) to the API's `2026-11-20T16:16:32.120000Z`. */
-export function isoTimestamp(text: string): string {
+function isoTimestamp(text: string): string {
   const [seconds = "", fraction = ""] = text.replace(" ", "T").replace(/\+00$/, "").split(".");
   return `${seconds}.${fraction.padEnd(6, "0")}Z`;
 }
@@ -92,7 +92,7 @@ function statementName(text: string): string | undefined {
   return name;
 }
 
-/** `client` is the pool, or one of its connections for the duration of a transaction. */
+/** Wraps a pool, or the one connection that a transaction uses. */
 export function connectionOver(client: pg.Pool | pg.PoolClient): Connection {
   return {
     async query<Row extends object>({ text, values }: Sql, { plan = "cached" }: QueryOptions = {}) {

@@ -4,33 +4,33 @@ interface CursorList {
   table: string;
   /** The column that orders the list and is its cursor, as the list's statement names it. */
   createdAt: Sql;
-  /** The columns by which a page selects its rows, one at a time: those with one status, or those of one user. */
-  walkedBy: readonly string[];
+  /** The columns that a page can select its rows by, such as a status or a user. Each page statement uses one. */
+  filterColumns: readonly string[];
   oldestFirst?: boolean;
 }
 
 /**
- * Every list that clients walk by cursor, under the path of its procedure. The cursor is the `created_at` of the last row
- * seen, and the next page starts strictly after it. Three things make that work, and this table is where a list declares
- * them:
+ * Every list that clients page through by cursor, under the path of its procedure. The cursor is the `created_at` of the
+ * last row seen, and the next page starts strictly after it. Three things make that work, and this table is where a list
+ * declares them:
  *
- * 1. No two rows of one walk share `created_at`, or a page boundary between them would skip one. The unique constraint
- *    `<table>_feed_key` on (`created_at`), or on (`walkedBy`, `created_at`), guarantees it.
- * 2. A transaction that violates this constraint runs again (`isRetryable`), because a tie is chance.
- * 3. An index on (`walkedBy`, `created_at`) returns the rows in order, so no page needs to sort the whole list.
+ * 1. No two rows of one list share `created_at`, or a page boundary between them would skip one. The unique constraint
+ *    `<table>_feed_key` on (`created_at`) guarantees it, or one on (the filter column, `created_at`) if there is only one.
+ * 2. A transaction that violates this constraint runs again (`isRetryable`), because a tie happens only by chance.
+ * 3. An index on (a filter column, `created_at`) returns the rows in order, so no page needs to sort the whole list.
  *
  * `test/store/cursorLists.test.ts` walks the router and fails if a list is not declared here or lacks one of the three.
  */
 export const cursorLists = {
-  "tasks.list": { table: "tasks", createdAt: sql`t.created_at`, walkedBy: ["status"] },
-  "tasks.listOwn": { table: "tasks", createdAt: sql`t.created_at`, walkedBy: ["buyer_id", "awarded_bidder_id"] },
-  "bids.listForTask": { table: "bids", createdAt: sql`b.created_at`, walkedBy: ["task_id"] },
-  "bids.listOwn": { table: "bids", createdAt: sql`b.created_at`, walkedBy: ["bidder_id"] },
+  "tasks.list": { table: "tasks", createdAt: sql`t.created_at`, filterColumns: ["status"] },
+  "tasks.listOwn": { table: "tasks", createdAt: sql`t.created_at`, filterColumns: ["buyer_id", "awarded_bidder_id"] },
+  "bids.listForTask": { table: "bids", createdAt: sql`b.created_at`, filterColumns: ["task_id"] },
+  "bids.listOwn": { table: "bids", createdAt: sql`b.created_at`, filterColumns: ["bidder_id"] },
   // A trigger gives the entries of a wallet strictly increasing times, so its constraint is never violated by chance.
-  "wallet.ledger": { table: "ledger_entries", createdAt: sql`e.created_at`, walkedBy: ["user_id"] },
-  "payouts.list": { table: "payouts", createdAt: sql`p.created_at`, walkedBy: ["user_id"] },
-  "webhooks.deliveries": { table: "webhook_deliveries", createdAt: sql`d.created_at`, walkedBy: ["endpoint_id"] },
-  "disputes.list": { table: "disputes", createdAt: sql`d.created_at`, walkedBy: [], oldestFirst: true },
+  "wallet.ledger": { table: "ledger_entries", createdAt: sql`e.created_at`, filterColumns: ["user_id"] },
+  "payouts.list": { table: "payouts", createdAt: sql`p.created_at`, filterColumns: ["user_id"] },
+  "webhooks.deliveries": { table: "webhook_deliveries", createdAt: sql`d.created_at`, filterColumns: ["endpoint_id"] },
+  "disputes.list": { table: "disputes", createdAt: sql`d.created_at`, filterColumns: [], oldestFirst: true },
 } as const satisfies Record<string, CursorList>;
 
 export type CursorListName = keyof typeof cursorLists;

@@ -10,7 +10,7 @@ export interface Reason {
 type ReturnKind = "hold_release" | "dispute_refund";
 /**
  * `topup_refund` and `chargeback` return what was taken before, after a refund failed or a dispute was won. `adjustment` is
- * the seed's money.
+ * the money that the seed command creates.
  */
 type IncomingKind = "topup" | "payout_reversal" | "topup_refund" | "chargeback" | "adjustment";
 type ClawBackKind = "topup_refund" | "chargeback";

@@ -26,8 +26,8 @@ export async function recordEvent(
 }
 
 /**
- * Writes an event that has no recipients and that the fan-out skips: the caller adds its only delivery. For the samples
- * that an endpoint's owner asks for. Returns the event's id.
+ * Records a sample event, which an owner requests to test an endpoint, and returns its id. It has no recipients and the
+ * fan-out skips it: the caller adds its only delivery.
  */
 export async function recordSampleEvent(connection: Connection, type: EventType, data: EventData): Promise<string> {
   const { id } = await queryOne<{ id: string }>(

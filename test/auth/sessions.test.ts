@@ -63,7 +63,7 @@ test("logging out with a key ends nothing", async () => {
   expect((await me(person.session)).status).toBe(200);
 });
 
-test("a session in use is prolonged, and expires after 14 days without use", async () => {
+test("a session in use is extended, and expires after 14 days without use", async () => {
   const person = await createPerson(service);
   expect((await me(person.session)).headers.get("set-cookie")).toBeNull();
   let session = person.session;
@@ -75,10 +75,10 @@ test("a session in use is prolonged, and expires after 14 days without use", asy
     expect(session.cookie).toMatch(/^rebid_session=./);
   }
   advance(14 * DAY_SECONDS - 60);
-  const prolonged = await me(session);
-  expect(prolonged.status).toBe(200);
+  const extended = await me(session);
+  expect(extended.status).toBe(200);
   advance(14 * DAY_SECONDS + 60);
-  expectError(await me(cookieOf(prolonged)), "unauthenticated");
+  expectError(await me(cookieOf(extended)), "unauthenticated");
   expectError(await me(session), "unauthenticated");
 });
 

@@ -91,8 +91,8 @@ async function plansOfPage(name: string, table: string, page: Input): Promise<Pl
   );
 }
 
-describe.each(Object.entries(cursorLists))("the list %s", (name, { table, walkedBy }) => {
-  const walks: string[][] = walkedBy.length === 0 ? [[]] : walkedBy.map((column) => [column]);
+describe.each(Object.entries(cursorLists))("the list %s", (name, { table, filterColumns }) => {
+  const walks: string[][] = filterColumns.length === 0 ? [[]] : filterColumns.map((column) => [column]);
 
   test("has a unique constraint that keeps the timestamps of each walk apart", async () => {
     const constraint = (await indexesOf(table)).find((index) => index.name === `${table}_feed_key`);

@@ -1,8 +1,8 @@
 -- Tasks, bids, and the files that belong to bids.
 --
--- A list that is walked by cursor uses `created_at` as the cursor, so no two rows of one walk may share it. Each such
--- table has a unique constraint named <table>_feed_key that guarantees this. Timestamps come from the database's clock,
--- in microseconds, so ties are rare; when one happens, the transaction runs again. See server/store/cursorLists.ts.
+-- Clients page through lists with `created_at` as the cursor, so no two rows of one list may share it. A unique constraint
+-- named <table>_feed_key on each such table guarantees this. Timestamps come from the database's clock, in microseconds,
+-- so ties are rare; when one happens, the transaction runs again. See server/store/cursorLists.ts.
 
 CREATE TABLE tasks (
   id                     uuid PRIMARY KEY DEFAULT uuid_v7(),

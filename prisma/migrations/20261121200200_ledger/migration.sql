@@ -141,12 +141,12 @@ CREATE TRIGGER ledger_entries_balanced AFTER INSERT ON ledger_entries
   REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_check_balanced();
 ALTER TABLE ledger_entries ENABLE ALWAYS TRIGGER ledger_entries_balanced;
 
--- A wallet changes only as its entries say. Changes made by an entry's trigger (trigger depth above 0) are right by
--- construction, so this checks the others: a manual UPDATE, which is refused, and a replicated change, which arrives
+-- A change to a wallet must match its new entries. Changes made by an entry's trigger (trigger depth above 0) are right
+-- by construction, so this checks the others: a manual UPDATE, which is refused, and a replicated change, which arrives
 -- together with its entries. It runs at commit and reads only the entries of the versions that the change adds.
 CREATE FUNCTION ledger_check_wallet() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  told record;
+  expected record;
 BEGIN
   -- OLD is null for a new wallet, which starts empty at version 0.
   SELECT count(*) AS versions,
@@ -154,15 +154,15 @@ BEGIN
          coalesce(sum(amount_cents) FILTER (WHERE bucket = 'held'), 0) AS held_cents,
          coalesce(-sum(amount_cents) FILTER (WHERE bucket = 'debt'), 0) AS debt_cents,
          coalesce(max(created_at), OLD.last_entry_at, '-infinity') AS last_entry_at
-    INTO told
+    INTO expected
     FROM ledger_entries
    WHERE user_id = NEW.user_id AND version > coalesce(OLD.version, 0) AND version <= NEW.version;
   IF coalesce(OLD.user_id, NEW.user_id) <> NEW.user_id
-     OR NEW.version - coalesce(OLD.version, 0) <> told.versions
-     OR NEW.available_cents - coalesce(OLD.available_cents, 0) <> told.available_cents
-     OR NEW.held_cents - coalesce(OLD.held_cents, 0) <> told.held_cents
-     OR NEW.debt_cents - coalesce(OLD.debt_cents, 0) <> told.debt_cents
-     OR NEW.last_entry_at <> told.last_entry_at THEN
+     OR NEW.version - coalesce(OLD.version, 0) <> expected.versions
+     OR NEW.available_cents - coalesce(OLD.available_cents, 0) <> expected.available_cents
+     OR NEW.held_cents - coalesce(OLD.held_cents, 0) <> expected.held_cents
+     OR NEW.debt_cents - coalesce(OLD.debt_cents, 0) <> expected.debt_cents
+     OR NEW.last_entry_at <> expected.last_entry_at THEN
     RAISE EXCEPTION 'this change to the wallet of user % does not match its ledger entries', NEW.user_id
       USING ERRCODE = 'check_violation', CONSTRAINT = 'wallets_equal_entries';
   END IF;

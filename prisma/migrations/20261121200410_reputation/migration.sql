@@ -57,7 +57,7 @@ CREATE FUNCTION reputation_add(changes reputations[]) RETURNS void LANGUAGE sql 
 $$;
 
 -- A row of zeros to fill with changes.
-CREATE FUNCTION reputation_of(p_user uuid) RETURNS reputations LANGUAGE sql IMMUTABLE AS $$
+CREATE FUNCTION reputation_zeros(p_user uuid) RETURNS reputations LANGUAGE sql IMMUTABLE AS $$
   SELECT (p_user, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL)::reputations
 $$;
 
@@ -111,8 +111,8 @@ END $$;
 
 CREATE FUNCTION reputation_follow_task() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  buyer reputations := reputation_of(NEW.buyer_id);
-  bidder reputations := reputation_of(NEW.awarded_bidder_id);
+  buyer reputations := reputation_zeros(NEW.buyer_id);
+  bidder reputations := reputation_zeros(NEW.awarded_bidder_id);
 BEGIN
   CASE NEW.status
     WHEN 'awarded' THEN
@@ -145,8 +145,8 @@ DECLARE
   bidder reputations;
 BEGIN
   SELECT * INTO STRICT task FROM tasks WHERE id = NEW.task_id;
-  buyer := reputation_of(task.buyer_id);
-  bidder := reputation_of(task.awarded_bidder_id);
+  buyer := reputation_zeros(task.buyer_id);
+  bidder := reputation_zeros(task.awarded_bidder_id);
   buyer.buyer_disputes := (TG_OP = 'INSERT')::integer;
   bidder.bidder_disputes := buyer.buyer_disputes;
   buyer.buyer_disputes_lost := (NEW.resolution = 'release' IS TRUE)::integer;
@@ -157,7 +157,7 @@ END $$;
 
 CREATE FUNCTION reputation_follow_rating() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  ratee reputations := reputation_of(NEW.ratee_id);
+  ratee reputations := reputation_zeros(NEW.ratee_id);
 BEGIN
   IF NEW.role = 'buyer' THEN
     ratee.buyer_rating_count := 1;

@@ -2,8 +2,8 @@
 --
 -- An index in the feed's order is slow for rare matches. An index on tags, titles or budgets is slow for frequent ones,
 -- because all matches must be fetched to find the newest. So a single inverted index covers everything that can be asked
--- for, time included, and a small one covers a sample. The sample tells in which stretch of time the newest matches lie,
--- and only rows of that stretch that match everything are fetched. See server/market/search.
+-- for, time included, and a small one covers a sample. The sample shows in which period the newest matches lie, and only
+-- rows of that period that match everything are fetched. See server/market/search.
 
 -- Terms are stored as 32-bit hashes, which are small and fast to compare. A collision costs one extra row, which the
 -- search's exact filters drop.

@@ -71,7 +71,7 @@ COMMENT ON COLUMN webhook_deliveries.waiting IS
 COMMENT ON COLUMN webhook_deliveries.failed_at IS
   'when the last attempt failed, which may be hours after created_at; a replay selects by this time';
 
--- The queue: each endpoint is a lane of its own. Retries that are not yet due are kept out of the lanes; otherwise, finding
+-- The queue: each endpoint has its own lane. Retries that are not yet due are kept out of the lanes; otherwise, finding
 -- due rows would visit every endpoint that only waits for a retry (measured: 60 ms per claim with 10,000 of them). They
 -- wait in an index by time and join their lane when they are due, so a claim costs only as much as there is to send.
 CREATE INDEX webhook_deliveries_lane_idx ON webhook_deliveries (endpoint_id, due_at) WHERE status = 'pending' AND NOT waiting;

@@ -18,9 +18,9 @@ place bids, the buyer awards the task to one of them, and that bidder delivers. 
 - **Authentication**: people use the session cookie that is set when they sign up or in. Agents send an API key as
   \`Authorization: Bearer rb_live_…\`. If a request has both, only the header counts.
 - **Input is strict**: unknown fields are refused, and so is \`"100"\` where an integer belongs.
-- **Lists** start with the newest item. To read on, send \`nextCursor\` back as \`cursor\` until it is null.
+- **Lists** start with the newest item, the list of disputes with the oldest. To read on, send \`nextCursor\` back as \`cursor\` until it is null.
 - **Errors** all have the same shape, and \`error\` is a stable code. Besides the errors listed with an operation, every
-  path can answer \`not_found\` (404) and \`method_not_allowed\` (405, with an \`Allow\` header).`;
+  path can return \`not_found\` (404) and \`method_not_allowed\` (405, with an \`Allow\` header).`;
 
 const tagDescriptions: Record<string, string> = {
   auth: "Accounts and browser sessions.",
@@ -33,7 +33,7 @@ const tagDescriptions: Record<string, string> = {
   bids: "Bid on a task, then upload samples and the delivery.",
   disputes: "For deliveries that are not what was agreed.",
   users: "What is public about people.",
-  webhooks: "Events, pushed to an address of yours.",
+  webhooks: "Events, sent to a URL of yours.",
   payouts: "From the wallet to a bank account.",
 };
 

@@ -8,25 +8,25 @@ export function separateRequestsFromResponses(document: Document): void {
   const { schemas } = document.components;
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
   const requests = operations.map(({ requestBody, parameters }) => ({ requestBody, parameters }) as JsonObject);
-  const sent = reachable(requests, schemas);
+  const usedInRequests = reachable(requests, schemas);
   // The events that we send may gain fields, as responses may.
-  const answers = [
+  const responsesAndEvents = [
     ...operations.map(({ responses }) => responses),
     document.components.responses ?? null,
     document.webhooks ?? null,
   ];
-  const answered = reachable(answers, schemas);
+  const usedInResponses = reachable(responsesAndEvents, schemas);
   const inputs: JsonObject = {};
   const inputNames = new Map<string, string>();
-  for (const name of sent) {
-    if (answered.has(name) || `${name}Output` in schemas) inputNames.set(name, `${name}Input`);
+  for (const name of usedInRequests) {
+    if (usedInResponses.has(name) || `${name}Output` in schemas) inputNames.set(name, `${name}Input`);
     inputs[inputNames.get(name) ?? name] = structuredClone(schemas[name] ?? {});
   }
   for (const schema of [...Object.values(inputs), ...requests]) renameRefs(schema, inputNames);
 
   const outputNames = new Map<string, string>();
   const outputs: JsonObject = {};
-  for (const name of answered) {
+  for (const name of usedInResponses) {
     const plain = name.replace(/Output$/, "");
     if (plain !== name && plain in schemas) outputNames.set(name, plain);
     outputs[outputNames.get(name) ?? name] = allowNewFields(schemas[name] ?? {});

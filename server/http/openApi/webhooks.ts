@@ -16,26 +16,28 @@ export const signatureParameter = {
   in: "header",
   required: true,
   description:
-    "`t` is the Unix time of this attempt in seconds. `v1` is the hex HMAC-SHA256 of `t`, a dot and the exact bytes of the body, keyed by the whole `signingSecret` of the endpoint. Compare in constant time, and refuse a `t` more than five minutes from now. Code in several languages: [/docs/webhooks](/docs/webhooks).",
+    "`t` is the Unix time of this attempt in seconds. `v1` is the hex HMAC-SHA256 of `t`, a dot and the exact bytes of the " +
+    "body, keyed by the whole `signingSecret` of the endpoint. Compare in constant time, and refuse a `t` more than five " +
+    "minutes from now. Code in several languages: [/docs/webhooks](/docs/webhooks).",
   schema: { type: "string", pattern: "^t=[0-9]+,v1=[0-9a-f]{64}$" },
   example: `t=1795176000,v1=${"5257a869".repeat(8)}`,
 };
 
-/** What we do after each response, as `classifyResponse` in server/webhooks/retries.ts decides. */
-const answers = {
+/** The effect of each response, as `classifyResponse` in server/webhooks/retries.ts decides. */
+const effects = {
   "2XX": "Received. Respond within 10 seconds, and do the work afterwards.",
   "3XX": "Final: the event is not sent again. Redirects are not followed.",
-  410: "Final, and the endpoint is deactivated until a test or a replay reactivates it.",
-  "4XX": "Final, also 408 and 429: the event is not sent again.",
+  410: "Final, and the endpoint is switched off until a test or a replay switches it on again.",
+  "4XX": "Final, including 408 and 429: the event is not sent again.",
   "5XX":
     "Sent again after about 30 seconds, 2 minutes, 10 minutes, 1 hour and 6 hours, as after a timeout or a connection error.",
 };
 
-const nameOfAnswer = (status: string) => `event-${status}`;
+const nameOfResponse = (status: string) => `event-${status}`;
 
 /** The possible responses, by their names in the document. */
 export const eventResponses = Object.fromEntries(
-  Object.entries(answers).map(([status, description]) => [nameOfAnswer(status), { description }]),
+  Object.entries(effects).map(([status, description]) => [nameOfResponse(status), { description }]),
 );
 
 /** The document's `webhooks`: what we send, and what each response means. */
@@ -59,7 +61,7 @@ export const webhooks = Object.fromEntries(
         },
       },
       responses: Object.fromEntries(
-        Object.keys(answers).map((status) => [status, { $ref: `#/components/responses/${nameOfAnswer(status)}` }]),
+        Object.keys(effects).map((status) => [status, { $ref: `#/components/responses/${nameOfResponse(status)}` }]),
       ),
     };
     return [type, { post }];

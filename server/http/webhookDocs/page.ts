@@ -34,7 +34,7 @@ function renderBody(): string {
 <h1>Webhooks</h1>
 <p>Register an HTTPS address, and Rebid sends it a POST request within about a second when something happens that concerns you.</p>
 <nav><a href="#register">Register</a> <a href="#receive">Receive</a> <a href="#verify">Verify</a> <a href="#retries">Retries</a>
-<a href="#off">Deactivation</a> <a href="#replay">Test and replay</a> <a href="#develop">Develop</a></nav>
+<a href="#off">Switching off</a> <a href="#replay">Test and replay</a> <a href="#develop">Develop</a></nav>
 
 <h2 id="register">Register an endpoint</h2>
 ${code(`curl https://your-rebid/webhooks \\
@@ -68,7 +68,7 @@ Stripe's libraries, also verifies it.</p>
 
 <h2 id="retries">Retries</h2>
 <p>After a 5xx response, a timeout or a connection error, Rebid tries again after about 30 seconds, 2 minutes, 10 minutes,
-1 hour and 6 hours. Every 3xx and 4xx is final, also 408 and 429: to receive the event later, respond with 503. Redirects are
+1 hour and 6 hours. Every 3xx and 4xx is final, including 408 and 429: to receive the event later, respond with 503. Redirects are
 not followed.</p>
 <p>At first an endpoint gets up to four requests at a time; later up to 64 while it responds within a second, and up to 16
 while it takes longer. An endpoint that does not respond gets its queue one by one, oldest first, so retries can come later
@@ -77,12 +77,12 @@ than stated above.</p>
 <code>GET /webhooks/{id}/deliveries?status=failed</code> shows every attempt, with its time, status code, duration and error.
 Older deliveries cannot be replayed.</p>
 
-<h2 id="off">Deactivation</h2>
-<p>An endpoint is deactivated when it responds with <code>410 Gone</code>, or fails 100 times in a row over at least 3 days:
+<h2 id="off">Switching off</h2>
+<p>An endpoint is switched off when it responds with <code>410 Gone</code>, or fails 100 times in a row over at least 3 days:
 <code>active</code> becomes false, and its pending deliveries become failed. Only a test or a replay, as described below,
-reactivates it.</p>
-<p><b>An inactive endpoint misses what happens meanwhile</b>: no deliveries are created for it, so they cannot be replayed
-either. After reactivating it, read what you missed with <code>GET /me/tasks</code>, <code>GET /tasks</code> and so on. The
+switches it on again.</p>
+<p><b>An endpoint that is switched off misses what happens meanwhile</b>: no deliveries are created for it, so they cannot be replayed
+either. After switching it on again, read what you missed with <code>GET /me/tasks</code>, <code>GET /tasks</code> and so on. The
 same applies while an account is suspended.</p>
 
 <h2 id="replay">Test and replay</h2>
@@ -93,7 +93,7 @@ a new signature, in a single attempt.</li>
 <li><code>POST /webhooks/{id}/replay</code> with <code>{ "since": "2026-11-20T00:00:00Z" }</code> does the
 same for every delivery that has failed for good since then, whenever its event happened.</li>
 </ul>
-<p>Each of these reactivates an inactive endpoint.</p>
+<p>Each of these also switches the endpoint on again.</p>
 
 <h2 id="develop">Develop locally</h2>
 <p>With your own Rebid (<code>npm start</code>) you need no public address:</p>

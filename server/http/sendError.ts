@@ -2,24 +2,24 @@ import type { RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { currentRequestId } from "../requestId.ts";
 
-/** Returns the headers that an error needs besides its body. */
+/** Returns the headers that an error's response needs. */
 export function errorHeaders(error: ApiError): Record<string, string> {
   const { retryAfterSeconds } = error.details;
   return retryAfterSeconds === undefined ? {} : { "Retry-After": String(Math.ceil(retryAfterSeconds)) };
 }
 
 /** Responds with an error from the catalogue, in the shape that all errors have. */
-export function answerError(response: Response, error: ApiError): void {
+export function sendError(response: Response, error: ApiError): void {
   response.status(error.status).set(errorHeaders(error)).json(error.toBody(currentRequestId()));
 }
 
-/** Responds with 405, and with the methods that the path supports. HEAD works wherever GET does. */
-export function answerMethodNotAllowed(response: Response, methods: readonly string[]): void {
+/** Responds with 405, and lists the methods that the path supports in `Allow`. HEAD works wherever GET does. */
+export function sendMethodNotAllowed(response: Response, methods: readonly string[]): void {
   response.set("Allow", methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : method)).join(", "));
-  answerError(response, new ApiError("method_not_allowed"));
+  sendError(response, new ApiError("method_not_allowed"));
 }
 
 /** Refuses every other method of a path: for `Router().all`, after the path's own handlers. */
 export function allowOnly(...methods: string[]): RequestHandler {
-  return (_request, response) => answerMethodNotAllowed(response, methods);
+  return (_request, response) => sendMethodNotAllowed(response, methods);
 }
