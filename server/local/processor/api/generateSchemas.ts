@@ -1,8 +1,8 @@
 /**
  * Generates `schemas.json`: a JSON Schema for each call in `parameterTypes.ts`, from the types of the installed
- * `stripe` package. Run it after upgrading that package:
+ * `stripe` package. Run it after upgrading that package or changing that file:
  *
- *     node server/local/processor/api/generateSchemas.ts
+ *     npm run schemas
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
