@@ -162,7 +162,7 @@ describe("readLocalState", () => {
   test("returns the state exactly while an owner is alive", async () => {
     expect(readLocalState(directory)).toBeNull();
     const owner = await startOwner({ serviceUrl: "http://localhost:3000" });
-    expect(readLocalState(directory)).toEqual({ pid: owner.pid, serviceUrl: "http://localhost:3000", ports: {} });
+    expect(readLocalState(directory)).toEqual({ pid: owner.pid, serviceUrl: "http://localhost:3000" });
     await kill(owner);
     expect(readLocalState(directory)).toBeNull();
   });
