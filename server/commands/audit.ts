@@ -2,7 +2,7 @@ import { audit } from "../audit/audit.ts";
 import { printReport } from "../audit/report.ts";
 import type { Services } from "../services.ts";
 import { withServices } from "./openServices.ts";
-import { runCommand, takes } from "./runCommand.ts";
+import { runCommand, withArguments } from "./runCommand.ts";
 
 const usage = `Checks the ledger of a running service to the cent.
 
@@ -10,9 +10,9 @@ Usage:
   npm run audit
 
 Exit codes:
-  0  everything is right
+  0  everything is correct
   1  discrepancies were found; each is listed
-  2  the check could not be made, or only in part`;
+  2  the check could not be made, or only partly`;
 
 async function checkLedger(services: Services): Promise<number> {
   const report = await audit(services, { since: null });
@@ -24,5 +24,5 @@ async function checkLedger(services: Services): Promise<number> {
 await runCommand({
   usage,
   failureCode: 2,
-  parse: takes({ options: {}, maxPositionals: 0 }, () => withServices(checkLedger)),
+  parse: withArguments({ options: {}, maxPositionals: 0 }, () => withServices(checkLedger)),
 });

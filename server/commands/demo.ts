@@ -5,16 +5,16 @@ import { configuredBackingServices } from "../backingServices.ts";
 import { type Config, readConfig } from "../config.ts";
 import { loadEmbedded } from "../services.ts";
 import { play } from "./demo/play.ts";
-import { CommandFailure, runCommand, takes } from "./runCommand.ts";
+import { CommandFailure, runCommand, withArguments } from "./runCommand.ts";
 import { bold, dim } from "./terminal.ts";
 
-const usage = `Takes one task from sign-up to payment, as a buyer and two bidders would, and shows after each step what happened to
-the wallets. Uses the running service, and starts one for the duration of the demo when none is running.
+const usage = `Takes one task from sign-up to payment, as a buyer and two bidders would, and shows the wallets after each step.
+Uses the running service, or starts one for the duration of the demo.
 
 Usage:
   npm run demo`;
 
-/** The address of the running service that the settings describe; null when none is ready. */
+/** Returns the URL of the running service that the settings describe, or null if none is ready. */
 async function findService(config: Config): Promise<string | null> {
   const configured = configuredBackingServices(config) !== null;
   const embedded = configured ? null : (await loadEmbedded()).findServiceUrl(config.dataDirectory);
@@ -27,7 +27,7 @@ async function findService(config: Config): Promise<string | null> {
   return null;
 }
 
-/** Starts the service as a process of its own; `stop` ends it as an operator would. */
+/** Starts the service in a separate process. `stop` sends it SIGTERM and waits until it has ended. */
 async function startService(): Promise<{ url: string; stop(): Promise<void> }> {
   const service = spawn(process.execPath, ["server/start/main.ts"], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(service, "exit");
@@ -43,7 +43,7 @@ async function startService(): Promise<{ url: string; stop(): Promise<void> }> {
       },
     };
   }
-  throw new CommandFailure("The service did not start; its own message is above.");
+  throw new CommandFailure("The service did not start; see its message above.");
 }
 
 async function demo(): Promise<void> {
@@ -63,4 +63,4 @@ async function demo(): Promise<void> {
   }
 }
 
-await runCommand({ usage, parse: takes({ options: {}, maxPositionals: 0 }, () => demo) });
+await runCommand({ usage, parse: withArguments({ options: {}, maxPositionals: 0 }, () => demo) });

@@ -10,10 +10,10 @@ import { eventBody, type StoredEvent } from "../webhooks/payload.ts";
 import { deliveryHeaders, SIGNATURE_HEADER } from "../webhooks/sign.ts";
 import { createTail } from "../webhooks/tail.ts";
 import { withServices } from "./openServices.ts";
-import { runCommand, takes, UsageError } from "./runCommand.ts";
+import { runCommand, UsageError, withArguments } from "./runCommand.ts";
 import { bold, dim, printableJson } from "./terminal.ts";
 
-/** The names of the events, in lines of at most 80 characters. */
+/** The event types, wrapped at 80 characters. */
 const eventList = eventTypes
   .join(", ")
   .replaceAll(/(.{1,80})(?: |$)/g, "      $1\n")
@@ -25,11 +25,11 @@ Usage, while Rebid runs:
   npm run listen -- [--events TYPE,TYPE,…] [--forward-to URL]
 
   --events TYPE,TYPE,…
-      Only these types. The default is all of them:
+      Only these types. By default all of them:
 ${eventList}
   --forward-to URL
-      Also POSTs each event to this address, for example http://localhost:4242/hook, as a webhook would. The requests
-      are signed with a secret that is printed at the start and stays the same on this installation.`;
+      Also POSTs each event to this address, for example http://localhost:4242/hook, like a webhook. The requests are
+      signed with a secret that is printed at the start and stays the same on this installation.`;
 
 const POLL_INTERVAL_MS = 250;
 
@@ -50,19 +50,19 @@ function addressOf(text: string): string {
   return url;
 }
 
-/** The same at every start on one installation, so that the receiver has to be configured only once. */
+/** Derived from the session secret, so that it stays the same and the receiver has to be configured only once. */
 function forwardingSecret(sessionSecret: string): string {
   return `whsec_${createHmac("sha256", sessionSecret).update("npm run listen").digest("hex")}`;
 }
 
 interface Forwarder {
-  /** POSTs the event and prints how the receiver answered. */
+  /** POSTs the event and prints the receiver's status, or why there was no response. */
   forward(event: StoredEvent): Promise<void>;
   close(): Promise<void>;
 }
 
 function createForwarder(url: string, secret: string, timeoutMs: number): Forwarder {
-  // The guard protects against addresses chosen by users; this one was chosen by the person at the terminal.
+  // The guard is for addresses that users chose. The person at the terminal chose this one.
   const egress = guardedEgress({ allowInsecure: true });
   return {
     async forward(event) {
@@ -98,7 +98,7 @@ async function listen(
   const forwarder =
     forwardTo === null ? null : createForwarder(forwardTo, secret, settings.webhookTimeoutSeconds * 1000);
   if (forwardTo !== null) {
-    console.log(`Forwarding to ${bold(forwardTo)}, with ${SIGNATURE_HEADER} made with ${bold(secret)}`);
+    console.log(`Forwarding to ${bold(forwardTo)}, with ${SIGNATURE_HEADER} signed with ${bold(secret)}`);
   }
   let connected = true;
   while (!stopped.signal.aborted) {
@@ -107,12 +107,12 @@ async function listen(
       if (!isDatabaseUnavailable(error)) throw error;
       return null;
     });
-    if (connected && events === null) console.log(dim("The database cannot be reached; waiting for it."));
-    if (!connected && events !== null) console.log(dim("The database is back."));
+    if (connected && events === null) console.log(dim("The database is unreachable; waiting for it."));
+    if (!connected && events !== null) console.log(dim("The database is reachable again."));
     connected = events !== null;
     for (const event of events ?? []) {
       print(event);
-      // Not awaited: a receiver that hangs must not hold up what is printed.
+      // Not awaited: a receiver that hangs must not delay the next events.
       void forwarder?.forward(event);
     }
     await sleep(POLL_INTERVAL_MS, undefined, { signal: stopped.signal }).catch(() => {});
@@ -128,12 +128,15 @@ function print(event: StoredEvent): void {
 
 const options = { events: { type: "string" }, "forward-to": { type: "string" } } as const;
 
-export const parse = takes({ options, maxPositionals: 0 }, ({ values: { events, "forward-to": forwardTo } }) => {
-  const listening = {
-    types: events === undefined ? eventTypes : eventTypesOf(events),
-    forwardTo: forwardTo === undefined ? null : addressOf(forwardTo),
-  };
-  return withServices((services) => listen(services, listening));
-});
+export const parse = withArguments(
+  { options, maxPositionals: 0 },
+  ({ values: { events, "forward-to": forwardTo } }) => {
+    const listening = {
+      types: events === undefined ? eventTypes : eventTypesOf(events),
+      forwardTo: forwardTo === undefined ? null : addressOf(forwardTo),
+    };
+    return withServices((services) => listen(services, listening));
+  },
+);
 
 if (import.meta.main) await runCommand({ usage, parse });

@@ -2,10 +2,10 @@ import { canonicalEmail } from "../schemas/user.ts";
 import { listDisputes, readResolution, resolve } from "./moderator/disputes.ts";
 import { listModerators, setRole } from "./moderator/roles.ts";
 import { withServices } from "./openServices.ts";
-import { runCommand, subcommands, takes, UsageError } from "./runCommand.ts";
+import { runCommand, subcommands, UsageError, withArguments } from "./runCommand.ts";
 
-// Disputes are read and resolved by the code that serves the API; no session is needed, because whoever runs this
-// command has the service's own settings.
+// Disputes are read and resolved by the same code as over the API. No session is needed: whoever can run this command
+// has the service's settings, with direct access to its database.
 const usage = `Appoints moderators and resolves disputes.
 
 Usage, while Rebid runs:
@@ -21,7 +21,7 @@ Usage, while Rebid runs:
 Exit codes:
   0  done
   1  refused or failed
-  2  the arguments make no sense`;
+  2  the arguments are invalid`;
 
 function emailOf(text: string | undefined): string {
   if (text === undefined) throw new UsageError("An email address is required.");
@@ -35,20 +35,20 @@ const oneArgument = { options: {}, maxPositionals: 1 } as const;
 const resolveArguments = { options: { note: { type: "string" } }, maxPositionals: 3 } as const;
 
 export const parse = subcommands({
-  add: takes(oneArgument, ({ positionals: [text] }) => {
+  add: withArguments(oneArgument, ({ positionals: [text] }) => {
     const email = emailOf(text);
     return withServices((services) => setRole(services, email, "moderator"));
   }),
-  remove: takes(oneArgument, ({ positionals: [text] }) => {
+  remove: withArguments(oneArgument, ({ positionals: [text] }) => {
     const email = emailOf(text);
     return withServices((services) => setRole(services, email, "member"));
   }),
-  list: takes(oneArgument, ({ positionals: [text] }) => {
+  list: withArguments(oneArgument, ({ positionals: [text] }) => {
     const email = text === undefined ? null : emailOf(text);
     return withServices((services) => listModerators(services, email));
   }),
-  disputes: takes(noArguments, () => withServices(listDisputes)),
-  resolve: takes(resolveArguments, ({ positionals, values: { note } }) => {
+  disputes: withArguments(noArguments, () => withServices(listDisputes)),
+  resolve: withArguments(resolveArguments, ({ positionals, values: { note } }) => {
     const resolution = readResolution(positionals, note);
     return withServices((services) => resolve(services, resolution));
   }),

@@ -7,9 +7,9 @@ import { createServices, loadEmbedded, type Services } from "../services.ts";
 const POOL_SIZE = 4;
 
 /**
- * Connects to the backing services of a running Rebid: with the service's own settings, and through the data directory
- * to the services that are embedded.
- * @throws ConfigError when no service runs there and the settings do not name everything.
+ * Connects to the backing services of a running Rebid, with the service's own settings. The data directory provides the
+ * addresses of embedded services.
+ * @throws ConfigError when the settings do not name every backing service and no Rebid is running on the data directory
  */
 async function openServices(): Promise<{ services: Services; close(): Promise<void> }> {
   const config = readConfig(process.env);
@@ -21,7 +21,7 @@ async function openServices(): Promise<{ services: Services; close(): Promise<vo
   return createServices(backing, { settings: { ...config, publicUrl }, poolSize: POOL_SIZE, log });
 }
 
-/** An action that has the services of a running Rebid while it works. */
+/** Returns an action that connects to the services of a running Rebid, runs `work` with them, and disconnects. */
 export function withServices<Result>(work: (services: Services) => Promise<Result>): () => Promise<Result> {
   return async () => {
     const { services, close } = await openServices();

@@ -5,9 +5,9 @@ import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { buildContext } from "../trpc.ts";
 import { withServices } from "./openServices.ts";
-import { CommandFailure, runCommand, takes } from "./runCommand.ts";
+import { CommandFailure, runCommand, withArguments } from "./runCommand.ts";
 
-const usage = `Fills the marketplace of a running service with a few people, their money, and tasks in several states. Running it
+const usage = `Fills the marketplace of a running service with a few people, some money, and tasks in several states. Running it
 again changes nothing.
 
 Usage, while Rebid runs:
@@ -52,11 +52,11 @@ async function deliver(bidder: Caller, bidId: string): Promise<void> {
   await bidder.bids.deliveryFinalize({ id: bidId, storageKey });
 }
 
-/** Everything but the accounts and their money goes through the procedures, as a client's requests would. */
+/** Creates accounts and money directly, and everything else through the procedures, like a client's requests. */
 async function seed(services: Services): Promise<void> {
   const { database, settings } = services;
   const [ada] = await database.query(sql`SELECT FROM users WHERE email = ${emailOf("Ada")}`);
-  if (ada) return console.log("The marketplace was seeded before; nothing has changed.");
+  if (ada) return console.log("The marketplace has been seeded before; nothing was changed.");
   // The spam guard would refuse this many tasks at once.
   await createTasks({ ...services, settings: { ...settings, spamGuard: false } });
   const emails = people.map(emailOf).join(", ");
@@ -82,7 +82,7 @@ async function createTasks(services: Services): Promise<void> {
 
 await runCommand({
   usage,
-  parse: takes({ options: {}, maxPositionals: 0 }, () => () => {
+  parse: withArguments({ options: {}, maxPositionals: 0 }, () => () => {
     if (readConfig(process.env).production) {
       throw new CommandFailure(
         "Refused with NODE_ENV=production: the seed creates accounts with money and a well-known password.",

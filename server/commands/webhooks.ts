@@ -3,7 +3,7 @@ import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { replayDelivery, replayFailed } from "../webhooks/replay.ts";
 import { withServices } from "./openServices.ts";
-import { CommandFailure, runCommand, subcommands, takes, UsageError, uuidOf } from "./runCommand.ts";
+import { CommandFailure, runCommand, subcommands, UsageError, uuidOf, withArguments } from "./runCommand.ts";
 
 const usage = `Sends webhook deliveries again: same event id and body, new signature, one attempt each.
 
@@ -11,7 +11,7 @@ Usage, while Rebid runs:
   npm run webhooks -- replay DELIVERY_ID
       Replays one delivery, whatever its status.
   npm run webhooks -- replay --since TIMESTAMP [--endpoint ENDPOINT_ID]
-      Replays every delivery that has failed since then, of one endpoint or of all.
+      Replays every delivery that has failed since then, for one endpoint or for all.
 
 TIMESTAMP is ISO 8601, for example 2026-11-20T00:00:00Z. Endpoints that were switched off are switched on again.
 Deleted endpoints and those of suspended users are skipped.`;
@@ -23,7 +23,7 @@ function timestampOf(text: string): string {
 
 const replayOptions = { since: { type: "string" }, endpoint: { type: "string" } } as const;
 
-const replay = takes({ options: replayOptions, maxPositionals: 1 }, ({ positionals: [deliveryId], values }) => {
+const replay = withArguments({ options: replayOptions, maxPositionals: 1 }, ({ positionals: [deliveryId], values }) => {
   const { since, endpoint } = values;
   if (deliveryId !== undefined) {
     if (since !== undefined || endpoint !== undefined) {

@@ -6,14 +6,16 @@ import { explain } from "./egressReasons.ts";
 import { assertPublicAddresses, assertPublicHost, bareHost, parseAnyUrl, parsePublicUrl } from "./publicAddress.ts";
 import { checkedLookup, type ResolveName, resolveAnyName, resolvePublicName } from "./resolveName.ts";
 
-/** Requests to addresses that users chose. */
+/** Sends requests to addresses that users chose. */
 export interface Egress {
-  /** Throws EgressRefused when `url` must not be called. A name that does not resolve now passes: every connection is
-   * checked again. */
+  /**
+   * Throws EgressRefused when `url` must not be called. A name that does not resolve within a second passes, because
+   * every connection is checked again.
+   */
   check(url: string): Promise<void>;
   /**
-   * POSTs `body` and returns the answer's status. Does not follow redirects. `timeoutMs` covers the whole exchange: name
-   * lookup, connection, TLS, request and answer, however slowly it arrives.
+   * POSTs `body` and returns the response's status. Does not follow redirects. `timeoutMs` covers the whole exchange:
+   * name lookup, connection, TLS, request and response, however slowly it arrives.
    * Throws EgressRefused or EgressFailed.
    */
   post(
@@ -23,22 +25,22 @@ export interface Egress {
   close(): Promise<void>;
 }
 
-/** We only need the status of an answer; the rest is cut off here. */
-const MAX_ANSWER_BYTES = 64 * 1024;
+/** Only the status of a response is needed. A body longer than this is cut off. */
+const MAX_RESPONSE_BYTES = 64 * 1024;
 const KEEP_ALIVE_MS = 4_000;
 const REGISTRATION_LOOKUP_MS = 1_000;
 
 /**
- * The guard that registration, test and delivery share. Node calls no `lookup` hook for IP literals, so those are checked
- * separately. Both checks run on every connection, so neither a name that changes its address (DNS rebinding) nor a name
- * with a good and a bad address gets through.
- * `allowInsecure` is for local work: any http or https URL, any address.
+ * The guard that registration, test and delivery share. Node calls no `lookup` hook for IP literals, so those are
+ * checked separately. Both checks run on every connection, so neither a name that changes its address (DNS rebinding)
+ * nor a name with a good and a bad address gets through. `allowInsecure` is for development: any http or https URL, any
+ * address.
  */
 export function guardedEgress(options: { allowInsecure: boolean; resolve?: ResolveName }): Egress {
   const { allowInsecure, resolve = allowInsecure ? resolveAnyName : resolvePublicName } = options;
   const connectPlain = buildConnector({
     lookup: checkedLookup(resolve, allowInsecure ? () => {} : assertPublicAddresses),
-    // The caller's deadline is shorter; this one ends connections that nobody waits for any more.
+    // Ends connections that nobody is waiting for any more; the caller's own deadline is shorter.
     timeout: 15_000,
     autoSelectFamily: true,
   });
@@ -50,7 +52,7 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
       } catch (error) {
         return done(error instanceof Error ? error : new Error(String(error)), null);
       }
-      // undici waits for a pending connection even while it is being destroyed; `close` ends it.
+      // While being destroyed, undici still waits for pending connections, so `close` ends them.
       const giveUp = () => done(new EgressFailed("The connection was abandoned."), null);
       connecting.add(giveUp);
       connectPlain(target, (...result) => {
@@ -66,13 +68,13 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
   const parse = (url: string) => (allowInsecure ? parseAnyUrl(url) : parsePublicUrl(url));
 
   const exchange = async (target: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal) => {
-    const answer = await request(target, { method: "POST", dispatcher: agent, headers, body, signal });
+    const response = await request(target, { method: "POST", dispatcher: agent, headers, body, signal });
     let bytes = 0;
-    for await (const chunk of answer.body) {
+    for await (const chunk of response.body) {
       bytes += (chunk as Buffer).length; // undici's body yields buffers
-      if (bytes > MAX_ANSWER_BYTES) break; // leaving the loop closes the connection
+      if (bytes > MAX_RESPONSE_BYTES) break; // leaving the loop closes the connection
     }
-    return { statusCode: answer.statusCode };
+    return { statusCode: response.statusCode };
   };
 
   return {
@@ -91,7 +93,7 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
       const target = parse(url);
       const deadline = new AbortController();
       const late = new Promise<never>((_, reject) => {
-        deadline.signal.onabort = () => reject(new EgressFailed(`No complete answer within ${timeoutMs / 1000} s.`));
+        deadline.signal.onabort = () => reject(new EgressFailed(`No complete response within ${timeoutMs / 1000} s.`));
       });
       const timer = setTimeout(() => deadline.abort(), timeoutMs);
       try {

@@ -8,17 +8,17 @@ const reasons: Record<string, string> = {
   EHOSTUNREACH: "The host cannot be reached.",
   ENETUNREACH: "The host cannot be reached.",
   ETIMEDOUT: "The connection timed out.",
-  UND_ERR_SOCKET: "The connection was closed before the answer was complete.",
+  UND_ERR_SOCKET: "The connection was closed before the response was complete.",
   UND_ERR_CONNECT_TIMEOUT: "The connection timed out.",
 };
 
-/** Explains a failed request to the endpoint's owner. For certificates, the error code itself says best what is wrong. */
+/** Explains a failed request to the endpoint's owner. For TLS, the error code itself is the best explanation. */
 export function explain(error: unknown): string {
   if (error instanceof AggregateError) return explain(error.errors[0]);
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const reason = reasons[code];
   if (reason !== undefined) return reason;
-  if (error instanceof errors.HTTPParserError || code.startsWith("HPE_")) return "The answer is not valid HTTP.";
+  if (error instanceof errors.HTTPParserError || code.startsWith("HPE_")) return "The response is not valid HTTP.";
   return /^(CERT_|ERR_TLS|ERR_SSL|DEPTH_|SELF_SIGNED|UNABLE_TO)/.test(code)
     ? `TLS failed: ${code}.`
     : "The connection failed.";

@@ -11,9 +11,9 @@ import type {
 
 export interface ProcessorSettings {
   secretKey: string;
-  /** An event may be signed with any of them: several while a secret is being replaced, or one per destination. */
+  /** An event may be signed with any of them: one per destination, or two while a secret is being replaced. */
   webhookSecrets: readonly string[];
-  /** Replaces Stripe's own address, such as the embedded processor's `http://127.0.0.1:4010`; null for Stripe. */
+  /** The API's address, such as the embedded processor's `http://127.0.0.1:4010`; null for Stripe's own. */
   apiBase: string | null;
   /** Per call; 10 s by default. */
   timeoutMs?: number;
@@ -27,8 +27,8 @@ export interface ProcessorSettings {
  * cents, times are epoch seconds. Never make a call inside a database transaction.
  *
  * Every call that changes something carries the caller's idempotency key. Keep that key, with the parameters, until the
- * outcome is known: after `ProcessorUnavailable` call again with the same ones, after `ProcessorRefused` take a new key
- * (Stripe replays a stored refusal for 24 hours).
+ * outcome is known: after `ProcessorUnavailable` repeat the call with the same ones, after `ProcessorRefused` use a new
+ * key (Stripe replays a stored refusal for 24 hours).
  */
 export interface Processor {
   createCheckoutSession(input: {
@@ -42,7 +42,7 @@ export interface Processor {
     idempotencyKey: string;
   }): Promise<CheckoutSession>;
   getCheckoutSession(sessionId: string): Promise<CheckoutSession>;
-  /** The session that led to this payment; null when it was made in another way. */
+  /** The session that led to this payment, or null if the payment was made in another way. */
   findCheckoutSession(paymentIntentId: string): Promise<CheckoutSession | null>;
 
   /** All refunds and disputes of a payment as they are now; an event may be out of date. */
@@ -55,9 +55,11 @@ export interface Processor {
     displayName: string;
     idempotencyKey: string;
   }): Promise<{ accountId: string }>;
-  /** The account that was created for a user, or null. Needed once the processor may have forgotten the idempotency key. */
+  /**
+   * The account that was created for a user, or null. Needed once the processor may have forgotten the idempotency key.
+   */
   findAccount(userId: string): Promise<{ accountId: string } | null>;
-  /** Without this the processor pays out daily whatever we transfer. Safe to repeat. */
+  /** Without this, the processor pays out daily whatever we transfer to the account. Safe to repeat. */
   stopAutomaticPayouts(accountId: string): Promise<void>;
   /** The link works once, for a few minutes; `expiresAt` is in epoch seconds. */
   createOnboardingLink(input: {
@@ -94,6 +96,7 @@ export interface Processor {
     idempotencyKey: string;
   }): Promise<ProcessorPayout>;
   getPayout(accountId: string, processorPayoutId: string): Promise<ProcessorPayout>;
+  /** The account's payouts at the processor that were made for `payoutId`, one of our own payouts. */
   findPayouts(accountId: string, payoutId: string): Promise<ProcessorPayout[]>;
 
   /** The available balance in cents; `accountId` null means the platform's own. */

@@ -1,22 +1,25 @@
 /** The errors that the payment gateway throws. Stripe's own errors do not leave `stripeCalls.ts`. */
 
 /**
- * The outcome is unknown (network, timeout, 5xx), it is too early (429, 409), or our API key lacks the permission (401,
- * 403): call again with the same idempotency key.
+ * The outcome is unknown (network, timeout, 5xx), the call came too early (429, 409), or our API key lacks the
+ * permission (401, 403). Repeat the call with the same idempotency key.
  */
 export class ProcessorUnavailable extends Error {
   override readonly name: string = "ProcessorUnavailable";
 }
 
 /**
- * The idempotency key was used before with other parameters, so a call with it may well have succeeded. This is a bug of
- * ours, and a new key would risk paying twice: look up what exists, then repair by hand.
+ * The idempotency key was used before with other parameters, so a call with it may well have succeeded. This is a bug
+ * of ours, and a new key would risk paying twice. Look up what exists, then repair it by hand.
  */
 export class IdempotencyKeyReused extends ProcessorUnavailable {
   override readonly name: string = "IdempotencyKeyReused";
 }
 
-/** A definite refusal (any other 4xx): nothing was done. `code` is Stripe's error code, or else its error type. */
+/**
+ * A definite refusal (any other 4xx): nothing was done. `code` is Stripe's error code or, if there is none, its error
+ * type.
+ */
 export class ProcessorRefused extends Error {
   override readonly name: string = "ProcessorRefused";
   readonly code: string;

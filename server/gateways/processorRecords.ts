@@ -1,6 +1,6 @@
 /**
- * The processor's objects as the rest of the service sees them: small plain records. Amounts are integer cents, times are
- * epoch seconds.
+ * The processor's objects as the rest of the service sees them: small plain records. Amounts are integer cents, times
+ * are epoch seconds.
  */
 
 export interface CheckoutSession {
@@ -98,7 +98,7 @@ export interface ProcessorBalanceTransaction {
   createdAt: number;
 }
 
-/** Postgres can store every text in it: see `storable` in stripeEvents.ts. */
+/** An event as received or listed. Postgres can store every text in it: see `storable` in stripeEvents.ts. */
 export interface ProcessorEvent {
   id: string;
   type: string;

@@ -5,7 +5,7 @@ import { EgressRefused } from "./egressErrors.ts";
 // Names that mean the local machine or network (RFC 6761, 6762, 8375, and ICANN's .internal).
 const localNames = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
 
-/** Azure's agent answers at this public-looking address, but only inside Azure. */
+/** Looks public, but inside Azure it is the address of the platform's own agent. */
 const AZURE_WIRE_SERVER = "168.63.129.16";
 const globalUnicast: [ipaddr.IPv6, number] = ipaddr.IPv6.parseCIDR("2000::/3");
 
@@ -14,7 +14,7 @@ const globalUnicast: [ipaddr.IPv6, number] = ipaddr.IPv6.parseCIDR("2000::/3");
  * inside IPv6 (NAT64, 6to4, Teredo) are refused: only 2000::/3 is global, and its special ranges are not `unicast`.
  */
 export function isPublicAddress(address: string): boolean {
-  if (isIP(address) === 0) return false; // ipaddr.js would also take the short forms
+  if (isIP(address) === 0) return false; // ipaddr.js also accepts short forms such as 127.1
   const parsed = ipaddr.process(address);
   if (parsed.range() !== "unicast") return false;
   if (parsed instanceof ipaddr.IPv6) return parsed.match(globalUnicast);
@@ -24,10 +24,13 @@ export function isPublicAddress(address: string): boolean {
 /** A hostname without brackets and trailing dot: `[::1]` becomes `::1`, `localhost.` becomes `localhost`. */
 export const bareHost = (hostname: string) => hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 
-/** Everything about a URL that needs no lookup. `new URL` has normalised all spellings of an IPv4 address. */
+/**
+ * Parses a URL and checks everything that needs no name lookup. `new URL` normalises all spellings of an IPv4 address.
+ * @throws EgressRefused
+ */
 export function parsePublicUrl(text: string): URL {
   if (!URL.canParse(text)) throw new EgressRefused("This is not a valid URL.");
-  // `new URL` silently corrects blanks, backslashes and missing slashes, so the owner would later see another URL.
+  // `new URL` silently corrects blanks, backslashes and missing slashes; the owner would later see a different URL.
   if (!/^[a-z]+:\/\/[^\s\\]+$/i.test(text))
     throw new EgressRefused("Write the URL in full, without blanks or backslashes.");
   const url = new URL(text);
@@ -38,6 +41,7 @@ export function parsePublicUrl(text: string): URL {
   return url;
 }
 
+/** @throws EgressRefused for an address that is not public, or a name that can only be local */
 export function assertPublicHost(hostname: string): void {
   const host = bareHost(hostname);
   if (isIP(host) !== 0) {
@@ -47,12 +51,13 @@ export function assertPublicHost(hostname: string): void {
   }
 }
 
+/** @throws EgressRefused */
 export function assertPublicAddresses(addresses: string[]): void {
-  // One bad address among good ones is refused too: which one a connection uses is left to chance.
+  // A single bad address among good ones is enough: which one a connection uses is left to chance.
   if (!addresses.every(isPublicAddress)) throw new EgressRefused("The URL's host has an address that is not public.");
 }
 
-/** For local work: any http or https URL. */
+/** Accepts any http or https URL, for development. */
 export function parseAnyUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !["http:", "https:"].includes(url.protocol))

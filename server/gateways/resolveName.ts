@@ -8,8 +8,9 @@ import { bareHost } from "./publicAddress.ts";
 export type ResolveName = (hostname: string) => Promise<string[]>;
 
 /**
- * Resolves A and AAAA with c-ares. `getaddrinfo` would occupy one of the four threads that hashing and files need too, so
- * a few slow name servers could delay everybody. It also ignores the hosts file, which is right for public names.
+ * Resolves A and AAAA records with c-ares. `getaddrinfo` would occupy one of the four threads that hashing and file
+ * access also need, so a few slow name servers could delay everybody. c-ares' queries also ignore the hosts file, which
+ * is right for public names.
  */
 export const resolvePublicName: ResolveName = async (hostname) => {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
@@ -23,11 +24,11 @@ export const resolvePublicName: ResolveName = async (hostname) => {
   return addresses;
 };
 
-/** For local work: also resolves `localhost` and names in the hosts file. */
+/** For development: also resolves `localhost` and names in the hosts file. */
 export const resolveAnyName: ResolveName = async (hostname) =>
   (await systemLookup(hostname, { all: true })).map(({ address }) => address);
 
-/** A lookup for `net.connect` that returns only checked addresses, so a connection goes to exactly what was checked. */
+/** Returns a `lookup` for `net.connect` that checks every address, so that connections use only checked ones. */
 export function checkedLookup(resolve: ResolveName, check: (addresses: string[]) => void): LookupFunction {
   return (hostname, options, done) => {
     resolve(bareHost(hostname))

@@ -18,19 +18,19 @@ interface StoredObject {
   sha256: string | null;
 }
 
-/** A copy that no upload URL can change. */
+/** A copy of an upload that no upload URL can change. */
 export interface SealedObject extends StoredObject {
   storageKey: string;
 }
 
 /**
- * Where uploaded bytes live. An upload URL can be used again until it expires, so the bytes under an uploaded key may still
- * change, and only what `seal` returns may be recorded as a sample or a delivery.
+ * The object store, which keeps uploaded bytes. An upload URL can be used again until it expires, so the bytes under
+ * its key may still change. Only what `seal` returns may be recorded as a sample or a delivery.
  */
 export interface Storage {
   /**
-   * A URL for one PUT of exactly `bytes` bytes of `mimeType`: the client sends these two as Content-Type and Content-Length
-   * and no other header. Made without asking the store. Sealed keys are refused.
+   * Returns a URL to PUT exactly `bytes` bytes of `mimeType`. The client sends these two as Content-Length and
+   * Content-Type, and no other headers. Does no I/O. Refuses sealed keys.
    */
   presignUpload(input: {
     storageKey: string;
@@ -38,7 +38,7 @@ export interface Storage {
     bytes: number;
     expiresInSeconds: number;
   }): Promise<string>;
-  /** A URL that downloads the object as an attachment called `fileName`. Made without asking the store. */
+  /** Returns a URL that downloads the object as an attachment called `fileName`. Does no I/O. */
   presignDownload(input: {
     storageKey: string;
     fileName: string;
@@ -46,11 +46,11 @@ export interface Storage {
     expiresInSeconds: number;
   }): Promise<string>;
   /**
-   * Copies an upload to a key of its own for which no upload URL exists, and describes the copy. The upload itself stays:
-   * delete it when the sealed key is recorded; delete the copy instead when it is not. Null when there is no upload.
+   * Copies an upload to a new key for which no upload URL exists, and describes the copy, or returns null if there is
+   * no upload. Then delete one of the two: the upload once the sealed key is recorded, or the copy if it is not.
    */
   seal(storageKey: string): Promise<SealedObject | null>;
-  /** Null when there is no such object. */
+  /** Returns null if the object does not exist. */
   head(storageKey: string): Promise<StoredObject | null>;
   /** Deleting an object that does not exist succeeds. */
   delete(storageKey: string): Promise<void>;
@@ -58,7 +58,7 @@ export interface Storage {
 }
 
 export interface StorageSettings {
-  /** Null for Amazon's own; a URL for anything compatible, addressed in path style. Clients must be able to reach it. */
+  /** Null for Amazon S3; the URL of any compatible store, addressed in path style. Clients must be able to reach it. */
   endpoint: string | null;
   bucket: string;
   region: string;
@@ -66,31 +66,34 @@ export interface StorageSettings {
   secretAccessKey: string;
 }
 
-/** The store is unreachable, does not answer in time, or failed. Trying again later may help. */
+/** The store is unreachable, did not respond in time, or failed. Trying again later may help. */
 export class StorageUnavailable extends Error {
   constructor(cause: unknown) {
-    super("the object storage is not available", { cause });
+    super("the object store is not available", { cause });
     this.name = "StorageUnavailable";
   }
 }
 
-const sealedPrefix = "sealed/";
-const requestTimeoutMs = 5000;
-/** S3 copies a gigabyte within its own network in seconds, but may need more than five. */
-const copyTimeoutMs = 120_000;
+const SEALED_PREFIX = "sealed/";
+const REQUEST_TIMEOUT_MS = 5000;
+/** S3 copies a gigabyte in seconds, but may need more than five. */
+const COPY_TIMEOUT_MS = 120_000;
 
 /**
  * S3, or anything that speaks its API.
  *
- * What guarantees what:
- * - The upload URL's signature covers key, type, length and expiry: a body of another type or length is refused by the store.
- * - It does not make the URL single-use. `If-None-Match: *` would, but as a signed header every client had to send it, and
- *   in the query it is not documented to count (the SDK's presigner drops `hoistableHeaders`, and stores may ignore it).
- * - `seal` does: the record points to a copy under a random key that `presignUpload` never signs, so a later PUT to the
- *   same URL changes only the abandoned upload. CopyObject is plain S3, without versioning or any setting of the bucket.
+ * What keeps a finalised upload from changing:
+ * - The upload URL's signature covers key, type, length and expiry, so the store refuses a body of another type or
+ *   length.
+ * - The signature does not make the URL single-use. `If-None-Match: *` would, but as a signed header every client would
+ *   have to send it, and in the query it is not documented to work (the SDK's presigner drops `hoistableHeaders`, and
+ *   stores may ignore it).
+ * - `seal` closes the gap: the record points to a copy under a random key that `presignUpload` never signs, so a later
+ *   PUT to the same URL changes only the abandoned upload. It uses plain CopyObject, without versioning or bucket
+ *   settings.
  *
- * Every method but the two that presign throws StorageUnavailable for a network failure, a time-out, a 5xx or throttling.
- * Any other refusal (a wrong key, a missing bucket) is a wrong setting and comes through as the SDK's error.
+ * All methods except the two that presign throw StorageUnavailable for a network failure, a timeout, a 5xx or
+ * throttling. Any other refusal (a wrong key, a missing bucket) means a wrong setting and is thrown as the SDK's error.
  */
 export function s3Storage(settings: StorageSettings): Storage {
   const { bucket: Bucket } = settings;
@@ -98,12 +101,12 @@ export function s3Storage(settings: StorageSettings): Storage {
     ...(settings.endpoint === null ? {} : { endpoint: settings.endpoint, forcePathStyle: true }),
     region: settings.region,
     credentials: { accessKeyId: settings.accessKeyId, secretAccessKey: settings.secretAccessKey },
-    // Otherwise the checksum of an empty body becomes part of every upload URL.
+    // Otherwise the SDK signs the checksum of an empty body into every upload URL.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     maxAttempts: 2,
     // Without `throwOnRequestTimeout` the SDK only logs a timeout and keeps waiting.
-    requestHandler: { connectionTimeout: 2000, requestTimeout: requestTimeoutMs, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: 2000, requestTimeout: REQUEST_TIMEOUT_MS, throwOnRequestTimeout: true },
   });
 
   async function head(storageKey: string): Promise<StoredObject | null> {
@@ -120,12 +123,12 @@ export function s3Storage(settings: StorageSettings): Storage {
 
   return {
     presignUpload({ storageKey, mimeType, bytes, expiresInSeconds }) {
-      if (storageKey.startsWith(sealedPrefix))
+      if (storageKey.startsWith(SEALED_PREFIX))
         throw new Error(`${storageKey} is sealed: nothing may be uploaded there`);
       const command = new PutObjectCommand({ Bucket, Key: storageKey, ContentType: mimeType, ContentLength: bytes });
       return getSignedUrl(client, command, {
         expiresIn: expiresInSeconds,
-        // The presigner leaves the type out unless it is named here.
+        // The presigner does not sign the type unless it is named here.
         signableHeaders: new Set(["host", "content-type", "content-length"]),
       });
     },
@@ -141,15 +144,15 @@ export function s3Storage(settings: StorageSettings): Storage {
     },
 
     async seal(storageKey) {
-      const sealedKey = `${sealedPrefix}${storageKey}/${randomUUID()}`;
+      const sealedKey = `${SEALED_PREFIX}${storageKey}/${randomUUID()}`;
       const copy = new CopyObjectCommand({
         Bucket,
         Key: sealedKey,
         CopySource: `${Bucket}/${storageKey.split("/").map(encodeURIComponent).join("/")}`,
-        // S3 computes it while copying; an upload that brought no checksum has none yet.
+        // S3 computes it while copying: an upload without a checksum has none yet.
         ChecksumAlgorithm: "SHA256",
       });
-      const copied = await orNull(client.send(copy, { requestTimeout: copyTimeoutMs }));
+      const copied = await orNull(client.send(copy, { requestTimeout: COPY_TIMEOUT_MS }));
       if (copied === null) return null;
       const sealed = await head(sealedKey);
       return sealed === null ? null : { ...sealed, storageKey: sealedKey };
@@ -167,21 +170,21 @@ export function s3Storage(settings: StorageSettings): Storage {
   };
 }
 
-/** The answer, or null when the object does not exist. The one place that reads the SDK's errors. */
-async function orNull<Answer>(answer: Promise<Answer>): Promise<Answer | null> {
+/** Returns the output, or null if the object does not exist. The one place that reads the SDK's errors. */
+async function orNull<Output>(output: Promise<Output>): Promise<Output | null> {
   try {
-    return await answer;
+    return await output;
   } catch (error) {
     if (!(error instanceof S3ServiceException)) throw new StorageUnavailable(error);
     const status = error.$metadata.httpStatusCode;
-    // A HEAD has no body and so no code of S3's: the SDK calls its 404 "NotFound".
+    // A response to HEAD has no body, and so no error code: the SDK calls its 404 "NotFound".
     if (status === 404 && (error.name === "NotFound" || error.name === "NoSuchKey")) return null;
     if (status === undefined || status >= 500 || status === 429) throw new StorageUnavailable(error);
     throw error;
   }
 }
 
-/** RFC 6266: the plain name for old clients, the exact one in UTF-8 for all others. */
+/** A Content-Disposition as in RFC 6266: an ASCII name for old clients, and the exact one in UTF-8. */
 function attachment(fileName: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
   const safe = fileName.toWellFormed().replace(/[\u0000-\u001f\u007f/\\]/g, "_");

@@ -31,7 +31,7 @@ export function accountCalls(
     },
 
     async findAccount(userId) {
-      // Stripe cannot search accounts by metadata, so this reads all of them. It is rare: an answer must have been lost.
+      // Stripe cannot search accounts by metadata, so this reads all of them. Only needed after a response was lost.
       for await (const { id, metadata } of records(stripe.v2.core.accounts.list(), (raw) => raw)) {
         if (metadata?.userId === userId) return { accountId: id };
       }

@@ -1,7 +1,7 @@
 import Stripe from "stripe";
 import { BalanceTooLow, IdempotencyKeyReused, ProcessorRefused, ProcessorUnavailable } from "./processorErrors.ts";
 
-/** Awaits a call to Stripe; throws our errors instead of Stripe's. */
+/** Awaits a call to Stripe, and throws our errors instead of Stripe's. */
 export async function translated<Result>(call: Promise<Result>): Promise<Result> {
   try {
     return await call;
@@ -10,7 +10,7 @@ export async function translated<Result>(call: Promise<Result>): Promise<Result>
   }
 }
 
-/** Iterates over one of Stripe's lists as records of ours. */
+/** Iterates over one of Stripe's lists and converts each object to a record of ours. */
 export async function* records<Raw, Result>(
   list: AsyncIterable<Raw>,
   read: (raw: Raw) => Result,
@@ -22,7 +22,7 @@ export async function* records<Raw, Result>(
   }
 }
 
-/** Collects a whole list of Stripe's as records of ours. */
+/** The same for a whole list at once. */
 export async function collected<Raw, Result>(list: AsyncIterable<Raw>, read: (raw: Raw) => Result): Promise<Result[]> {
   const result: Result[] = [];
   for await (const record of records(list, read)) result.push(record);
@@ -44,8 +44,8 @@ function translate(error: unknown): unknown {
 }
 
 /**
- * Our own API key is wrong, being replaced or lacks a permission. That is not this payment's fault, so it waits. The only
- * 403 about the payment itself concerns an account that is not, or no longer, connected to us.
+ * Whether our API key is wrong, being replaced or lacks a permission. The payment is not to blame, so it waits. The
+ * only 403 about the payment itself concerns an account that is not, or no longer, connected to us.
  */
 function isAboutOurKey({ statusCode, code }: Stripe.errors.StripeError): boolean {
   return statusCode === 401 || (statusCode === 403 && code !== "account_invalid");

@@ -7,7 +7,7 @@ import { records } from "./stripeCalls.ts";
 
 const EVENT_TOLERANCE_SECONDS = 300;
 
-/** Events, listed or received. */
+/** Events, as received or as listed. */
 export function eventCalls(
   stripe: Stripe,
   webhookSecrets: readonly string[],
@@ -44,8 +44,8 @@ function isSigned(
     try {
       return signature.verifyHeader(body, header, secret, EVENT_TOLERANCE_SECONDS, undefined, receivedAt);
     } catch {
-      // Some forged headers make the package throw a plain Error. Everything else it is given here is ours and well
-      // formed, so any error means a forgery.
+      // Some forged headers make the package throw a plain Error. All other arguments are our own and well-formed, so
+      // any error means a forgery.
       return false;
     }
   });
@@ -88,8 +88,8 @@ function snapshotRecord({ id, type, account = null, data }: z.infer<typeof Snaps
 }
 
 /**
- * Replaces every NUL and every unpaired surrogate, in keys and values, by U+FFFD. Postgres can store neither, and no event
- * may be lost because of what somebody typed into a field; nothing that moves money contains them.
+ * Replaces every NUL and every unpaired surrogate, in keys and values, by U+FFFD. Postgres can store neither, and no
+ * event may be lost because of what somebody typed into a field; nothing that moves money contains them.
  */
 function storable<Json>(value: Json): Json {
   // JSON.stringify escapes a surrogate only when it is unpaired. The dot consumes any other escape whole, so that text

@@ -10,7 +10,7 @@ import { payoutCalls } from "./stripePayouts.ts";
 export function stripeProcessor(settings: ProcessorSettings): Processor {
   const stripe = new Stripe(settings.secretKey, {
     ...addressOf(settings.apiBase),
-    // Our jobs retry with the stored key; a retry here would only hide how long an answer took.
+    // Our jobs retry with the stored key; a retry here would only hide how long a response takes.
     maxNetworkRetries: 0,
     timeout: settings.timeoutMs ?? 10_000,
     telemetry: false,

@@ -23,9 +23,9 @@ const JOIN_TIMEOUT_MS = 60_000;
 const ALONE_AFTER_MS = 3_000;
 
 /**
- * Starts an embedded service for each backing service that is not configured. The process that starts them owns the data
- * directory. An `api` joins a service that is already running on the same directory. A `worker` waits for that service
- * and joins it, because the embedded processor must know the URL that events are posted to.
+ * Starts an embedded service for each backing service that is not configured. The process that starts them owns the
+ * data directory. An `api` joins a service that is already running on the same directory. A `worker` waits for that
+ * service and joins it, because the embedded processor must know the URL that events are posted to.
  * @param eventsUrl the URL that the embedded processor posts events to
  * @throws ConfigError when another process owns the directory, or when no service to join becomes ready
  */

@@ -257,7 +257,7 @@ describe("a name", () => {
     const hanging = guardedEgress({ allowInsecure: false, resolve: () => new Promise(() => {}) });
     await hanging.check("https://slow.example.com/");
     await expect(hanging.post("https://slow.example.com/", { ...post, timeoutMs: 100 })).rejects.toThrow(
-      "No complete answer within 0.1 s.",
+      "No complete response within 0.1 s.",
     );
     await hanging.close();
   });

@@ -94,21 +94,19 @@ describe("claimDataDirectory", () => {
     const owner = await startOwner({
       serviceUrl: "http://localhost:3000",
       databaseUrl: "postgresql://rebid:secret@127.0.0.1:5555/rebid",
-      ports: { storage: 4000 },
     });
     await kill(owner);
     const claim = await claimDataDirectory(directory);
     expect(claim.state()).toEqual({
       pid: process.pid,
       databaseUrl: "postgresql://rebid:secret@127.0.0.1:5555/rebid",
-      ports: { storage: 4000 },
     });
     claim.release();
   });
 
   test("a reused pid does not count as an owner", async () => {
     (await claimDataDirectory(directory)).release();
-    writeFileSync(join(directory, "local.json"), JSON.stringify({ pid: process.ppid, ports: {} }));
+    writeFileSync(join(directory, "local.json"), JSON.stringify({ pid: process.ppid }));
     expect(readLocalState(directory)).toBeNull();
     const claim = await claimDataDirectory(directory);
     expect(claim.state().pid).toBe(process.pid);
@@ -153,9 +151,9 @@ describe("claimDataDirectory", () => {
 
   test("an invalid update changes nothing", async () => {
     const claim = await claimDataDirectory(directory);
-    expect(() => claim.update({ ports: { storage: 70_000 } })).toThrow();
-    expect(claim.state().ports).toEqual({});
-    expect(JSON.parse(readFileSync(join(directory, "local.json"), "utf8"))).toEqual({ pid: process.pid, ports: {} });
+    expect(() => claim.update({ databaseUrl: "not a URL" })).toThrow();
+    expect(claim.state().databaseUrl).toBeUndefined();
+    expect(JSON.parse(readFileSync(join(directory, "local.json"), "utf8"))).toEqual({ pid: process.pid });
     claim.release();
   });
 });
@@ -164,7 +162,7 @@ describe("readLocalState", () => {
   test("returns the state exactly while an owner is alive", async () => {
     expect(readLocalState(directory)).toBeNull();
     const owner = await startOwner({ serviceUrl: "http://localhost:3000" });
-    expect(readLocalState(directory)).toEqual({ pid: owner.pid, serviceUrl: "http://localhost:3000", ports: {} });
+    expect(readLocalState(directory)).toEqual({ pid: owner.pid, serviceUrl: "http://localhost:3000" });
     await kill(owner);
     expect(readLocalState(directory)).toBeNull();
   });

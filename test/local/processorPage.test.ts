@@ -135,8 +135,8 @@ test("a refused call is shown and changes nothing", async () => {
   await refused(400, "Unknown field", { ...refund, reason: "none" });
   await refused(400, "`amountCents` must be an integer", { request: "POST /test/balance", amountCents: "0.5" });
   await refused(404, "No such payout", { request: "POST /test/payouts/po_none/fail" });
-  await refused(404, "There is no POST /test/nothing", { request: "POST /test/nothing" });
-  await refused(404, "There is no ", {});
+  await refused(404, "Unknown call: POST /test/nothing", { request: "POST /test/nothing" });
+  await refused(404, "Unknown call: ", {});
   expect(await balanceCents(null)).toBe(before + 5_000);
 });
 

@@ -57,7 +57,8 @@ export async function play(url: string): Promise<void> {
 
   const detail = await ada.call<{ deliveries: { downloadUrl: string }[] }>("GET", `/tasks/${task.id}`);
   const file = await fetch(detail.deliveries[0]?.downloadUrl ?? "");
-  if ((await file.text()) !== delivery) throw new CommandFailure("What Ada downloads is not what Bo delivered.");
+  if ((await file.text()) !== delivery)
+    throw new CommandFailure("The file that Ada downloaded is not the one that Bo delivered.");
   await ada.call("POST", `/tasks/${task.id}/accept`);
   await showStep("Accept", "Ada has downloaded and read the file; Bo is paid", both);
 
@@ -65,7 +66,7 @@ export async function play(url: string): Promise<void> {
   console.log(`\n${styleText("green", "Done.")} ${dim(`Task ${task.id}`)}\n`);
 }
 
-/** Clicks "pay" on the hosted checkout page, then waits until the processor's event has credited the wallet. */
+/** Submits the payment on the checkout page, then waits until the processor's event has credited the wallet. */
 async function topUp(buyer: Visitor, amountCents: number): Promise<void> {
   const { checkoutUrl } = await buyer.call<{ checkoutUrl: string }>("POST", "/wallet/topup", { amountCents });
   const page = await fetch(checkoutUrl);

@@ -18,7 +18,7 @@ function change(label: string, cents: number): string {
 
 let stepNumber = 0;
 
-/** Prints a step, and below it each wallet with what it gained or lost. */
+/** Prints a step and, below it, each wallet with its changes since it was last shown. */
 export async function showStep(title: string, detail: string, visitors: Visitor[]): Promise<void> {
   console.log(`\n${bold(`${String(++stepNumber).padStart(2)}  ${title}`)}  ${dim(detail)}`);
   for (const visitor of visitors) {

@@ -5,7 +5,7 @@ export interface Wallet {
   heldCents: number;
 }
 
-/** One person with a browser: keeps the session cookie, and the wallet as it was shown last. */
+/** A person with a browser: keeps the session cookie, and the wallet as it was last shown. */
 export class Visitor {
   readonly name: string;
   readonly role: string;
@@ -19,7 +19,7 @@ export class Visitor {
     this.role = role;
   }
 
-  /** @throws CommandFailure with the service's answer when that is an error. */
+  /** @throws CommandFailure with the response when its status is not 2xx */
   async call<Body>(method: string, path: string, body?: unknown): Promise<Body> {
     const response = await fetch(this.#url + path, {
       method,

@@ -24,7 +24,7 @@ export async function listDisputes(services: Pick<Services, "database" | "storag
 
 const cents = (amount: number) => `${amount} cents`;
 
-/** The lines after the first are indented to stand below it. */
+/** Formats one labelled field. Further lines of the text are indented to align with the first. */
 const field = (name: string, text: string) => `  ${name.padEnd(10)}${text.replaceAll("\n", `\n${" ".repeat(12)}`)}`;
 
 function describe({ id, task, bid, samples, deliveries, reputations, ...dispute }: DisputeCase): string {

@@ -3,7 +3,7 @@ import { sql } from "../../store/connection.ts";
 import { CommandFailure } from "../runCommand.ts";
 import { dim, printable } from "../terminal.ts";
 
-/** Takes effect at the user's next request. */
+/** Sets a user's role and prints what changed. Takes effect at the user's next request. */
 export async function setRole(
   { database }: Pick<Services, "database">,
   email: string,

@@ -15,8 +15,10 @@ export interface DataDirectory {
   release(): void;
 }
 
-/** How long to wait for a new owner to write its pid after taking the lock: over half a second on a busy disk. */
-const ownerWriteMs = 5_000;
+/**
+ * How long to wait for a new owner to write its pid after taking the lock. On a busy disk it takes over half a second.
+ */
+const OWNER_WRITE_MS = 5_000;
 
 /**
  * Makes this process the only owner of a data directory. Creates the directory (mode 700) if it does not exist.
@@ -30,7 +32,7 @@ export async function claimDataDirectory(directory: string): Promise<DataDirecto
 
   let state: LocalState;
   try {
-    state = { ...(readState(path) ?? { ports: {} }), pid: process.pid, serviceUrl: undefined };
+    state = { ...readState(path), pid: process.pid, serviceUrl: undefined };
     writeState(path, state);
   } catch (error) {
     lock.release();
@@ -52,21 +54,21 @@ export async function claimDataDirectory(directory: string): Promise<DataDirecto
 }
 
 /**
- * Returns the state of the running service, or null if no live process owns the directory. `serviceUrl` is missing while
- * the service is starting.
+ * Returns the state of the running service, or null if no live process owns the directory. `serviceUrl` is missing
+ * while the service is starting.
  */
 export function readLocalState(directory: string): LocalState | null {
   return isLocked(directory) ? withoutStaleUrl(readState(directory)) : null;
 }
 
-/** A new owner that has not written its state yet: the URL in the file is the previous run's. */
+/** Removes the URL of the previous run, which the file has until a new owner writes its own state. */
 function withoutStaleUrl(state: LocalState | null): LocalState | null {
   return state === null || isAlive(state.pid) ? state : { ...state, serviceUrl: undefined };
 }
 
 /** Describes the owner of a directory. The pid from the state file is only information; nothing depends on it. */
 async function describeOwner(directory: string): Promise<string> {
-  const deadline = Date.now() + ownerWriteMs;
+  const deadline = Date.now() + OWNER_WRITE_MS;
   let state = readState(directory);
   while (!(state && isAlive(state.pid)) && Date.now() < deadline) {
     await sleep(20);

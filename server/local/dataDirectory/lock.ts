@@ -13,18 +13,19 @@ export interface Lock {
 const heldLocks = new Set<DatabaseSync>();
 
 /** How long to wait for the lock. A reader holds it for microseconds, an owner until its process ends. */
-const lockWaitMs = 500;
+const LOCK_WAIT_MS = 500;
 
 /**
  * Takes the lock of a data directory, or returns null if another live process (or another part of this one) holds it.
  *
- * It is SQLite's lock on an empty file, the only kernel lock that Node.js offers on Linux and macOS. Of several processes
- * that ask at the same time, exactly one gets it, and the kernel releases it when that process ends, even by SIGKILL.
- * So no pid has to be compared, and a reused pid cannot mislead. SQLite accepts paths of up to about 500 bytes.
+ * It is SQLite's lock on an empty file, the only kernel lock that Node.js offers on Linux and macOS. Of several
+ * processes that try to take it at the same time, exactly one succeeds, and the kernel releases it when that process
+ * ends, even by SIGKILL. So no pids are compared, and a reused pid cannot mislead. SQLite accepts paths of up to about
+ * 500 bytes.
  */
 export async function takeLock(directory: string): Promise<Lock | null> {
   const lockFile = lockFileOf(directory);
-  const deadline = Date.now() + lockWaitMs;
+  const deadline = Date.now() + LOCK_WAIT_MS;
   closeSync(openSync(lockFile, "a", 0o600)); // If permissions are missing, this error says so; SQLite's does not.
   while (true) {
     const database = new DatabaseSync(lockFile);

@@ -4,8 +4,8 @@ import { z } from "zod";
 
 /**
  * The state of the embedded services that must survive a restart, and the addresses that other commands need. It is
- * filled in steps while the service starts, and contains only the services that are embedded. Ports and secrets stay the
- * same across restarts; `pid` and `serviceUrl` belong to one run.
+ * filled in steps while the service starts, and contains only the services that are embedded. Their ports and secrets
+ * stay the same across restarts; `pid` and `serviceUrl` belong to one run.
  */
 export const LocalState = z.object({
   pid: z.int().positive(),
@@ -23,7 +23,6 @@ export const LocalState = z.object({
     .optional(),
   processor: z.object({ apiBase: z.url(), secretKey: z.string(), webhookSecret: z.string() }).optional(),
   sessionSecret: z.string().min(32).optional(),
-  ports: z.record(z.string(), z.int().min(1).max(65535)).default({}),
 });
 export type LocalState = z.infer<typeof LocalState>;
 

@@ -44,9 +44,9 @@ interface WriteOptions {
 }
 
 /**
- * Stores each object in one file: its bytes, then its metadata as JSON, then the length of that JSON in four bytes. A single
- * rename publishes both together, so a crash never leaves half an object. The file's name is the SHA-256 of the key, so
- * that a crafted key cannot refer to a path outside the directory.
+ * Stores each object in one file: its bytes, then its metadata as JSON, then the length of that JSON in four bytes. A
+ * single rename publishes both together, so a crash never leaves half an object. The file's name is the SHA-256 of the
+ * key, so that a crafted key cannot refer to a path outside the directory.
  */
 export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
   const objects = join(directory, "objects");

@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { S3Error } from "./errors.ts";
 import type { ObjectFiles, ObjectInfo } from "./files.ts";
-import { unsignedPayload } from "./signature.ts";
+import { UNSIGNED_PAYLOAD } from "./signature.ts";
 import { parseCopySource, type Target } from "./target.ts";
 
-/** A request with a valid signature for our bucket. Each operation answers it or throws an S3Error. */
+/** A request with a valid signature for our bucket. Each operation responds to it or throws an S3Error. */
 interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
@@ -19,10 +19,10 @@ interface Exchange {
 }
 
 /** S3's own limit for one PUT: 5 GiB. */
-const maxObjectBytes = 5 * 1024 ** 3;
-const emptySha256 = createHash("sha256").digest("hex");
+const MAX_OBJECT_BYTES = 5 * 1024 ** 3;
+const EMPTY_SHA256 = createHash("sha256").digest("hex");
 
-/** PutObject. When the answer is 200, the object is complete and on disk. Otherwise nothing is stored. */
+/** PutObject. If the response is 200, the object is complete and on disk. Otherwise nothing is stored. */
 export async function putObject({
   request,
   response,
@@ -32,7 +32,7 @@ export async function putObject({
   modifiedAt,
 }: Exchange): Promise<void> {
   const bytes = Number(request.headers["content-length"]);
-  if (bytes > maxObjectBytes) throw new S3Error("EntityTooLarge");
+  if (bytes > MAX_OBJECT_BYTES) throw new S3Error("EntityTooLarge");
   if (request.headers["content-encoding"] !== undefined) throw new S3Error("NotImplemented");
   const onlyIfAbsent = writeCondition(request);
   // This is checked again when the object is published. Checking it here saves sending the bytes.
@@ -45,7 +45,7 @@ export async function putObject({
     onlyIfAbsent,
     modifiedAt,
     check: ({ md5, sha256 }) => {
-      if (payloadHash !== unsignedPayload && payloadHash !== sha256) throw new S3Error("XAmzContentSHA256Mismatch");
+      if (payloadHash !== UNSIGNED_PAYLOAD && payloadHash !== sha256) throw new S3Error("XAmzContentSHA256Mismatch");
       if (contentMd5 !== undefined && contentMd5 !== hexToBase64(md5)) throw new S3Error("BadDigest");
     },
   });
@@ -148,10 +148,10 @@ function checkNoBody({ request, payloadHash }: Exchange): void {
   if (transferEncoding !== undefined || (length !== undefined && length !== "0")) {
     throw new S3Error("InvalidRequest", "This operation does not accept a body.");
   }
-  if (payloadHash !== unsignedPayload && payloadHash !== emptySha256) throw new S3Error("XAmzContentSHA256Mismatch");
+  if (payloadHash !== UNSIGNED_PAYLOAD && payloadHash !== EMPTY_SHA256) throw new S3Error("XAmzContentSHA256Mismatch");
 }
 
-/** Whether `If-None-Match: *` allows a write only if the key does not exist. S3 has no other value for writes. */
+/** Returns whether the key must not exist yet (`If-None-Match: *`, the only value that S3 accepts for writes). */
 function writeCondition(request: IncomingMessage): boolean {
   const condition = request.headers["if-none-match"];
   if (request.headers["if-match"] !== undefined) throw new S3Error("NotImplemented");

@@ -28,15 +28,16 @@ interface Claim {
   malformed: S3ErrorCode;
 }
 
-export const unsignedPayload = "UNSIGNED-PAYLOAD";
-const algorithm = "AWS4-HMAC-SHA256";
-const maxSkewMs = 15 * 60 * 1000;
-const maxExpiresInSeconds = 604_800;
+export const UNSIGNED_PAYLOAD = "UNSIGNED-PAYLOAD";
+const ALGORITHM = "AWS4-HMAC-SHA256";
+const MAX_SKEW_MS = 15 * 60 * 1000;
+const MAX_EXPIRES_IN_SECONDS = 604_800;
 
 /**
- * Verifies AWS Signature Version 4 (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html)
- * in a presigned query or an Authorization header. It is written from that page and shares no code with the SDK, which
- * signs. The tests compare it with the SDK and with aws4.
+ * Verifies AWS Signature Version 4
+ * (https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html) in a presigned query or an
+ * Authorization header. It is written from that page and shares no code with the SDK, which signs. The tests compare it
+ * with the SDK and with aws4.
  * @param nowMs the time of the request, in milliseconds since the epoch
  * @returns the SHA-256 that the body must have, in hexadecimal, or UNSIGNED-PAYLOAD
  * @throws S3Error with S3's code when the signature is missing, malformed, expired or wrong
@@ -53,7 +54,7 @@ export function verifySignature(request: RequestToVerify, credentials: Credentia
   checkCoverage(request, claim);
 
   const scope = `${day}/${region}/s3/aws4_request`;
-  const stringToSign = [algorithm, claim.date, scope, sha256(canonicalRequest(request, claim))].join("\n");
+  const stringToSign = [ALGORITHM, claim.date, scope, sha256(canonicalRequest(request, claim))].join("\n");
   const keys = [day, region, "s3", "aws4_request"];
   const signingKey = keys.reduce<string | Buffer>((key, part) => hmac(key, part), `AWS4${credentials.secretAccessKey}`);
   const expected = hmac(signingKey, stringToSign);
@@ -92,17 +93,17 @@ function readQuery(query: ReadonlyMap<string, string>, headers: NodeJS.Dict<stri
     if (value === undefined) throw new S3Error(malformed, `Missing query parameter: ${name}`);
     return value;
   };
-  if (parameter("X-Amz-Algorithm") !== algorithm) throw new S3Error(malformed, `X-Amz-Algorithm must be ${algorithm}.`);
+  if (parameter("X-Amz-Algorithm") !== ALGORITHM) throw new S3Error(malformed, `X-Amz-Algorithm must be ${ALGORITHM}.`);
   const expires = parameter("X-Amz-Expires");
   const expiresInSeconds = Number(expires);
-  if (!/^\d{1,6}$/.test(expires) || expiresInSeconds < 1 || expiresInSeconds > maxExpiresInSeconds) {
-    throw new S3Error(malformed, `X-Amz-Expires must be a number of seconds from 1 to ${maxExpiresInSeconds}.`);
+  if (!/^\d{1,6}$/.test(expires) || expiresInSeconds < 1 || expiresInSeconds > MAX_EXPIRES_IN_SECONDS) {
+    throw new S3Error(malformed, `X-Amz-Expires must be a number of seconds from 1 to ${MAX_EXPIRES_IN_SECONDS}.`);
   }
   const claim = {
     credential: parameter("X-Amz-Credential"),
     signature: parameter("X-Amz-Signature"),
     date: parameter("X-Amz-Date"),
-    payloadHash: single(headers, "x-amz-content-sha256") ?? query.get("X-Amz-Content-Sha256") ?? unsignedPayload,
+    payloadHash: single(headers, "x-amz-content-sha256") ?? query.get("X-Amz-Content-Sha256") ?? UNSIGNED_PAYLOAD,
     expiresInSeconds,
     malformed,
   } as const;
@@ -117,7 +118,7 @@ function checked(claim: Omit<Claim, "signedHeaders">, signedHeaders: string): Cl
   }
   if (!/^[0-9a-f]{64}$/.test(claim.signature)) throw new S3Error("SignatureDoesNotMatch");
   if (Number.isNaN(parseDate(claim.date))) throw new S3Error(claim.malformed, "X-Amz-Date must be YYYYMMDDTHHMMSSZ.");
-  if (claim.payloadHash !== unsignedPayload && !/^[0-9a-f]{64}$/.test(claim.payloadHash)) {
+  if (claim.payloadHash !== UNSIGNED_PAYLOAD && !/^[0-9a-f]{64}$/.test(claim.payloadHash)) {
     throw new S3Error("NotImplemented", "x-amz-content-sha256 must be the body's SHA-256 or UNSIGNED-PAYLOAD.");
   }
   return { ...claim, signedHeaders: names };
@@ -126,16 +127,17 @@ function checked(claim: Omit<Claim, "signedHeaders">, signedHeaders: string): Cl
 function checkTime(claim: Claim, nowMs: number): void {
   const signedAtMs = parseDate(claim.date);
   if (claim.expiresInSeconds === null) {
-    if (Math.abs(nowMs - signedAtMs) > maxSkewMs) throw new S3Error("RequestTimeTooSkewed");
+    if (Math.abs(nowMs - signedAtMs) > MAX_SKEW_MS) throw new S3Error("RequestTimeTooSkewed");
     return;
   }
-  if (signedAtMs - nowMs > maxSkewMs) throw new S3Error("AccessDenied", "Request is not yet valid");
+  if (signedAtMs - nowMs > MAX_SKEW_MS) throw new S3Error("AccessDenied", "Request is not yet valid");
   if (nowMs >= signedAtMs + claim.expiresInSeconds * 1000) throw new S3Error("AccessDenied", "Request has expired");
 }
 
 /**
- * The signature must cover the host and every header that changes the meaning of the request. A presigned upload must also
- * cover its type and length. S3 does not require this; here it ensures that a URL that leaves them open fails in tests.
+ * The signature must cover the host and every header that changes the meaning of the request. A presigned upload must
+ * also cover its type and length. S3 does not require this; here it ensures that a URL that leaves them open fails in
+ * tests.
  */
 function checkCoverage({ method, headers }: RequestToVerify, claim: Claim): void {
   const required = Object.keys(headers).filter((name) => name.startsWith("x-amz-"));

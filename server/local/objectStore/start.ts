@@ -34,20 +34,20 @@ const knownAmzHeaders = new Set([
 ]);
 
 /**
- * Starts a small, strict S3-compatible store: PutObject, CopyObject, GetObject, HeadObject and DeleteObject in one bucket,
- * with path-style URLs. `npm start` uses it if no S3 is configured, so it refuses everything that S3 would refuse.
- * A stored object survives a crash. A PUT without a 200 answer stores nothing.
- * @returns the endpoint's URL, and `stop`, which gives running requests 5 seconds to complete and then aborts them
+ * Starts a small, strict S3-compatible store: PutObject, CopyObject, GetObject, HeadObject and DeleteObject in one
+ * bucket, with path-style URLs. `npm start` uses it if no S3 is configured, so it refuses everything that S3 would
+ * refuse. A stored object survives a crash. A PUT whose response is not 200 stores nothing.
+ * @returns the endpoint's URL, and `stop`, which lets running requests complete for 5 seconds and then aborts them
  */
 export async function startObjectStore(options: ObjectStoreOptions): Promise<{ url: string; stop(): Promise<void> }> {
   const files = await openObjectFiles(options.directory);
   const running = new Set<Promise<void>>();
   const listener = (request: IncomingMessage, response: ServerResponse) => {
-    const handled = answer(request, response, files, options).finally(() => running.delete(handled));
+    const handled = handle(request, response, files, options).finally(() => running.delete(handled));
     running.add(handled);
   };
   const server = createServer(listener);
-  // A client that sends "Expect: 100-continue" gets a refusal before it sends a gigabyte.
+  // Refuses a request with "Expect: 100-continue" before the client sends a gigabyte.
   server.on("checkContinue", listener);
   server.headersTimeout = 30_000;
   // A gigabyte over a slow connection takes a long time. A connection without any traffic is closed after a minute.
@@ -78,7 +78,7 @@ function listen(server: Server, port: number, host: string): Promise<string> {
   });
 }
 
-async function answer(
+async function handle(
   request: IncomingMessage,
   response: ServerResponse,
   files: ObjectFiles,
@@ -96,7 +96,7 @@ async function answer(
   try {
     await route(request, response, files, options);
   } catch (error) {
-    // The client has disconnected, or part of the answer has been sent: an error can no longer be sent.
+    // The client has disconnected, or part of the response has been sent: it is too late to send an error.
     if (response.headersSent || request.socket.destroyed) {
       response.destroy();
       return;

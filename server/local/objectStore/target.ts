@@ -9,7 +9,7 @@ export interface Target {
   query: ReadonlyMap<string, string>;
 }
 
-const maxKeyBytes = 1024;
+const MAX_KEY_BYTES = 1024;
 
 // Other parameters select other operations ("?acl", "?uploads"), which must not be treated as a plain GET or PUT.
 const knownParameters = new Set([
@@ -27,8 +27,8 @@ const knownParameters = new Set([
 ]);
 
 /**
- * Parses a request's URL. A key has exactly one encoding, RFC 3986's. Any other (an encoded slash, a plus, lower-case hex
- * digits) is refused, so that the signature, the key and the file always refer to the same object.
+ * Parses a request's URL. A key has exactly one encoding, RFC 3986's. Any other (an encoded slash, a plus, lower-case
+ * hex digits) is refused, so that the signature, the key and the file always refer to the same object.
  * @throws S3Error InvalidURI, KeyTooLongError, InvalidArgument (repeated parameter), NotImplemented (unknown parameter)
  */
 export function parseTarget(url: string): Target {
@@ -39,7 +39,7 @@ export function parseTarget(url: string): Target {
   const [, bucket = "", ...segments] = decodedPath.split("/");
   checkSegments(segments);
   const key = segments.join("/");
-  if (Buffer.byteLength(key) > maxKeyBytes) throw new S3Error("KeyTooLongError");
+  if (Buffer.byteLength(key) > MAX_KEY_BYTES) throw new S3Error("KeyTooLongError");
   return { path, bucket, key, query: parseQuery(queryStart < 0 ? "" : url.slice(queryStart + 1)) };
 }
 

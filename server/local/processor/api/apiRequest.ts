@@ -50,8 +50,8 @@ export function findOwner(world: World, { headers, url }: ApiRequest): string {
 }
 
 /**
- * Returns the request's idempotency key. Unlike Stripe, this refuses a POST without a key, and also a key that the SDK has
- * generated: such a key is lost in a crash, and then nothing prevents a second payment.
+ * Returns the request's idempotency key. Unlike Stripe, this refuses a POST without a key, and also a key that the SDK
+ * has generated: such a key is lost in a crash, and then nothing prevents a second payment.
  */
 export function requireKey({ headers }: ApiRequest): string {
   const key = headers["idempotency-key"];
@@ -81,7 +81,7 @@ export function rawParameters(request: ApiRequest): RawParameters {
   }
 }
 
-/** A hash of the request. A retry with the same key must have the same hash to get the stored answer. */
+/** A hash of the request. A retry with the same key must have the same hash to get the stored response. */
 export function hashOf({ method, url, body }: ApiRequest): string {
   return sha256(`${method} ${url.pathname} ${body.toString("utf8")}`).toString("hex");
 }

@@ -16,7 +16,7 @@ export interface Schema {
   anyOf?: Schema[];
 }
 
-const maxDepth = 12;
+const MAX_DEPTH = 12;
 
 /** Parses an urlencoded body or query. Refuses contradictory input, such as `a=1&a[b]=2`. */
 export function parseForm(text: string): Form {
@@ -24,7 +24,7 @@ export function parseForm(text: string): Form {
   for (const [name, value] of new URLSearchParams(text)) {
     if (!/^[^[\]]+(\[[^[\]]*\])*$/.test(name)) throw unknownParameter(name);
     const path = name.replaceAll("]", "").split("[");
-    if (path.length > maxDepth) throw unknownParameter(name);
+    if (path.length > MAX_DEPTH) throw unknownParameter(name);
     setAt(form, path, value, name);
   }
   return form;
@@ -56,8 +56,8 @@ function unknownParameter(name: string): Error {
 }
 
 /**
- * Converts the strings of a form to the types in the schema: numbers, booleans, lists. A value that does not fit is left
- * unchanged, and the validation refuses it.
+ * Converts the strings of a form to the types in the schema: numbers, booleans, lists. A value that does not fit is
+ * left unchanged, and the validation refuses it.
  */
 export function decode(value: string | Form, schema: Schema, definitions: Record<string, Schema>): unknown {
   const resolved = resolve(schema, definitions);

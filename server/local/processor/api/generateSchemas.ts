@@ -1,8 +1,8 @@
 /**
- * Generates `schemas.json`: a JSON Schema for each call in `parameterTypes.ts`, from the types of the installed `stripe`
- * package. Run it after upgrading that package:
+ * Generates `schemas.json`: a JSON Schema for each call in `parameterTypes.ts`, from the types of the installed
+ * `stripe` package. Run it after upgrading that package or changing that file:
  *
- *     node server/local/processor/api/generateSchemas.ts
+ *     npm run schemas
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,8 +25,8 @@ try {
 }
 
 /**
- * The SDK adds `OtherString` (any string) to each enum, so that old clients accept new values in responses. In a request,
- * a value outside the enum is an error, so the copy replaces it with `never`. Decimals are sent as strings.
+ * The SDK adds `OtherString` (any string) to each enum, so that old clients accept new values in responses. In a
+ * request, a value outside the enum is an error, so the copy replaces it with `never`. Decimals are sent as strings.
  */
 function copyTypesWithClosedEnums(): void {
   const copy = join(workDirectory, "node_modules/stripe");
@@ -52,7 +52,9 @@ function copyTypesWithClosedEnums(): void {
   );
 }
 
-/** Replaces the generator's names of anonymous types, hashes of a temporary path that change in each run, with numbers. */
+/**
+ * Replaces the generator's names of anonymous types, hashes of a temporary path that change in each run, with numbers.
+ */
 function withStableNames(json: string): string {
   const names = new Map<string, string>();
   return json.replace(/(def-)?[a-z]+(-\d+){4,}/g, (name) => {

@@ -16,8 +16,8 @@ export function balanceOf(world: World, owner: string, currency: string): number
 }
 
 /**
- * Changes a balance and returns the id of the balance transaction. There are no fees, so that the books match a ledger to
- * the cent, and all money is available immediately.
+ * Changes a balance and returns the id of the balance transaction. There are no fees, so that the books match a ledger
+ * to the cent, and all money is available immediately.
  */
 export function book(
   world: World,

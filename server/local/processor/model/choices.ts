@@ -1,5 +1,5 @@
 /**
- * All behaviour that can be chosen by name. The pages show these tables, the `/test` API accepts the names, and the
+ * Every behaviour that can be chosen by name. The pages show these tables, the `/test` API accepts the names, and the
  * project's README lists them.
  */
 
@@ -41,7 +41,7 @@ export const onboardingOutcomes = [
 ] as const;
 export type OnboardingOutcome = (typeof onboardingOutcomes)[number]["name"];
 
-/** What happens to payouts, depending on the bank account chosen in onboarding. */
+/** The bank accounts that can be chosen in onboarding, and what happens to payouts to them. */
 export const bankAccounts = [
   { name: "pays", description: "Payouts arrive." },
   { name: "fails", description: "Payouts fail in transit: the bank account is closed." },
@@ -61,8 +61,8 @@ export type PayoutOutcome = BankAccount | (typeof payoutAmounts)[number]["name"]
 
 /** Faults of API calls (`POST /test/faults`). */
 export const callFaults = [
-  { name: "timeout_before", description: "The request is not executed and gets no answer." },
-  { name: "timeout_after", description: "The request is executed but gets no answer." },
+  { name: "timeout_before", description: "The request is not executed and gets no response." },
+  { name: "timeout_after", description: "The request is executed but gets no response." },
   { name: "reset_before", description: "The request is not executed and the connection is reset." },
   { name: "reset_after", description: "The request is executed, then the connection is reset." },
   { name: "conflict", description: "409, as if another request with this idempotency key were in progress." },
@@ -71,7 +71,7 @@ export const callFaults = [
   { name: "server_error", description: "500, and the request is not executed." },
   {
     name: "server_error_after",
-    description: "The request is executed, but the answer is 500; a retry gets the real answer.",
+    description: "The request is executed, but the response is 500; a retry gets the real one.",
   },
 ] as const;
 export type CallFault = (typeof callFaults)[number]["name"];

@@ -2,10 +2,10 @@ import { createHmac } from "node:crypto";
 import { Alarm } from "./alarm.ts";
 import { nowSeconds, type World } from "./world.ts";
 
-/** Delays between attempts, in milliseconds. The last one repeats until the receiver answers 2xx. */
-const retryDelaysMs = [200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 60_000];
-const attemptTimeoutMs = 10_000;
-const maxParallel = 8;
+/** Delays between attempts, in milliseconds. The last one repeats until the receiver responds with 2xx. */
+const RETRY_DELAYS_MS = [200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 60_000];
+const ATTEMPT_TIMEOUT_MS = 10_000;
+const MAX_PARALLEL = 8;
 
 /**
  * Posts the queued events, signed, to one URL. The queue is stored, so each event is sent until it has been received,
@@ -40,7 +40,7 @@ export class Deliveries {
   }
 
   #nextDueMs(): number | null {
-    if (this.#inFlight.size >= maxParallel) return null;
+    if (this.#inFlight.size >= MAX_PARALLEL) return null;
     const [row] = this.#pending(1);
     return row === undefined ? null : Number(row.next_attempt_ms);
   }
@@ -53,7 +53,7 @@ export class Deliveries {
 
   #sendDue(): void {
     const now = this.#world.nowMs();
-    for (const row of this.#pending(maxParallel - this.#inFlight.size)) {
+    for (const row of this.#pending(MAX_PARALLEL - this.#inFlight.size)) {
       if (Number(row.next_attempt_ms) <= now)
         void this.#send(Number(row.id), String(row.event_id), Number(row.attempts));
     }
@@ -72,7 +72,7 @@ export class Deliveries {
         id,
       );
     } else {
-      const delayMs = retryDelaysMs[Math.min(attempts, retryDelaysMs.length - 1)] ?? 60_000;
+      const delayMs = RETRY_DELAYS_MS[Math.min(attempts, RETRY_DELAYS_MS.length - 1)] ?? 60_000;
       const sql = "update deliveries set next_attempt_ms = ?, attempts = attempts + 1 where id = ?";
       store.run(sql, this.#world.nowMs() + delayMs, id);
     }
@@ -91,7 +91,7 @@ export class Deliveries {
           "Stripe-Signature": signature(body, webhookSecret, nowSeconds(this.#world)),
         },
         body,
-        signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(attemptTimeoutMs)]),
+        signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]),
       });
       await response.body?.cancel();
       return response.ok;

@@ -14,8 +14,8 @@ export interface Filter {
 }
 
 /**
- * Holds all state in one SQLite file, so that a restart or a crash loses nothing. Each object is stored as the JSON that
- * the API returns. Related changes belong in one `transaction`, which commits all of them or none.
+ * Holds all state in one SQLite file, so that a restart or a crash loses nothing. Each object is stored as the JSON
+ * that the API returns. Related changes belong in one `transaction`, which commits all of them or none.
  */
 export class Store {
   readonly database: DatabaseSync;

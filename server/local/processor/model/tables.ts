@@ -1,4 +1,6 @@
-/** The tables of `processor.sqlite`. `synchronous = normal` survives a killed process, which is enough for a stand-in. */
+/**
+ * The tables of `processor.sqlite`. `synchronous = normal` survives a killed process, which is enough for development.
+ */
 export const createTables = `
   pragma journal_mode = wal;
   pragma synchronous = normal;

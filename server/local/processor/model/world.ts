@@ -1,6 +1,6 @@
 import type { Store } from "./store.ts";
 
-/** The context that every part of the processor works with. */
+/** The context of every operation in the processor: its state, its URL and its clock. */
 export interface World {
   store: Store;
   /** The processor's own URL, without a trailing slash. */

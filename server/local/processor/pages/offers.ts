@@ -6,7 +6,7 @@ import { capability } from "../resources/accounts.ts";
 import { canBecome } from "../resources/payouts.ts";
 import { money } from "./html.ts";
 
-/** An action on an object: a call of the test API and the options that a person can choose. */
+/** A button on the start page: a call of the test API for one object, and the options that a person can choose. */
 export interface Offer {
   label: string;
   /** The call's method and path. `:id` stands for the object's id. */
@@ -33,7 +33,7 @@ export interface ShownKind {
   newest(world: World): ShownObject[];
 }
 
-const shownPerKind = 10;
+const SHOWN_PER_KIND = 10;
 
 const sendAgain = { label: "Send again", request: "POST /test/events/:id/resend", when: () => true };
 
@@ -148,7 +148,7 @@ function show<K extends DatedKind>(
   return {
     title,
     newest: (world) =>
-      world.store.newest(kind, shownPerKind).map(({ object, owner }) => ({
+      world.store.newest(kind, SHOWN_PER_KIND).map(({ object, owner }) => ({
         id: object.id,
         // v1 has epoch seconds, v2 has ISO 8601.
         created: new Date(typeof object.created === "number" ? object.created * 1_000 : object.created),

@@ -79,7 +79,7 @@ function invalidFields(message: string): Refusal {
   return new Refusal(400, { code: "invalid_fields", message });
 }
 
-/** Returns the account as Stripe's answers contain it: without the parts that `include` does not name. */
+/** Returns the account as in Stripe's responses: without the optional parts that `include` does not name. */
 function shown(account: Account, include: string[] = []): Account {
   const { configuration, identity, defaults, ...rest } = account;
   return {

@@ -33,8 +33,8 @@ function updateSettings({
 }
 
 /**
- * Whether Stripe pays out the account's balance automatically. This is the default, and a trap for a platform that makes
- * the payouts itself.
+ * Whether Stripe pays out the account's balance automatically. This is the default, and a trap for a platform that
+ * makes the payouts itself.
  */
 export function paysOutAutomatically(world: World, owner: string): boolean {
   return settingsOf(world, owner).payments.payouts?.schedule?.interval !== "manual";

@@ -11,7 +11,7 @@ import type { World } from "../model/world.ts";
 import { chargeCard, openPaymentIntent, settleCharge } from "./charges.ts";
 import { initialSession } from "./initialValues.ts";
 
-const hour = 3_600;
+const HOUR_SECONDS = 3_600;
 
 const sessionParameters = [
   "mode",
@@ -63,8 +63,8 @@ function createSession({ world, parameters, now }: Call<Stripe.Checkout.SessionC
   for (const url of [success_url, parameters.cancel_url]) requireUrl(url);
   requireSupported(parameters.payment_intent_data ?? {}, new Set(["metadata"]));
   const { amountCents, currency } = totalOf(parameters.line_items ?? []);
-  const expiresAt = parameters.expires_at ?? now + 24 * hour;
-  if (expiresAt < now + hour / 2 || expiresAt > now + 24 * hour) {
+  const expiresAt = parameters.expires_at ?? now + 24 * HOUR_SECONDS;
+  if (expiresAt < now + HOUR_SECONDS / 2 || expiresAt > now + 24 * HOUR_SECONDS) {
     throw invalidRequest(
       "parameter_invalid",
       "expires_at must be between 30 minutes and 24 hours from now.",
@@ -131,8 +131,8 @@ function requireUrl(url: string | undefined): void {
 }
 
 /**
- * Pays an open session with one of the named outcomes. Returns the URL that the browser is redirected to, or null if the
- * card was declined and the page stays open.
+ * Pays an open session with one of the named outcomes. Returns the URL that the browser is redirected to, or null if
+ * the card was declined and the page stays open.
  */
 export function paySession(world: World, id: string, outcome: CheckoutOutcome): string | null {
   const session = world.store.get("checkout.session", id);

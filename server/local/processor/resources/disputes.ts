@@ -9,7 +9,7 @@ import { type Action, later } from "../model/schedule.ts";
 import { nowSeconds, type World } from "../model/world.ts";
 import { initialDispute } from "./initialValues.ts";
 
-const day = 86_400;
+const DAY_SECONDS = 86_400;
 
 export const disputeCalls = [
   route("GET /v1/disputes", [...pageParameters, "charge", "payment_intent"], (call) => {
@@ -47,7 +47,7 @@ export function openDispute(world: World, chargeId: string): Stripe.Dispute {
     charge: charge.id,
     created: nowSeconds(world),
     currency: charge.currency,
-    evidence_details: { ...initialDispute.evidence_details, due_by: nowSeconds(world) + 7 * day },
+    evidence_details: { ...initialDispute.evidence_details, due_by: nowSeconds(world) + 7 * DAY_SECONDS },
     payment_intent: charge.payment_intent,
   };
   world.store.insert(platform, dispute);

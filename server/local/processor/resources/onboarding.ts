@@ -7,7 +7,7 @@ import { invalidRequest, Refusal } from "../model/refusal.ts";
 import { nowSeconds, type World } from "../model/world.ts";
 import { setCapabilities, setDetails } from "./accounts.ts";
 
-const linkLifetimeSeconds = 300;
+const LINK_LIFETIME_SECONDS = 300;
 
 export const onboardingCalls = [route("POST /v2/core/account_links", ["account", "use_case"], createLink)];
 
@@ -32,7 +32,7 @@ function createLink(call: Call<Stripe.V2.Core.AccountLinkCreateParams>): Stripe.
     account: parameters.account,
     returnUrl: options.return_url ?? options.refresh_url,
     refreshUrl: options.refresh_url,
-    expiresAt: now + linkLifetimeSeconds,
+    expiresAt: now + LINK_LIFETIME_SECONDS,
     usedAt: null,
   };
   world.store.insert(platform, link);

@@ -11,7 +11,7 @@ import { type Action, later } from "../model/schedule.ts";
 import { nowSeconds, type World } from "../model/world.ts";
 import { bankAccountOf, requirePayouts } from "./accounts.ts";
 
-const day = 86_400;
+const DAY_SECONDS = 86_400;
 
 export const payoutCalls = [
   route("POST /v1/payouts", ["amount", "currency", "description", "metadata", "statement_descriptor"], createPayout),
@@ -57,7 +57,9 @@ function scheduled(world: World, id: string): { payout: Stripe.Payout; outcome: 
   return { payout, outcome: magic?.name ?? bankAccountOf(world, owner) };
 }
 
-/** Pays out from a connected account to its bank. The amount or the bank account decides the outcome, see `choices.ts`. */
+/**
+ * Pays out from a connected account to its bank. The amount or the bank account decides the outcome, see `choices.ts`.
+ */
 function createPayout({ world, parameters, owner }: Call<Stripe.PayoutCreateParams>): Stripe.Payout {
   const currency = parameters.currency.toLowerCase();
   const amountCents = requirePositive(parameters.amount);
@@ -87,7 +89,7 @@ function sendPayout(
     amount: amountCents,
     application_fee: null,
     application_fee_amount: null,
-    arrival_date: now + 2 * day,
+    arrival_date: now + 2 * DAY_SECONDS,
     automatic: request === null,
     balance_transaction: book(world, { owner, type: "payout", amountCents: -amountCents, currency, source: id }),
     created: now,

@@ -3,15 +3,15 @@ import type { World } from "../model/world.ts";
 import { testCalls } from "./calls.ts";
 import type { TestCall } from "./testCall.ts";
 
-/** Answers a call of the test API with a JSON body. */
-export function answerTestCall(world: World, method: string, path: string, body: Buffer): unknown {
+/** Handles a request to the test API, whose body is JSON. Returns the response's JSON value. */
+export function handleTestCall(world: World, method: string, path: string, body: Buffer): unknown {
   return runTestCall(world, `${method} ${path}`, parseBody(body));
 }
 
 /** Runs a call by its method and path, such as `POST /test/payouts/po_1/fail`. */
 export function runTestCall(world: World, request: string, body: unknown): unknown {
   const found = findTestCall(request);
-  if (found === null) throw new Refusal(404, { message: `There is no ${request}. GET /test lists the calls.` });
+  if (found === null) throw new Refusal(404, { message: `Unknown call: ${request}. GET /test lists the calls.` });
   return found.call.run(world, found.id, body);
 }
 

@@ -7,14 +7,14 @@ import { checkoutPage, chosenOutcome } from "./checkoutPage.ts";
 import { homePage, readForm } from "./homePage.ts";
 import { chosenOnboarding, onboardingPage } from "./onboardingPage.ts";
 
-interface PageAnswer {
+interface PageResponse {
   status: number;
   headers: Record<string, string>;
   body: string;
 }
 
-/** Answers a request for a page. Returns null if the path is not one of a page. */
-export function answerPage(world: World, method: string, url: URL, body: Buffer): PageAnswer | null {
+/** Handles a request for a page or from one of its forms. Returns null if the path does not belong to a page. */
+export function handlePage(world: World, method: string, url: URL, body: Buffer): PageResponse | null {
   const [, place, id = "", action] = url.pathname.split("/");
   if (place === "" && method === "GET") return home(world, url.searchParams.get("done"));
   if (place === "" && method === "POST") return press(world, body);
@@ -26,12 +26,12 @@ export function answerPage(world: World, method: string, url: URL, body: Buffer)
   return null;
 }
 
-function home(world: World, done: string | null): PageAnswer {
+function home(world: World, done: string | null): PageResponse {
   return document(200, homePage(world, done === null ? null : { done }));
 }
 
 /** Runs the test API call of a button on the start page. If the call is refused, the page shows why. */
-function press(world: World, body: Buffer): PageAnswer {
+function press(world: World, body: Buffer): PageResponse {
   const { request, body: fields } = readForm(new URLSearchParams(body.toString("utf8")));
   try {
     runTestCall(world, request, fields);
@@ -44,9 +44,9 @@ function press(world: World, body: Buffer): PageAnswer {
 
 /**
  * Handles the form of the checkout page. A script can post it too: `outcome=pays`, urlencoded, to `<checkout url>/pay`.
- * Answers 303 to the success URL, or 402 if the card was declined.
+ * Redirects (303) to the success URL, or responds with 402 if the card was declined.
  */
-function pay(world: World, id: string, body: Buffer): PageAnswer {
+function pay(world: World, id: string, body: Buffer): PageResponse {
   const session = world.store.get("checkout.session", id);
   if (session.status !== "open") return document(409, checkoutPage(session));
   const outcome = chosenOutcome(new URLSearchParams(body.toString("utf8")));
@@ -58,7 +58,7 @@ function pay(world: World, id: string, body: Buffer): PageAnswer {
 }
 
 /** Handles the onboarding page. Like Stripe, redirects to the refresh URL if the link has expired or been used. */
-function onboarding(world: World, method: string, id: string, body: Buffer): PageAnswer | null {
+function onboarding(world: World, method: string, id: string, body: Buffer): PageResponse | null {
   const link = world.store.get("v2.core.account_link", id);
   if (!isUsable(world, link)) return redirect(link.refreshUrl);
   const account = world.store.get("v2.core.account", link.account);
@@ -69,7 +69,7 @@ function onboarding(world: World, method: string, id: string, body: Buffer): Pag
   return redirect(world.store.transaction(() => useLink(world, link, choice.outcome, choice.bank)));
 }
 
-function document(status: number, body: string): PageAnswer {
+function document(status: number, body: string): PageResponse {
   const headers = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
@@ -79,6 +79,6 @@ function document(status: number, body: string): PageAnswer {
   return { status, headers, body };
 }
 
-function redirect(location: string): PageAnswer {
+function redirect(location: string): PageResponse {
   return { status: 303, headers: { Location: location, "Cache-Control": "no-store" }, body: "" };
 }
