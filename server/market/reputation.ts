@@ -36,7 +36,7 @@ export function readReputations(connection: Connection, userIds: readonly string
     WHERE u.id = ANY (${userIds}::uuid[])`);
 }
 
-/** A reputation that does not match tasks, disputes and ratings. A missing row is null on its side. */
+/** A stored reputation that does not match tasks, disputes and ratings. The side without a row is null. */
 interface ReputationDifference {
   userId: string;
   kept: Record<string, unknown> | null;
