@@ -21,7 +21,7 @@ export const payoutStates = {
 
 export type PayoutState = keyof typeof payoutStates;
 
-/** What we can learn about a payout, from an answer, an event or a poll. */
+/** What we can learn about a payout, from a response, an event or a poll. */
 export type PayoutFact =
   | "transferMade"
   | "transferUnfunded"
@@ -59,7 +59,7 @@ const payoutTransitions: Record<PayoutFact, Partial<Record<PayoutState, PayoutSt
   payoutFailed: { transferred: "returning", settling: "returning", sent: "returning", paid: "returning" },
 };
 
-/** The state that a fact leads to; the same state if the fact is not news. */
+/** Returns the state that a fact leads to, or the same state if the fact changes nothing. */
 export function nextPayoutState(state: PayoutState, fact: PayoutFact): PayoutState {
   return payoutTransitions[fact][state] ?? state;
 }
@@ -75,7 +75,7 @@ export const STEP_LEASE_SECONDS = 30;
 
 const RETRY_SECONDS = [1, 2, 5, 15, 60, 300];
 
-/** The wait before a step is retried: longer each time, but at most half the polling interval. */
+/** Seconds until a step is retried: longer each time, but at most half the polling interval. */
 export function retryDelaySeconds(attempts: number, pollSeconds: number): number {
   const scheduled = RETRY_SECONDS[Math.min(attempts, RETRY_SECONDS.length) - 1] ?? 1;
   return Math.min(scheduled, pollSeconds / 2);
@@ -85,15 +85,15 @@ export function retryDelaySeconds(attempts: number, pollSeconds: number): number
 const LATE_FAILURE_SECONDS = 14 * 86_400;
 
 /**
- * The wait before the processor's payout is polled again, or null for never. A payout under way is polled twice per polling
- * interval, a paid one less and less often, because hardly any is returned.
+ * Seconds until the payout is polled again, or null for never. A payout under way is polled twice per polling interval, a
+ * paid one less and less often, because few are returned.
  */
 export function pollDelaySeconds(state: PayoutState, secondsSincePaid: number, pollSeconds: number): number | null {
   if (state !== "paid") return pollSeconds / 2;
   return secondsSincePaid > LATE_FAILURE_SECONDS ? null : Math.max(pollSeconds / 2, secondsSincePaid / 10);
 }
 
-/** The wait before a new state's step is due, or null when nothing is left to do. */
+/** Seconds until a new state's step is due, or null when nothing is left to do. */
 export function firstStepDelaySeconds(state: PayoutState, pollSeconds: number): number | null {
   const { step } = payoutStates[state];
   if (step === null) return null;
