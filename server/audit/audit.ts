@@ -14,10 +14,10 @@ const EXAMPLES = 20;
 export const auditChecks: readonly string[] = [...Object.keys(databaseChecks), ...processorChecks];
 
 /**
- * Checks the ledger against itself, in one snapshot of the database that blocks nobody, and then the top-ups and payouts
- * created since `since` (null: all) against the processor's records. Safe on a live service: discrepancies with the
- * processor are read again before they count. If the processor is unreachable, the report covers only the database and
- * says so.
+ * Checks the ledger against itself, in one snapshot of the database that blocks nobody, and then the top-ups and
+ * payouts created since `since` (null: all) against the processor's records. Safe on a live service: discrepancies with
+ * the processor are read again before they count. If the processor is unreachable, the report covers only the database
+ * and says so.
  */
 export async function audit(
   { database, processor }: { database: Database; processor: Processor },

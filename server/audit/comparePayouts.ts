@@ -8,8 +8,8 @@ export const TRANSFERS = "payouts agree with the processor's transfers";
 export const PAYOUTS = "payouts agree with the processor's payouts to banks";
 
 /**
- * The processor's statuses that agree with each of our states. An arrival that we have not heard of yet is no discrepancy:
- * it moves no money of ours.
+ * The processor's statuses that agree with each of our states. An arrival that we have not heard of yet is no
+ * discrepancy: it moves no money of ours.
  */
 const statusesOf = {
   created: [],

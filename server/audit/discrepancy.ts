@@ -1,7 +1,9 @@
 import type { Processor } from "../gateways/processor.ts";
 import type { Connection } from "../store/connection.ts";
 
-/** Two values that should agree but do not: the subject, the value it should have and the one it has. Amounts are cents. */
+/**
+ * Two values that should agree but do not: the subject, the value it should have and the one it has. Amounts are cents.
+ */
 export interface Discrepancy {
   check: string;
   subject: string;

@@ -3,7 +3,10 @@ import { sql } from "../store/connection.ts";
 import { audit } from "./audit.ts";
 import type { AuditReport } from "./report.ts";
 
-/** How far back the nightly audit compares with the processor, whose lists are slow to read. `npm run audit` compares everything. */
+/**
+ * How far back the nightly audit compares with the processor, whose lists are slow to read. `npm run audit` compares
+ * everything.
+ */
 const PROCESSOR_DAYS = 35;
 
 /** An incomplete audit is repeated after this time. */

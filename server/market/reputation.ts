@@ -52,8 +52,8 @@ export const reputationDifferences = sql`
   WHERE to_jsonb(kept) IS DISTINCT FROM to_jsonb(source)`;
 
 /**
- * Recomputes every reputation from its source and returns those that differ from the stored ones. It reads all tasks, but
- * as a single statement it sees one snapshot, so it can run on a busy service.
+ * Recomputes every reputation from its source and returns those that differ from the stored ones. It reads all tasks,
+ * but as a single statement it sees one snapshot, so it can run on a busy service.
  */
 export function checkReputation(connection: Connection): Promise<ReputationDifference[]> {
   return connection.query<ReputationDifference>(reputationDifferences);

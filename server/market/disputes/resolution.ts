@@ -12,8 +12,8 @@ import { decideBidderShare } from "./rules.ts";
 export type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInput>>;
 
 /**
- * Resolves a dispute and divides the held price accordingly. It happens once: the second of two parallel calls finds the
- * task resolved and throws `wrong_status`. `moderatorId` is null for an operator at the command line.
+ * Resolves a dispute and divides the held price accordingly. It happens once: the second of two parallel calls finds
+ * the task resolved and throws `wrong_status`. `moderatorId` is null for an operator at the command line.
  */
 export async function resolveDispute(
   services: Pick<Services, "database" | "clock" | "settings">,

@@ -19,10 +19,10 @@ export async function findPayoutAccount(connection: Connection, userId: string):
 }
 
 /**
- * Returns the id of the user's connected account, and creates it at the processor if there is none. The row with the idempotency key
- * and the parameters is stored first, so parallel calls, and calls after a crash, repeat the very same call and create one
- * account. Once the processor may have forgotten the key, an existing account is looked up instead. Throws
- * ProcessorUnavailable or ProcessorRefused.
+ * Returns the id of the user's connected account, and creates it at the processor if there is none. The row with the
+ * idempotency key and the parameters is stored first, so parallel calls, and calls after a crash, repeat the very same
+ * call and create one account. Once the processor may have forgotten the key, an existing account is looked up instead.
+ * Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function ensurePayoutAccount(services: Services, userId: string): Promise<string> {
   const { database, processor, clock } = services;
@@ -97,9 +97,10 @@ async function waitForAccount({ database }: Services, userId: string): Promise<s
 }
 
 /**
- * Fetches an account's state and stores it. If another process writes a state in the meantime, ours may be the older one,
- * so it is fetched again. At most once: a second write by others was fetched after this call began, so it is current. Returns the current state, or null if the account is not ours.
- * Throws ProcessorUnavailable or ProcessorRefused.
+ * Fetches an account's state and stores it. If another process writes a state in the meantime, ours may be the older
+ * one, so it is fetched again. At most once: a second write by others was fetched after this call began, so it is
+ * current. Returns the current state, or null if the account is not ours. Throws ProcessorUnavailable or
+ * ProcessorRefused.
  */
 export async function syncPayoutAccount(
   { database, processor }: Services,

@@ -26,7 +26,9 @@ const payoutColumns = sql`
   transfer_id AS "transferId", processor_payout_id AS "processorPayoutId", idempotency_key AS "idempotencyKey",
   key_created_at AS "keyCreatedAt", attempts, next_step_at AS "nextStepAt", paid_at AS "paidAt"`;
 
-/** Locks the payout that `condition` selects until the transaction ends; null if there is none. Lock wallets after it. */
+/**
+ * Locks the payout that `condition` selects until the transaction ends; null if there is none. Lock wallets after it.
+ */
 export async function lockPayout(connection: Connection, condition: Sql): Promise<PayoutRecord | null> {
   const [payout] = await connection.query<PayoutRecord>(sql`
     SELECT ${payoutColumns} FROM payouts WHERE ${condition} FOR NO KEY UPDATE`);

@@ -5,8 +5,9 @@ export type PayoutStep = "transfer" | "payOut" | "poll" | "reverse";
 
 /**
  * The states of a payout, each with the status that the API shows and the step that is due. `unfunded` waits for the
- * platform's balance, `settling` for the connected account's, where transferred money may take days to become available.
- * `returning` is a payout that the bank refused: the transfer is reversed first, and only then is the wallet credited.
+ * platform's balance, `settling` for the connected account's, where transferred money may take days to become
+ * available. `returning` is a payout that the bank refused: the transfer is reversed first, and only then is the wallet
+ * credited.
  */
 export const payoutStates = {
   created: { status: "pending", step: "transfer" },
@@ -34,8 +35,9 @@ export type PayoutFact =
   | "payoutFailed";
 
 /**
- * The state machine of a payout: where each fact leads from each state. A combination that is not listed changes nothing,
- * so facts may arrive in any order, late and repeatedly. Entering `failed` credits the wallet; no fact leads out of it.
+ * The state machine of a payout: where each fact leads from each state. A combination that is not listed changes
+ * nothing, so facts may arrive in any order, late and repeatedly. Entering `failed` credits the wallet; no fact leads
+ * out of it.
  */
 const payoutTransitions: Record<PayoutFact, Partial<Record<PayoutState, PayoutState>>> = {
   transferMade: { created: "transferred", unfunded: "transferred" },
@@ -85,8 +87,8 @@ export function retryDelaySeconds(attempts: number, pollSeconds: number): number
 const LATE_FAILURE_SECONDS = 14 * 86_400;
 
 /**
- * Seconds until the payout is polled again, or null for never. A payout under way is polled twice per polling interval, a
- * paid one less and less often, because few are returned.
+ * Seconds until the payout is polled again, or null for never. A payout under way is polled twice per polling interval,
+ * a paid one less and less often, because few are returned.
  */
 export function pollDelaySeconds(state: PayoutState, secondsSincePaid: number, pollSeconds: number): number | null {
   if (state !== "paid") return pollSeconds / 2;
@@ -104,9 +106,9 @@ export function firstStepDelaySeconds(state: PayoutState, pollSeconds: number): 
 const HOUR_MS = 3_600_000;
 
 /**
- * Stripe forgets an idempotency key after 24 hours, and would then pay again. `fresh`: the call may be repeated. `stale`:
- * only a lookup is safe, and finding nothing proves nothing, because a call may still be under way. `expired`: no call can
- * be under way any more, so finding nothing means that nothing was done.
+ * Stripe forgets an idempotency key after 24 hours, and would then pay again. `fresh`: the call may be repeated.
+ * `stale`: only a lookup is safe, and finding nothing proves nothing, because a call may still be under way. `expired`:
+ * no call can be under way any more, so finding nothing means that nothing was done.
  */
 export function ageOfKey(keyCreatedAt: Date, now: Date): "fresh" | "stale" | "expired" {
   const ageMs = now.getTime() - keyCreatedAt.getTime();

@@ -57,7 +57,8 @@ export const steps: Record<PayoutStep, StepCalls> = {
     },
     async refused(services, claim, error) {
       if (error instanceof BalanceTooLow) return { fact: "payoutUnfunded", newKey: true };
-      // As for a transfer, except that the first attempt has no earlier call to look up; on a closed account it would fail.
+      // As for a transfer, except that the first attempt has no earlier call to look up; on a closed account it would
+      // fail.
       const made = claim.attempts === 1 ? null : await steps.payOut.find(services, claim);
       return made ?? { fact: "payoutRefused", failure: failureOfRefusal(error) };
     },

@@ -17,10 +17,9 @@ const StoredEvent = z.object({
 
 /**
  * Applies a stored event and marks it as processed in the same transaction, after fetching whatever is needed from the
- * processor.
- * Events arrive in any order and any number of times, and no effect depends on either. An unknown type of event is kept
- * and has no effect. While the processor is unreachable, or the payment behind a refund or dispute
- * is not credited, the event stays for a later sweep.
+ * processor. Events arrive in any order and any number of times, and no effect depends on either. An unknown type of
+ * event is kept and has no effect. While the processor is unreachable, or the payment behind a refund or dispute is not
+ * credited, the event stays for a later sweep.
  */
 export async function applyProcessorEvent(
   services: Services,

@@ -13,8 +13,10 @@ export async function storeProcessorEvent(tx: Transaction, event: ProcessorEvent
   if (added) await tx.jobs.add("applyProcessorEvent", { eventId: event.id });
 }
 
-/** Events about money on the platform's balance. Payouts are polled one by one instead, and an account's state is
- * fetched when a payout needs it. */
+/**
+ * Events about money on the platform's balance. Payouts are polled one by one instead, and an account's state is
+ * fetched when a payout needs it.
+ */
 const missedEventTypes = [
   "checkout.session.completed",
   "checkout.session.async_payment_succeeded",
@@ -33,7 +35,10 @@ const missedEventTypes = [
 /** The processor's clock may differ from ours, and its list may lag a little. */
 const OVERLAP_SECONDS = 300;
 
-/** Events stored at a time, the size of the processor's pages. After a long outage, all missed events may not fit in memory. */
+/**
+ * Events stored at a time, the size of the processor's pages. After a long outage, all missed events may not fit in
+ * memory.
+ */
 const BATCH = 100;
 
 /** Stores the events that are not yet known. A crash loses nothing: the next read starts where this one did. */
@@ -47,7 +52,8 @@ async function storeMissed(database: Database, events: ProcessorEvent[]): Promis
 }
 
 /**
- * Reads events that never arrived from the processor's list, which keeps them for 30 days, and stores them as if they had. One process at a time does this, twice per polling interval.
+ * Reads events that never arrived from the processor's list, which keeps them for 30 days, and stores them as if they
+ * had. One process at a time does this, twice per polling interval.
  */
 export async function readMissedEvents({ database, processor, clock, settings, log }: Services): Promise<void> {
   const now = clock.now();

@@ -16,8 +16,9 @@ import { applyCheckout, interpretCheckout } from "../topups/settle.ts";
 export type Effect = (tx: Transaction) => Promise<EventOutcome> | EventOutcome;
 
 /**
- * Finds out what an event means, fetching what the event itself does not contain. Returns null when that cannot be known
- * yet, because the payment behind a refund or dispute has not been credited. Throws ProcessorUnavailable or ProcessorRefused.
+ * Finds out what an event means, fetching what the event itself does not contain. Returns null when that cannot be
+ * known yet, because the payment behind a refund or dispute has not been credited. Throws ProcessorUnavailable or
+ * ProcessorRefused.
  */
 export async function interpretEvent(services: Services, event: ProcessorEvent): Promise<Effect | null> {
   const { type, data, account } = event;
@@ -66,7 +67,10 @@ async function interpretRefundedCharge(services: Services, data: unknown): Promi
   });
 }
 
-/** Returns the effect on the top-up that a payment intent paid for. That payment is credited first; null if it cannot be yet. */
+/**
+ * Returns the effect on the top-up that a payment intent paid for. That payment is credited first; null if it cannot be
+ * yet.
+ */
 async function onTopup<Update>(
   services: Services,
   paymentIntentId: string | null,

@@ -3,7 +3,9 @@ import { empty, join, type Sql, sql } from "../../store/connection.ts";
 import { taskListColumns } from "../tasks/records.ts";
 import type { TaskSearch } from "./filters.ts";
 
-/** Reads a page of the feed from the feed's index. With several statuses: the newest of each, then the newest of those. */
+/**
+ * Reads a page of the feed from the feed's index. With several statuses: the newest of each, then the newest of those.
+ */
 export function feed({ statuses, cursor }: TaskSearch, rows: number, columns = taskListColumns): Sql {
   const older = cursor === undefined ? empty : sql`AND t.created_at < ${cursor}::timestamptz`;
   const page = (status: TaskStatus | undefined) => sql`

@@ -10,8 +10,8 @@ export const SAMPLED_SHARE = 128;
 const isSampled = sql`uuid_hash(t.id) & 127 = 0`;
 
 /**
- * Returns the creation times of the matches in the sample, newest first, and whether the requested statuses exclude more
- * than half of what the other filters match.
+ * Returns the creation times of the matches in the sample, newest first, and whether the requested statuses exclude
+ * more than half of what the other filters match.
  */
 export async function sampleMatches(
   connection: Connection,

@@ -7,9 +7,9 @@ const terms = sql`task_search_terms(t.folded_title, t.tags, t.max_budget_cents, 
 export const hasAny = (wanted: readonly string[]) => sql`${terms} && search_hash(${wanted}::text[])`;
 
 /**
- * The filters as conditions on the inverted index. Each term is a separate condition, so that the index skips from
- * list to list instead of scanning one of them. Comparing expressions instead of columns keeps the planner from
- * choosing the feed's index, where it would have to filter row by row.
+ * The filters as conditions on the inverted index. Each term is a separate condition, so that the index skips from list
+ * to list instead of scanning one of them. Comparing expressions instead of columns keeps the planner from choosing the
+ * feed's index, where it would have to filter row by row.
  */
 export function filtersInIndex(search: TaskSearch, queryTerms: readonly number[]): Sql {
   const { tag, minBudgetCents, maxBudgetCents } = search;

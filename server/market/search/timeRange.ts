@@ -25,8 +25,8 @@ export async function findBetween(
   { since, before, isStatusRare }: TimeRange,
   rows: number,
 ): Promise<TaskListItem[]> {
-  // Without a cursor, few matches are newer than `before`, so rounding the end up costs little and saves terms. With one,
-  // any number may be.
+  // Without a cursor, few matches are newer than `before`, so rounding the end up costs little and saves terms. With
+  // one, any number may be.
   const until = search.cursor === undefined ? endOfTerm(secondsOf(before), COARSEST_SCALE) : secondsOf(before);
   const inTime =
     since === null

@@ -6,8 +6,9 @@ import { lockTask } from "./records.ts";
 import { decideTaskAction, momentOf } from "./rules.ts";
 
 /**
- * Accepts a delivery whose acceptance window has passed, and records the deadline as the time of acceptance. Does nothing when the state table refuses:
- * the job came too early, ran before, or the task was accepted or disputed in the meantime.
+ * Accepts a delivery whose acceptance window has passed, and records the deadline as the time of acceptance. Does
+ * nothing when the state table refuses: the job came too early, ran before, or the task was accepted or disputed in the
+ * meantime.
  */
 export async function acceptDelivery(services: Services, { taskId }: JobPayload<"acceptDelivery">): Promise<void> {
   await services.database.transaction(async (tx) => {

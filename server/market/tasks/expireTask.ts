@@ -6,8 +6,9 @@ import { lockTask } from "./records.ts";
 import { decideTaskAction, momentOf } from "./rules.ts";
 
 /**
- * Expires an awarded task that was not delivered in time, records the end of the grace period as the time of expiry, and
- * returns the hold. Does nothing when the state table refuses: the job came too early, ran before, or the task was delivered in the meantime.
+ * Expires an awarded task that was not delivered in time, records the end of the grace period as the time of expiry,
+ * and returns the hold. Does nothing when the state table refuses: the job came too early, ran before, or the task was
+ * delivered in the meantime.
  */
 export async function expireTask(services: Services, { taskId }: JobPayload<"expireTask">): Promise<void> {
   await services.database.transaction(async (tx) => {

@@ -21,8 +21,9 @@ interface Move {
 
 /**
  * Moves a task; nothing else changes a task's status. It asks the state table whether `actor` may do this to the locked
- * task now, and throws the table's refusal; otherwise it changes the status, then moves the money, then records the event. The status
- * comes first because it also updates the parties' reputations, and those rows are locked before the wallets.
+ * task now, and throws the table's refusal; otherwise it changes the status, then moves the money, then records the
+ * event. The status comes first because it also updates the parties' reputations, and those rows are locked before the
+ * wallets.
  */
 export async function moveTask(
   tx: Transaction,

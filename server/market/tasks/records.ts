@@ -32,8 +32,9 @@ export async function findTask(connection: Connection, taskId: string): Promise<
 }
 
 /**
- * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this lock
- * first, so changes to one task happen one after another, and each sees the result of the one before. Throws `not_found`.
+ * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this
+ * lock first, so changes to one task happen one after another, and each sees the result of the one before. Throws
+ * `not_found`.
  */
 export async function lockTask(connection: Connection, taskId: string): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`

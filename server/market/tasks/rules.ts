@@ -34,7 +34,9 @@ export function actorOf(task: TaskRecord, userId: string): TaskActor {
   return task.awardedBidderId === userId ? "awardedBidder" : "stranger";
 }
 
-/** Returns the role in a task of a user who uploads for `bid`: only its owner may upload, and only if it was awarded. */
+/**
+ * Returns the role in a task of a user who uploads for `bid`: only its owner may upload, and only if it was awarded.
+ */
 export function uploaderOf(task: TaskRecord, bid: Bid, userId: string): TaskActor {
   if (bid.bidder.id !== userId) return "stranger";
   return task.awardedBidId === bid.id ? "awardedBidder" : "bidder";

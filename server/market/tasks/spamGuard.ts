@@ -6,8 +6,8 @@ const MAX_NEW_TASKS = 20;
 const WINDOW_SECONDS = 60;
 
 /**
- * Throws `spam_guard` for a buyer's 21st task within a minute, and for a task with the same title and description as one
- * of the buyer's open tasks. Source: docs/contract.md "Limits".
+ * Throws `spam_guard` for a buyer's 21st task within a minute, and for a task with the same title and description as
+ * one of the buyer's open tasks. Source: docs/contract.md "Limits".
  */
 export async function checkSpamGuard(
   tx: Transaction,

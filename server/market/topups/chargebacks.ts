@@ -27,8 +27,8 @@ export function readDispute(data: unknown): DisputeUpdate | null {
 
 /**
  * Makes the wallet follow the platform's balance: what a dispute withdrew is debited as `chargeback`, and what it
- * reinstated is credited under the same kind. Each snapshot lists all movements so far and each is booked once, so order does not matter.
- * Withdrawals are booked first, because a reinstatement pays the debt that they leave.
+ * reinstated is credited under the same kind. Each snapshot lists all movements so far and each is booked once, so
+ * order does not matter. Withdrawals are booked first, because a reinstatement pays the debt that they leave.
  */
 export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeUpdate): Promise<EventOutcome> {
   let booked = 0;

@@ -15,9 +15,9 @@ async function findPaidTopup(connection: Connection, paymentIntentId: string): P
 }
 
 /**
- * Returns the top-up that a payment intent paid for. The event of a refund or dispute may arrive before that of the payment:
- * then the session is fetched from the processor and the payment applied first. `unsettled`: it is one of ours, but still
- * not credited, so try again later. Throws ProcessorUnavailable or ProcessorRefused.
+ * Returns the top-up that a payment intent paid for. The event of a refund or dispute may arrive before that of the
+ * payment: then the session is fetched from the processor and the payment applied first. `unsettled`: it is one of
+ * ours, but still not credited, so try again later. Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function settlePaidTopup(
   services: Services,

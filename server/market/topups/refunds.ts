@@ -31,8 +31,8 @@ export function readRefund(data: unknown): RefundUpdate | null {
 }
 
 /**
- * Debits the wallet once a refund has left the platform's balance, and credits it again if the refund fails after that. A
- * failure always books both, so that the history is the same whichever event came first. The references contain the
+ * Debits the wallet once a refund has left the platform's balance, and credits it again if the refund fails after that.
+ * A failure always books both, so that the history is the same whichever event came first. The references contain the
  * refund's id, so each is booked once.
  */
 export async function applyRefund(tx: Transaction, topup: PaidTopup, refund: RefundUpdate): Promise<EventOutcome> {

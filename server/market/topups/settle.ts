@@ -71,8 +71,9 @@ export function updateFromSession(session: CheckoutSession): CheckoutUpdate {
 }
 
 /**
- * Applies an update about a top-up. Updates may arrive in any order and any number of times. A paid session is credited once,
- * because the ledger's reference is the payment intent and never the event. Closing a top-up cannot undo a payment.
+ * Applies an update about a top-up. Updates may arrive in any order and any number of times. A paid session is credited
+ * once, because the ledger's reference is the payment intent and never the event. Closing a top-up cannot undo a
+ * payment.
  */
 export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Promise<EventOutcome> {
   const [topup] = await tx.query<{

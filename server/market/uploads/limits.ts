@@ -49,7 +49,9 @@ export interface DeclaredUpload {
   durationSec?: number;
 }
 
-/** Throws `sample_too_large` with every limit that the sample exceeds. `existingSamples` counts those of the same bid. */
+/**
+ * Throws `sample_too_large` with every limit that the sample exceeds. `existingSamples` counts those of the same bid.
+ */
 export function assertSampleLimits(upload: DeclaredUpload, existingSamples: number): void {
   const limits = sampleLimits[upload.mimeType];
   if (limits === undefined) throw new Error(`unknown sample type ${upload.mimeType}`);

@@ -5,8 +5,8 @@ import { invalidStorageKey } from "./declare.ts";
 
 /**
  * Seals what was uploaded under a declared key and passes the copy to `record`, which records it in a transaction; the
- * upload URL cannot change the copy. `record` returns the artifact's row, which may be an earlier
- * one if a parallel request was faster, or throws. Of upload and copy, the one that is no longer needed is deleted.
+ * upload URL cannot change the copy. `record` returns the artifact's row, which may be an earlier one if a parallel
+ * request was faster, or throws. Of upload and copy, the one that is no longer needed is deleted.
  */
 export async function sealUpload<Recorded extends { row: { storageKey: string } }>(
   services: Services,

@@ -7,8 +7,8 @@ import { nextCursorOf } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
 /**
- * Disputes, oldest first, because moderators use this as a work list. It is the only list in this order: a page contains
- * the disputes strictly newer than its cursor.
+ * Disputes, oldest first, because moderators use this as a work list. It is the only list in this order: a page
+ * contains the disputes strictly newer than its cursor.
  */
 export const list = signedIn
   .meta({

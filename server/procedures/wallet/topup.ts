@@ -9,8 +9,8 @@ import { sessionOnly } from "../../trpc.ts";
 const UNANSWERED_SECONDS = 15;
 
 /**
- * Opens a hosted checkout page. The top-up's row is stored first, and its id serves as reference and idempotency key, so
- * that every later event finds its top-up. The wallet is credited once the processor reports the payment.
+ * Opens a hosted checkout page. The top-up's row is stored first, and its id serves as reference and idempotency key,
+ * so that every later event finds its top-up. The wallet is credited once the processor reports the payment.
  */
 export const topup = sessionOnly
   .meta({

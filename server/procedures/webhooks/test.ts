@@ -6,11 +6,14 @@ import type { EventType } from "../../schemas/event.ts";
 import { WebhookDelivery } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { addOnlyDelivery } from "../../webhooks/records.ts";
+import { addSampleDelivery } from "../../webhooks/records.ts";
 import { switchOn } from "../../webhooks/replay.ts";
 import { sampleEvent } from "../../webhooks/sample.ts";
 
-/** Sends a sample of the endpoint's first event type through the real delivery path, without retries. Switches the endpoint on. */
+/**
+ * Sends a sample of the endpoint's first event type through the real delivery path, without retries. Switches the
+ * endpoint on.
+ */
 export const test = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/test", status: 202 },
@@ -31,6 +34,6 @@ export const test = scoped("webhook:write")
     return ctx.database.transaction(async (tx) => {
       await switchOn(tx, [input.id]);
       const eventId = await tx.events.recordSample(endpoint.type, sampleEvent(endpoint.type, now));
-      return { delivery: await addOnlyDelivery(tx, { endpointId: input.id, eventId, type: endpoint.type, now }) };
+      return { delivery: await addSampleDelivery(tx, { endpointId: input.id, eventId, type: endpoint.type, now }) };
     });
   });
