@@ -15,8 +15,8 @@ export const list = signedIn
     rest: { method: "GET", path: "/disputes" },
     summary: "List disputes",
     description:
-      "A moderator's session sees all disputes, anyone else those of their own tasks, each with what is needed to " +
-      "decide. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a walk ends with the newest.",
+      "A moderator's session sees all disputes; anyone else sees those of their own tasks. Each contains what is needed " +
+      "to decide it. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a walk ends with the newest.",
   })
   .input(
     PageQuery.extend({
