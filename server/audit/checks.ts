@@ -111,7 +111,7 @@ export const databaseChecks: Record<string, Sql> = {
     FULL JOIN wallets w USING (user_id)
     WHERE coalesce(o.cents, 0) <> coalesce(w.held_cents, 0)`,
 
-  "each task paid the bidder, and refunded after a dispute, the right amount once": sql`
+  "each task paid the bidder, and refunded after a dispute, the correct amount once": sql`
     SELECT 'task ' || t.id || ', ' || due.kind AS subject, due.cents AS expected, coalesce(moved.cents, 0) AS actual
     FROM tasks t
     LEFT JOIN bids b ON b.id = t.awarded_bid_id

@@ -239,23 +239,23 @@ describe("one cent that is off is found", () => {
     ],
     ["held money equals the open holds", "UPDATE wallets SET held_cents = held_cents + 1 WHERE held_cents > 0"],
     [
-      "each task paid the bidder, and refunded after a dispute, the right amount once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'accepted')",
     ],
     [
-      "each task paid the bidder, and refunded after a dispute, the right amount once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE disputes SET bidder_cents = bidder_cents + 1, buyer_cents = buyer_cents - 1 WHERE resolution = 'split'",
     ],
     [
-      "each task paid the bidder, and refunded after a dispute, the right amount once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE disputes SET resolution = 'release', bidder_cents = buyer_cents, buyer_cents = 0 WHERE resolution = 'refund'",
     ],
     [
-      "each task paid the bidder, and refunded after a dispute, the right amount once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE tasks SET status = 'resolved' WHERE status = 'accepted'",
     ],
     [
-      "each task paid the bidder, and refunded after a dispute, the right amount once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE tasks SET awarded_bidder_id = buyer_id WHERE status = 'resolved'",
     ],
     [

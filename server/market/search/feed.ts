@@ -4,7 +4,8 @@ import { taskListColumns } from "../tasks/records.ts";
 import type { TaskSearch } from "./filters.ts";
 
 /**
- * Reads a page of the feed from the feed's index. With several statuses: the newest of each, then the newest of those.
+ * Returns the statement for a page of the feed, which reads the feed's index. With several statuses, it takes the
+ * newest tasks of each, then the newest of those.
  */
 export function feed({ statuses, cursor }: TaskSearch, rows: number, columns = taskListColumns): Sql {
   const older = cursor === undefined ? empty : sql`AND t.created_at < ${cursor}::timestamptz`;

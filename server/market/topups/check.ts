@@ -20,7 +20,7 @@ interface UnsettledTopup extends TopupRecord {
 /**
  * Asks the processor about a top-up that no event has settled, and applies the response like an event. If a crash kept
  * the session from being stored, the call is repeated with the same key and returns the same session. While the
- * processor is unreachable, or refuses, the top-up stays for a later check.
+ * processor is unreachable, or refuses the lookup, the top-up stays for a later check.
  */
 export async function checkTopup(services: Services, { topupId }: { topupId: string }): Promise<void> {
   const { database, clock, settings, log } = services;
