@@ -7,27 +7,29 @@ export const processorChecks: readonly string[] = [TOPUPS, TRANSFERS, PAYOUTS, R
 
 const RECHECKS = 5;
 const RECHECK_PAUSE_MS = 3_000;
-/** Our rows and the processor's objects are created at slightly different times, so we list a little further back. */
+/**
+ * Our rows and the processor's objects are created at slightly different times, so the lists start a little earlier.
+ */
 const MARGIN_SECONDS = 3_600;
 
 /**
  * Compares our rows since `since` (null: all) with the processor's lists. The two cannot be read at the same moment, so
- * discrepancies are read again, a few seconds apart, while events under way arrive; only what never agreed is reported.
- * Throws ProcessorUnavailable or ProcessorRefused.
+ * discrepancies are read again, up to 5 times and 3 seconds apart, while events under way arrive. Only those that
+ * appear every time are reported. Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function compareWithProcessor(books: Books, since: Date | null): Promise<Discrepancy[]> {
   let found = await compareOnce(books, since);
-  for (let again = 0; again < RECHECKS && found.length > 0; again++) {
+  for (let recheck = 0; recheck < RECHECKS && found.length > 0; recheck++) {
     await new Promise((resume) => setTimeout(resume, RECHECK_PAUSE_MS));
-    const now = new Set((await compareOnce(books, since)).map(keyOf));
-    found = found.filter((discrepancy) => now.has(keyOf(discrepancy)));
+    const foundAgain = new Set((await compareOnce(books, since)).map(keyOf));
+    found = found.filter((discrepancy) => foundAgain.has(keyOf(discrepancy)));
   }
   return found;
 }
 
 const keyOf = ({ check, subject }: Discrepancy) => `${check} ${subject}`;
 
-/** Compares once: what is under way may not agree yet. */
+/** Compares once, so events under way may show up as discrepancies. */
 export async function compareOnce(books: Books, since: Date | null): Promise<Discrepancy[]> {
   const sinceSeconds = since === null ? 0 : Math.max(0, Math.floor(since.getTime() / 1000) - MARGIN_SECONDS);
   const from = (since ?? new Date(0)).toISOString();

@@ -7,44 +7,44 @@ import { databaseChecks } from "./checks.ts";
 import type { Discrepancy } from "./discrepancy.ts";
 import type { AuditReport } from "./report.ts";
 
-/** Discrepancies per check in a report, at most. */
-const EXAMPLES = 20;
+/** Maximum number of discrepancies that a report lists per check. */
+const MAX_LISTED = 20;
 
 /** The names of all checks. */
 export const auditChecks: readonly string[] = [...Object.keys(databaseChecks), ...processorChecks];
 
 /**
- * Checks the ledger against itself, in one snapshot of the database that blocks nobody, and then the top-ups and payouts
- * created since `since` (null: all) against the processor's records. Safe on a live service: discrepancies with the
- * processor are read again before they count. If the processor is unreachable, the report covers only the database and
- * says so.
+ * Checks the ledger against itself, in one snapshot of the database that blocks nobody, and then the top-ups and
+ * payouts created since `since` (null: all) against the processor's records. Safe on a live service: discrepancies with
+ * the processor are read again before they count. If the processor is unreachable, the report covers only the database
+ * and says so.
  */
 export async function audit(
   { database, processor }: { database: Database; processor: Processor },
   { since }: { since: Date | null },
 ): Promise<AuditReport> {
-  const inside = await inSnapshot(database, checkDatabase);
-  const outside = await compareWithProcessor({ database, processor }, since).catch(reasonNotToCompare);
-  const notCompared = typeof outside === "string" ? outside : null;
-  const found = typeof outside === "string" ? inside : [...inside, ...byCheck(outside)];
+  const ownResults = await inSnapshot(database, checkDatabase);
+  const compared = await compareWithProcessor({ database, processor }, since).catch(reasonNotCompared);
+  const notCompared = typeof compared === "string" ? compared : null;
+  const results = typeof compared === "string" ? ownResults : [...ownResults, ...resultsByCheck(compared)];
   return {
-    checks: found.map(({ name, count }) => ({ name, count })),
+    checks: results.map(({ name, count }) => ({ name, count })),
     notCompared,
-    discrepancies: found.flatMap(({ discrepancies }) => discrepancies),
-    count: found.reduce((sum, { count }) => sum + count, 0),
+    discrepancies: results.flatMap(({ discrepancies }) => discrepancies),
+    count: results.reduce((sum, { count }) => sum + count, 0),
   };
 }
 
-function reasonNotToCompare(error: unknown): string {
-  if (error instanceof ProcessorUnavailable) return "the processor does not answer";
-  if (error instanceof ProcessorRefused) return `the processor refuses: ${error.message}`;
+function reasonNotCompared(error: unknown): string {
+  if (error instanceof ProcessorUnavailable) return "the processor is unreachable";
+  if (error instanceof ProcessorRefused) return `the processor refused: ${error.message}`;
   throw error;
 }
 
-function byCheck(outside: Discrepancy[]): CheckResult[] {
+function resultsByCheck(found: Discrepancy[]): CheckResult[] {
   return processorChecks.map((name) => {
-    const discrepancies = outside.filter(({ check }) => check === name);
-    return { name, count: discrepancies.length, discrepancies: discrepancies.slice(0, EXAMPLES) };
+    const discrepancies = found.filter(({ check }) => check === name);
+    return { name, count: discrepancies.length, discrepancies: discrepancies.slice(0, MAX_LISTED) };
   });
 }
 
@@ -54,7 +54,7 @@ interface CheckResult {
   discrepancies: Discrepancy[];
 }
 
-/** The checks within the database, on a connection that sees one state of it. */
+/** Runs the checks within the database, on a connection that sees one snapshot of it. */
 export async function checkDatabase(snapshot: Connection): Promise<CheckResult[]> {
   const results: CheckResult[] = [];
   for (const [name, statement] of Object.entries(databaseChecks))
@@ -64,7 +64,7 @@ export async function checkDatabase(snapshot: Connection): Promise<CheckResult[]
 
 async function runCheck(connection: Connection, name: string, statement: Sql): Promise<CheckResult> {
   const rows = await connection.query<{ subject: string; expected: string; actual: string; total: number }>(sql`
-    SELECT subject, expected::text, actual::text, count(*) OVER () AS total FROM (${statement}) off LIMIT ${EXAMPLES}`);
+    SELECT subject, expected::text, actual::text, count(*) OVER () AS total FROM (${statement}) off LIMIT ${MAX_LISTED}`);
   const discrepancies = rows.map(({ subject, expected, actual }) => ({ check: name, subject, expected, actual }));
   return { name, count: rows[0]?.total ?? 0, discrepancies };
 }

@@ -1,8 +1,8 @@
 import { reputationDifferences } from "../market/reputation.ts";
 import { type Sql, sql } from "../store/connection.ts";
 
-/** What must be held for a task: the budget while it is open, the price from the award until the task is closed. */
-const openHolds = sql`
+/** The hold that each task should have: the budget while open, the price from the award until closed, then nothing. */
+const expectedHolds = sql`
   SELECT t.id AS task_id, t.buyer_id, CASE
     WHEN t.status = 'open' THEN t.max_budget_cents
     WHEN t.status IN ('awarded', 'delivered', 'disputed') THEN b.price_cents
@@ -10,15 +10,15 @@ const openHolds = sql`
   FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id`;
 
 /**
- * The checks within the database. Each statement returns a row per discrepancy: subject, expected, actual. They rely on
- * the ledger's entries and on nothing derived from them.
+ * The checks within the database, by name. Each statement returns a row per discrepancy: subject, expected, actual.
+ * They rely on the ledger's entries and on nothing derived from them.
  */
 export const databaseChecks: Record<string, Sql> = {
   "every movement sums to zero": sql`
     SELECT 'transfer ' || transfer_id AS subject, 0 AS expected, sum(amount_cents) AS actual
     FROM ledger_entries GROUP BY transfer_id HAVING sum(amount_cents) <> 0`,
 
-  // Money from or to the outside always balances: so only some kinds may cross, each in its own direction.
+  // A movement from or to the outside account always sums to zero, so its kind and direction are checked instead.
   "every movement has the shape of its kind": sql`
     WITH shapes (users, sides) AS (VALUES
       (1, 'hold available -, hold held +'),
@@ -31,17 +31,17 @@ export const databaseChecks: Record<string, Sql> = {
       (1, 'topup_refund available -, topup_refund outside +'),
       (1, 'topup_refund available -, topup_refund debt -, topup_refund outside +'),
       (1, 'topup_refund debt -, topup_refund outside +'),
-      -- A refund that failed, a dispute that was won.
+      -- A refund that failed, and a dispute that was won.
       (1, 'topup_refund available +, topup_refund outside -'),
       (1, 'chargeback available -, chargeback outside +'),
       (1, 'chargeback available -, chargeback debt -, chargeback outside +'),
       (1, 'chargeback debt -, chargeback outside +'),
       (1, 'chargeback available +, chargeback outside -'),
-      -- The payment of a debt, and the money that the seed gives its people.
+      -- The payment of a debt, and the money of the users that the seed creates.
       (1, 'adjustment available -, adjustment debt +'),
       (1, 'adjustment available +, adjustment outside -')
     )
-    SELECT 'transfer ' || transfer_id AS subject, 'a shape of its kind' AS expected,
+    SELECT 'transfer ' || transfer_id AS subject, 'a known shape for its kind' AS expected,
            format('%s, of %s users', sides, users) AS actual
     FROM (
       SELECT transfer_id, count(DISTINCT user_id) AS users,
@@ -85,19 +85,19 @@ export const databaseChecks: Record<string, Sql> = {
     LEFT JOIN (SELECT user_id, max(version) AS last FROM ledger_entries GROUP BY user_id) e ON e.user_id = w.user_id
     WHERE w.version <> coalesce(e.last, 0)`,
 
-  "no bucket is negative, and nobody owes who could pay": sql`
-    SELECT 'user ' || user_id AS subject, 'nothing below 0, no debt beside money' AS expected,
+  "no bucket is negative, and nobody with money available owes a debt": sql`
+    SELECT 'user ' || user_id AS subject, 'nothing below 0, and no debt while money is available' AS expected,
            format('%s available, %s held, %s owed', available_cents, held_cents, debt_cents) AS actual
     FROM wallets WHERE available_cents < 0 OR held_cents < 0 OR debt_cents < 0 OR (available_cents > 0 AND debt_cents > 0)`,
 
-  "reputations are what tasks, disputes and ratings say": sql`
+  "reputations match tasks, disputes and ratings": sql`
     SELECT 'user ' || "userId" AS subject, coalesce("fromSource"::text, 'none') AS expected,
            coalesce(kept::text, 'none') AS actual
     FROM (${reputationDifferences}) difference`,
 
-  "each task holds what its state says": sql`
+  "each task's hold matches its status": sql`
     SELECT 'task ' || o.task_id AS subject, o.cents AS expected, coalesce(h.cents, 0) AS actual
-    FROM (${openHolds}) o
+    FROM (${expectedHolds}) o
     LEFT JOIN (
       SELECT t.task_id, e.user_id, sum(e.amount_cents) AS cents
       FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id WHERE e.bucket = 'held'
@@ -107,11 +107,11 @@ export const databaseChecks: Record<string, Sql> = {
 
   "held money equals the open holds": sql`
     SELECT 'user ' || user_id AS subject, coalesce(o.cents, 0) AS expected, coalesce(w.held_cents, 0) AS actual
-    FROM (SELECT buyer_id AS user_id, sum(cents) AS cents FROM (${openHolds}) h GROUP BY buyer_id) o
+    FROM (SELECT buyer_id AS user_id, sum(cents) AS cents FROM (${expectedHolds}) h GROUP BY buyer_id) o
     FULL JOIN wallets w USING (user_id)
     WHERE coalesce(o.cents, 0) <> coalesce(w.held_cents, 0)`,
 
-  "each task paid the bidder and returned from a dispute what it should, once": sql`
+  "each task paid the bidder, and refunded after a dispute, the correct amount once": sql`
     SELECT 'task ' || t.id || ', ' || due.kind AS subject, due.cents AS expected, coalesce(moved.cents, 0) AS actual
     FROM tasks t
     LEFT JOIN bids b ON b.id = t.awarded_bid_id
@@ -130,12 +130,12 @@ export const databaseChecks: Record<string, Sql> = {
     WHERE coalesce(moved.cents, 0) IS DISTINCT FROM due.cents
        OR (moved.user_id IS NOT NULL AND moved.user_id IS DISTINCT FROM due.user_id)`,
 
-  "each decided dispute divides the price": sql`
+  "each resolved dispute divides the price": sql`
     SELECT 'dispute ' || d.id AS subject, b.price_cents AS expected, d.buyer_cents + d.bidder_cents AS actual
     FROM disputes d JOIN tasks t ON t.id = d.task_id LEFT JOIN bids b ON b.id = t.awarded_bid_id
     WHERE d.status = 'resolved' AND d.buyer_cents + d.bidder_cents IS DISTINCT FROM b.price_cents`,
 
-  "nothing stands alone": sql`
+  "no entry or transfer is orphaned": sql`
     SELECT 'transfer ' || t.id AS subject, 'entries' AS expected, 'none' AS actual
     FROM ledger_transfers t WHERE NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.transfer_id = t.id)
     UNION ALL
@@ -151,7 +151,7 @@ export const databaseChecks: Record<string, Sql> = {
     WHERE t.external_ref IS NULL
       AND e.kind IN ('topup', 'payout', 'payout_reversal', 'topup_refund', 'chargeback', 'adjustment')`,
 
-  "each paid top-up was credited, once, and no other money came in": sql`
+  "each paid top-up was credited once, and no other top-up was credited": sql`
     SELECT coalesce('top-up ' || p.id, 'entry ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,
            coalesce(e.amount_cents, 0) AS actual
     FROM (

@@ -8,8 +8,8 @@ export const TRANSFERS = "payouts agree with the processor's transfers";
 export const PAYOUTS = "payouts agree with the processor's payouts to banks";
 
 /**
- * The processor's statuses that agree with each of our states. An arrival that we have not heard of yet is no discrepancy:
- * it moves no money of ours.
+ * The processor's statuses that agree with each of our states. `paid` agrees with `sent`, because the arrival at the
+ * bank moves none of our money and its event may still be under way.
  */
 const statusesOf = {
   created: [],
@@ -58,9 +58,9 @@ export async function comparePayouts(
   }
   for (const row of rows) {
     const subject = `payout ${row.id} (${row.state})`;
-    const transfer = expectedTransfer(row, transfers.get(row.id) ?? []);
+    const transfer = transferDifference(row, transfers.get(row.id) ?? []);
     if (transfer !== null) found.push({ check: TRANSFERS, subject, ...transfer });
-    const payout = expectedPayout(row, payouts.get(row.id) ?? []);
+    const payout = payoutDifference(row, payouts.get(row.id) ?? []);
     if (payout !== null) found.push({ check: PAYOUTS, subject, ...payout });
   }
   return found;
@@ -68,8 +68,8 @@ export async function comparePayouts(
 
 type Difference = { expected: string; actual: string } | null;
 
-/** What left the platform for a payout must equal what left the wallet, and be back once the wallet has it back. */
-function expectedTransfer({ state, amountCents, accountId }: PayoutRow, transfers: ProcessorTransfer[]): Difference {
+/** The transfer must have the amount that left the wallet, and be reversed once the wallet has that amount back. */
+function transferDifference({ state, amountCents, accountId }: PayoutRow, transfers: ProcessorTransfer[]): Difference {
   const [transfer, ...others] = transfers;
   const actual =
     transfers.map((t) => `${t.amountCents} to ${t.accountId}, ${t.reversedCents} reversed`).join("; ") || "none";
@@ -84,7 +84,8 @@ function expectedTransfer({ state, amountCents, accountId }: PayoutRow, transfer
   return agrees ? null : { expected: `${amountCents} to ${accountId}, ${reversedCents} reversed`, actual };
 }
 
-function expectedPayout({ state, amountCents }: PayoutRow, payouts: ProcessorPayout[]): Difference {
+/** The processor's payout must have the same amount, and a status that agrees with our state. */
+function payoutDifference({ state, amountCents }: PayoutRow, payouts: ProcessorPayout[]): Difference {
   const [payout, ...others] = payouts;
   const actual = payouts.map(({ amountCents: cents, status }) => `${cents}, ${status}`).join("; ") || "none";
   if (others.length > 0) return { expected: "one payout", actual };

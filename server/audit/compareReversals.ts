@@ -4,9 +4,9 @@ import type { Books, Discrepancy } from "./discrepancy.ts";
 
 export const REVERSALS = "refunds and disputes agree with the processor's balance";
 
-/** The ledger's reference for what a refund or dispute did to the platform's balance; null for any other movement. */
+/** Returns the ledger's reference for a movement of the platform's balance; null if no refund or dispute caused it. */
 function referenceOf({ id, sourceKind, sourceId, amountCents }: ProcessorBalanceTransaction): string | null {
-  // By its source and not its type: slow payment methods such as bank debits have types of their own.
+  // By its source and not its type, because slow payment methods such as bank debits use other types.
   if (sourceKind === "dispute") return `dispute:${sourceId}:${id}`;
   if (sourceKind !== "refund") return null;
   return amountCents < 0 ? `refund:${sourceId}` : `refund:${sourceId}:failed`;
@@ -14,7 +14,7 @@ function referenceOf({ id, sourceKind, sourceId, amountCents }: ProcessorBalance
 
 /**
  * Compares the effect of refunds and disputes on the platform's balance with the ledger, by the ledger's references.
- * `since` is in epoch seconds; `all`: no movement in the ledger is older.
+ * `since` is in epoch seconds. `all`: `since` covers the whole ledger, so every entry must be in the processor's list.
  */
 export async function compareReversals(
   { database, processor }: Books,
@@ -30,7 +30,7 @@ export async function compareReversals(
   const payments = await database.query<{ id: string }>(sql`
     SELECT payment_intent_id AS id FROM topups
     WHERE payment_intent_id = ANY (${listed.map(({ paymentIntentId }) => paymentIntentId)}::text[])`);
-  // Without a top-up of ours it is other business of the same processor account.
+  // Without one of our top-ups it is about something else on the same processor account.
   const ours = new Set<string | null>(payments.map(({ id }) => id));
   const movements = new Map(
     listed.filter(({ paymentIntentId }) => ours.has(paymentIntentId)).map((m) => [m.reference, m.amountCents]),

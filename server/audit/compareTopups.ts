@@ -12,7 +12,7 @@ export async function compareTopups(
 ): Promise<Discrepancy[]> {
   const payments = new Map<string, { amountCents: number | null; sessions: number }>();
   for await (const { topupId, amountCents } of processor.listCheckoutPayments(since)) {
-    // Without a reference of ours the payment is other business of the same processor account.
+    // Without one of our ids the payment is for something else on the same processor account.
     if (!isOurId(topupId)) continue;
     const sessions = (payments.get(topupId)?.sessions ?? 0) + 1;
     payments.set(topupId, { amountCents, sessions });

@@ -3,11 +3,14 @@ import { sql } from "../store/connection.ts";
 import { audit } from "./audit.ts";
 import type { AuditReport } from "./report.ts";
 
-/** How far back the nightly audit compares with the processor, whose lists are slow to read. `npm run audit` compares everything. */
+/**
+ * How far back the nightly audit compares with the processor, whose lists are slow to read. `npm run audit` compares
+ * everything.
+ */
 const PROCESSOR_DAYS = 35;
 
-/** An incomplete audit is repeated after this time. */
-const AGAIN_AFTER_MS = 3_600_000;
+/** An audit that could not compare with the processor is repeated after this time. */
+const REPEAT_AFTER_MS = 3_600_000;
 
 /** Audits the ledger and stores the result, which `/metrics` shows. */
 export async function auditLedger(services: Services): Promise<void> {
@@ -18,7 +21,7 @@ export async function auditLedger(services: Services): Promise<void> {
     await tx.query(sql`
       INSERT INTO ledger_audits (discrepancies, report) VALUES (${report.count}, ${JSON.stringify(report)}::jsonb)`);
     if (report.notCompared === null) return;
-    const runAt = new Date(clock.now().getTime() + AGAIN_AFTER_MS);
+    const runAt = new Date(clock.now().getTime() + REPEAT_AFTER_MS);
     await tx.jobs.add("auditLedger", {}, { runAt, key: "auditLedger again" });
   });
   if (report.notCompared !== null) {
@@ -30,7 +33,7 @@ export async function auditLedger(services: Services): Promise<void> {
   if (report.count > 0) log.error({ discrepancies: report.discrepancies }, "the ledger audit found discrepancies");
 }
 
-/** The result of the last audit; null before the first. */
+/** Returns the result of the last audit; null before the first. */
 export async function findLastAudit({ database }: Pick<Services, "database">) {
   const [last] = await database.query<{ discrepancies: number; report: AuditReport; finishedAt: string }>(sql`
     SELECT discrepancies, report, finished_at AS "finishedAt" FROM ledger_audits ORDER BY finished_at DESC LIMIT 1`);

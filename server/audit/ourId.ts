@@ -1,4 +1,4 @@
 import { z } from "zod";
 
-/** Whether a reference at the processor is one of our ids; other references belong to other business of the same account. */
+/** Whether a reference at the processor is one of our ids; the same account may also be used for something else. */
 export const isOurId = (id: string | null): id is string => z.uuid().safeParse(id).success;

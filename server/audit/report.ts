@@ -4,18 +4,18 @@ import type { Discrepancy } from "./discrepancy.ts";
 export interface AuditReport {
   /** Every check that ran, in order, with the number of its discrepancies. */
   checks: { name: string; count: number }[];
-  /** Why nothing was compared with the processor, so that its checks have no result; null if it was compared. */
+  /** Why the checks against the processor have no result; null if they have one. */
   notCompared: string | null;
-  /** At most 20 of each check. */
+  /** At most 20 per check. */
   discrepancies: Discrepancy[];
-  /** All of them. */
+  /** The number of all discrepancies, listed or not. */
   count: number;
 }
 
-/** The report as text: one check per line, then the discrepancies. */
+/** Returns the report as text: one check per line, then the discrepancies. */
 export function printReport(report: AuditReport): string {
   const lines = report.checks.map(
-    ({ name, count }) => `${count === 0 ? "ok " : "OFF"} ${name}${count ? `: ${count}` : ""}`,
+    ({ name, count }) => `${count === 0 ? "ok " : "BAD"} ${name}${count ? `: ${count}` : ""}`,
   );
   for (const name of report.notCompared === null ? [] : processorChecks) {
     lines.push(`??  ${name}: not compared: ${report.notCompared}`);

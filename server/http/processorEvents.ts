@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
 import { InvalidEventSignature } from "../gateways/processorErrors.ts";
-import { keepProcessorEvent } from "../market/processorEvents/inbox.ts";
+import { storeProcessorEvent } from "../market/processorEvents/inbox.ts";
 import type { Services } from "../services.ts";
 import { bodyReader } from "./body.ts";
 import { allowOnly, sendError } from "./sendError.ts";
@@ -31,7 +31,7 @@ export function processorEvents({ processor, clock, database }: Services): Route
         new ApiError("invalid_input", { message: "The `Stripe-Signature` header is missing, wrong or too old." }),
       );
     }
-    await database.transaction((tx) => keepProcessorEvent(tx, event));
+    await database.transaction((tx) => storeProcessorEvent(tx, event));
     response.json({ received: true });
   };
   return Router().post("/processor/events", receive).all("/processor/events", allowOnly("POST"));

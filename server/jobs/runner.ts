@@ -4,14 +4,14 @@ import { Logger as GraphileLogger, run, type TaskList, type WorkerEvents } from 
 import type { Services } from "../services.ts";
 import { startHeartbeat } from "./liveWorkers.ts";
 
-// Scheduled jobs are found by polling, so this is how late an idle worker can be.
+/** Scheduled jobs are found by polling, so this is how late an idle worker can be. */
 const POLL_INTERVAL_MS = 500;
 
 /** Pause before a pool that has ended is restarted; it usually ends because the database is unreachable. */
 const RESTART_PAUSE_MS = 500;
 
 /** Forwards graphile-worker's log to ours. */
-function loggerOver(services: Services): GraphileLogger {
+function createGraphileLogger(services: Services): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     if (level === "error") services.log.error({ error: meta?.error }, message);
     else if (level === "warning") services.log.warn(message);
@@ -26,9 +26,9 @@ interface RunnerOptions {
 }
 
 interface Pool {
-  /** Resolves when the pool stops taking jobs, for whatever reason. */
+  /** Resolves when the pool no longer takes jobs, for whatever reason. */
   ended: Promise<void>;
-  /** Lets running jobs finish; does nothing when the pool has ended on its own. */
+  /** Stops taking jobs and lets running ones finish; does nothing if the pool has already ended. */
   stop(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ async function startPool(services: Services, options: RunnerOptions): Promise<Po
     pgPool: services.database.pool,
     pollInterval: POLL_INTERVAL_MS,
     noHandleSignals: true,
-    logger: loggerOver(services),
+    logger: createGraphileLogger(services),
     events,
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
   });

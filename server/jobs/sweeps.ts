@@ -6,20 +6,20 @@ import { expireTask, findOverdueTasks } from "../market/tasks/expireTask.ts";
 import { checkTopup, findUnsettledTopups } from "../market/topups/check.ts";
 import type { Services } from "../services.ts";
 
-/**
- * Deadlines and inboxes live in the domain's own rows, and jobs only make them prompt: a sweep does what a lost job would
- * have done. Each sweep reads a partial index that is empty when nothing is late, so sweeps can run often.
- */
+// Due work is found in the domain's own rows, and jobs only make it prompt: a sweep does what a lost job would have
+// done. Each sweep reads a partial index that is empty when nothing is late, so sweeps can run often.
 const MAX_SWEEP_INTERVAL_MS = 1_000;
 const MIN_SWEEP_INTERVAL_MS = 100;
 const BATCH = 100;
-/** Items of one sweep handled in parallel, because some wait for the payment processor. */
+/** How many items of a sweep are handled in parallel, because some wait for the payment processor. */
 const PARALLEL = 4;
 
 /** Handles one page of due items per round. */
 type Sweep = (services: Services) => Promise<void>;
 
-/** Returns due items in stable order, starting after `after`. May ignore `after` if failed items are postponed. */
+/**
+ * Returns due items in stable order, starting after `after`. May ignore `after` if failed items become due only later.
+ */
 type Find<Payload> = (services: Services, limit: number, after: Payload | null) => Promise<Payload[]>;
 
 /**
@@ -61,7 +61,7 @@ export async function sweepOnce(services: Services): Promise<void> {
 }
 
 /**
- * Sweeps at once, for whatever fell due while no worker ran, and then regularly. Each sweep has rounds of its own, so that
+ * Sweeps at once, for whatever fell due while no worker ran, and then regularly. Each sweep runs independently, so that
  * a slow payment processor does not delay deadlines. `stop` waits for the rounds under way.
  */
 export function startSweeps(services: Services): { stop(): Promise<void> } {
@@ -74,7 +74,7 @@ export function startSweeps(services: Services): { stop(): Promise<void> } {
 }
 
 function startRounds(services: Services, name: string, run: Sweep): { stop(): Promise<void> } {
-  // Anything stuck must be settled within the polling interval, so there are a few rounds in it.
+  // Anything stuck must be settled within the polling interval, so a few rounds must fit into it.
   const { processorPollSeconds } = services.settings;
   const intervalMs = Math.min(MAX_SWEEP_INTERVAL_MS, Math.max(MIN_SWEEP_INTERVAL_MS, processorPollSeconds * 250));
   let timer: NodeJS.Timeout | undefined;

@@ -1,7 +1,7 @@
-/** What came of applying an event of the payment processor. */
+/** The outcome of applying an event of the payment processor. */
 export interface EventOutcome {
   /**
-   * `applied`: it changed our records. `ignored`: nothing to do, because it is known already or concerns something else.
+   * `applied`: it changed our records. `ignored`: nothing to do, because it is already known or not about our records.
    * `unexpected`: it contradicts our records, and an operator has to look at it.
    */
   kind: "applied" | "ignored" | "unexpected";
@@ -13,5 +13,5 @@ export const applied = (detail: string): EventOutcome => ({ kind: "applied", det
 export const ignored = (detail: string): EventOutcome => ({ kind: "ignored", detail });
 export const unexpected = (detail: string): EventOutcome => ({ kind: "unexpected", detail });
 
-/** The event is other business of the same processor account. */
+/** The event is about something else on the same processor account. */
 export const notOurs = ignored("not ours");

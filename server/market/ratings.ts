@@ -7,7 +7,7 @@ const ratingColumns = sql`
   r.id, r.task_id AS "taskId", r.rater_id AS "raterId", r.ratee_id AS "rateeId", r.role, r.stars, r.comment,
   r.created_at AS "createdAt"`;
 
-/** Adds a party's rating of the other party. A second one of the same task violates `ratings_once_key`. */
+/** Adds a party's rating of the other party. A second rating by the same party violates `ratings_once_key`. */
 export function addRating(
   connection: Connection,
   task: TaskRecord,

@@ -36,7 +36,7 @@ export function readReputations(connection: Connection, userIds: readonly string
     WHERE u.id = ANY (${userIds}::uuid[])`);
 }
 
-/** A reputation that does not match tasks, disputes and ratings. A missing row is null on its side. */
+/** A stored reputation that does not match tasks, disputes and ratings. The side without a row is null. */
 interface ReputationDifference {
   userId: string;
   kept: Record<string, unknown> | null;
@@ -52,8 +52,8 @@ export const reputationDifferences = sql`
   WHERE to_jsonb(kept) IS DISTINCT FROM to_jsonb(source)`;
 
 /**
- * Recomputes every reputation from its source and returns those that differ from the stored ones. It reads all tasks, but
- * as a single statement it sees one snapshot, so it can run on a busy service.
+ * Recomputes every reputation from its source and returns those that differ from the stored ones. It reads all tasks,
+ * but as a single statement it sees one snapshot, so it can run on a busy service.
  */
 export function checkReputation(connection: Connection): Promise<ReputationDifference[]> {
   return connection.query<ReputationDifference>(reputationDifferences);

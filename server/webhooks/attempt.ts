@@ -28,7 +28,7 @@ export async function attemptOnce(
   return { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
 }
 
-/** Decides what becomes of a delivery after an attempt. */
+/** Decides whether a delivery has succeeded, failed or is retried after an attempt. `schedule` is in seconds. */
 export function outcomeOf(delivery: Claimed, attempt: Attempt, schedule: readonly number[], now: Date): Outcome {
   const verdict = classifyResponse(attempt);
   const outcome = { delivery, attempt, attemptsLeft: 0, dueAt: null, switchOff: verdict === "gone" };

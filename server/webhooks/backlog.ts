@@ -1,7 +1,9 @@
 import { type Connection, queryOne, sql } from "../store/connection.ts";
 
-/** Pending deliveries are counted up to this number: counting a longer queue takes longer and says nothing new. */
-const BACKLOG_COUNTED = 10_000;
+/**
+ * Pending deliveries are counted up to this number: an exact count of a longer queue would take longer without helping.
+ */
+const MAX_COUNTED = 10_000;
 
 /**
  * Measures the backlog, for operators: the number of pending deliveries (up to 10,000) and the due time of the oldest
@@ -26,7 +28,7 @@ export function readBacklog(
       (SELECT count(*) FROM (
         SELECT FROM webhook_deliveries WHERE status = 'pending' AND NOT waiting
         UNION ALL SELECT FROM webhook_deliveries WHERE waiting
-        LIMIT ${BACKLOG_COUNTED}) AS counted) AS pending,
+        LIMIT ${MAX_COUNTED}) AS counted) AS pending,
       -- While no worker runs, nobody moves due retries into their lanes.
       least((SELECT min(due_at) FROM lane),
             (SELECT min(due_at) FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;

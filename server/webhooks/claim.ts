@@ -11,16 +11,16 @@ export interface Claimed {
   leasedUntil: string;
   url: string;
   signingSecret: string;
-  /** False when, after the event was fanned out, the endpoint was switched off or deleted, or its owner suspended. */
+  /** False if the endpoint was switched off or deleted, or its owner suspended, after the event was fanned out. */
   active: boolean;
 }
 
 export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
-/** Retries promoted per call, at most. */
+/** Maximum number of retries promoted per call. */
 const PROMOTE_BATCH = 1_000;
 
-/** Moves retries whose time has come into their endpoints' lanes. Does not read the others, however many there are. */
+/** Moves retries whose time has come into their endpoints' lanes. Does not read retries that are not due. */
 export async function promoteDueRetries(connection: Connection, now: Date): Promise<void> {
   const promote = sql`
     UPDATE webhook_deliveries SET waiting = false WHERE id IN (
@@ -35,7 +35,7 @@ export async function promoteDueRetries(connection: Connection, now: Date): Prom
  *
  * Taking the oldest over all endpoints would step over the whole backlog of a dead endpoint on every call. Instead the
  * recursive part jumps from endpoint to endpoint in the index (one probe each, and only as far as `limit` requires) and
- * takes the first few of each. The caller gives endpoints their turns with `afterEndpoint`. When only the listed
+ * takes the first few of each. With `afterEndpoint`, the caller gives every endpoint its turn. When only the listed
  * endpoints have free slots, only those are read.
  */
 export function claimDue(

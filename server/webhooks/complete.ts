@@ -12,19 +12,20 @@ export interface Outcome {
   attemptsLeft: number;
   /** When the next attempt is due; null when there is none. */
   dueAt: string | null;
+  /** Switch the endpoint off at once, because it responded with 410. */
   switchOff: boolean;
 }
 
-/** A delivery can be replayed any number of times, but its row must stay small. */
+/** A delivery can be replayed any number of times, so only its newest attempts are kept. */
 const ATTEMPTS_KEPT = 100;
 
 /**
- * Writes a batch of outcomes and releases the leases, in the caller's transaction. Lock order, here and wherever both
- * are changed: endpoints by ascending id, then deliveries.
+ * Writes a batch of outcomes and releases the leases, in the caller's transaction. Lock order, here and wherever
+ * endpoints and deliveries are both changed: endpoints by ascending id, then deliveries.
  *
- * When a lease expired before its outcome is written, another worker may have taken the delivery over. The late attempt
- * is kept and a success counts, but a failure does not disturb the other worker's schedule. `leased_until` serves as
- * the token that tells the two apart.
+ * If a lease expires before its outcome is written, another worker may have taken over the delivery. The late attempt
+ * is still recorded and a success counts, but a failure does not change the other worker's schedule. `leased_until`
+ * serves as the token that tells the two leases apart.
  */
 export async function complete(tx: Transaction, outcomes: readonly Outcome[]): Promise<void> {
   const off = await countFailures(tx, outcomes);
@@ -54,7 +55,7 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
 
 /** Marks the pending deliveries of these endpoints as failed; they can be replayed. */
 export async function stopDeliveries(connection: Connection, endpointIds: string[]): Promise<void> {
-  // Two parts, each with an index of its own; otherwise this would read every delivery these endpoints ever had.
+  // Two parts, each with its own index; otherwise this would read every delivery these endpoints ever had.
   const ofEndpoints = sql`SELECT id FROM webhook_deliveries WHERE endpoint_id = ANY (${endpointIds}::uuid[])`;
   const stop = sql`
     UPDATE webhook_deliveries

@@ -2,25 +2,27 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { attemptOnce, outcomeOf } from "./attempt.ts";
-import { createBell } from "./bell.ts";
-import { createBodies } from "./bodies.ts";
+import { createBodyCache } from "./bodyCache.ts";
 import { type Claimed, claimDue, NIL_UUID, promoteDueRetries } from "./claim.ts";
 import { complete, type Outcome } from "./complete.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
 import { createLanes, MAX_IN_FLIGHT } from "./lanes.ts";
 import { classifyResponse } from "./retries.ts";
+import { createSignal } from "./signal.ts";
 
-/** Longest wait of a new event. `NOTIFY` would be faster, but it serialises all commits of the database. */
+/**
+ * Maximum delay until a new event is noticed. `NOTIFY` would be faster, but it serialises all commits of the database.
+ */
 const FAN_OUT_POLL_MS = 25;
-/** Longest wait of a delivery that another process made due: a retry, a replay, its own fan-out. */
+/** Maximum delay until a delivery is noticed that another process made due: a retry, a replay, its own fan-out. */
 const CLAIM_POLL_MS = 250;
 /** Pause between batches, so that each batch fills. */
 const BATCHING_MS = 5;
 const CLAIM_BATCH = 128;
-/** How much longer a lease is than the request's deadline, and so how late a killed worker's deliveries can be. */
+/** A lease outlasts the request's timeout by this long; a killed worker's deliveries are sent again after the lease. */
 const LEASE_MARGIN_SECONDS = 5;
 const PAUSE_AFTER_ERROR_MS = 500;
-/** How long `stop` waits for receivers; another worker sends again what they have not answered by then. */
+/** How long `stop` waits for responses; another worker repeats the deliveries without one. */
 const STOP_GRACE_MS = 5_000;
 
 /** The services that the deliverer uses. */
@@ -29,21 +31,21 @@ interface DelivererServices extends Pick<Services, "database" | "egress" | "cloc
 }
 
 /**
- * Sends events to their subscribers until `stop`, which waits a few seconds for requests under way. Any number of
+ * Sends events to their subscribers until `stop`, which waits up to 5 seconds for requests under way. Any number of
  * workers may run.
  *
- * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`), and
- * their outcomes are written in batches (`complete`). When a worker dies its leases expire and its deliveries are sent
- * again: at least once, with the same event id. A delivery counts as in flight until its outcome is written, which
+ * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`),
+ * and their outcomes are written in batches (`complete`). When a worker dies its leases expire and its deliveries are
+ * sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is written, which
  * bounds memory and lets a slow database slow down the sending.
  */
 export function startDeliverer(services: DelivererServices): { stop(): Promise<void> } {
   const { database, settings, clock, log } = services;
   const timeoutMs = settings.webhookTimeoutSeconds * 1000;
   const lanes = createLanes();
-  const bodies = createBodies(database);
-  const due = createBell();
-  const done = createBell();
+  const bodies = createBodyCache(database);
+  const deliveriesDue = createSignal();
+  const outcomesReady = createSignal();
   let outcomes: Outcome[] = [];
   let inFlight = 0;
   let laneWasFull = false;
@@ -66,7 +68,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
   let batchSize = 10;
   const fanOutRound = async () => {
     const fanned = await fanOut(services, batchSize);
-    if (fanned.deliveries > 0) due.ring();
+    if (fanned.deliveries > 0) deliveriesDue.send();
     const wasFull = fanned.events === batchSize;
     if (fanned.events > 0) batchSize = nextBatchSize(fanned);
     if (!wasFull) await sleep(FAN_OUT_POLL_MS);
@@ -77,14 +79,14 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     const limit = Math.min(CLAIM_BATCH, MAX_IN_FLIGHT - inFlight);
     const free = lanes.free();
     laneWasFull = free.anyFull || limit <= 0;
-    if (limit <= 0) return due.wait(CLAIM_POLL_MS);
+    if (limit <= 0) return deliveriesDue.wait(CLAIM_POLL_MS);
     const leaseSeconds = settings.webhookTimeoutSeconds + LEASE_MARGIN_SECONDS;
     await promoteDueRetries(database, clock.now());
     const claimed = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.now(), leaseSeconds });
     const eventBodies = await bodies.load(claimed.map(({ eventId }) => eventId));
     for (const delivery of claimed) {
       send(delivery, eventBodies.get(delivery.eventId)).catch((error: unknown) => {
-        // A bug of ours must not end the process. The lease expires, and the delivery is claimed again.
+        // A bug here must not end the process. The lease expires, and the delivery is claimed again.
         log.error({ error }, "a delivery failed on our side");
         inFlight--;
       });
@@ -94,31 +96,31 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     const startedAtFirst = afterEndpoint === NIL_UUID;
     afterEndpoint = reachedEnd ? NIL_UUID : lastEndpoint(claimed);
     if (claimed.length > 0 || !startedAtFirst) await sleep(BATCHING_MS);
-    else await due.wait(CLAIM_POLL_MS);
+    else await deliveriesDue.wait(CLAIM_POLL_MS);
   };
 
   const send = async (delivery: Claimed, body: Buffer | undefined): Promise<void> => {
     inFlight++;
     if (!delivery.active || body === undefined) {
       outcomes.push({ delivery, attempt: null, status: "failed", attemptsLeft: 0, dueAt: null, switchOff: false });
-      return done.ring();
+      return outcomesReady.send();
     }
     lanes.start(delivery);
     const attempt = await attemptOnce(services, delivery, { body, timeoutMs });
     lanes.finish(delivery, { succeeded: classifyResponse(attempt) === "succeeded", durationMs: attempt.durationMs });
     outcomes.push(outcomeOf(delivery, attempt, settings.webhookRetrySeconds, clock.now()));
-    done.ring();
-    if (laneWasFull) due.ring();
+    outcomesReady.send();
+    if (laneWasFull) deliveriesDue.send();
   };
 
   const writeRound = async () => {
-    if (outcomes.length === 0) return done.wait(CLAIM_POLL_MS);
+    if (outcomes.length === 0) return outcomesReady.wait(CLAIM_POLL_MS);
     const batch = firstOfEach(outcomes);
     await database.transaction((tx) => complete(tx, batch));
     const written = new Set(batch);
     outcomes = outcomes.filter((outcome) => !written.has(outcome));
     inFlight -= batch.length;
-    if (laneWasFull) due.ring();
+    if (laneWasFull) deliveriesDue.send();
     await sleep(BATCHING_MS);
   };
 
@@ -131,13 +133,13 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
   return {
     async stop() {
       stopping = true;
-      due.ring();
+      deliveriesDue.send();
       await senders;
       sendersEnded = true;
-      done.ring();
+      outcomesReady.send();
       const grace = setTimeout(() => {
         graceOver = true;
-        done.ring();
+        outcomesReady.send();
       }, STOP_GRACE_MS);
       await writer;
       clearTimeout(grace);
@@ -145,7 +147,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
   };
 }
 
-/** The endpoint that the claim reached last: the largest id, because the batch itself is unordered. */
+/** Returns the endpoint that the claim reached last: the largest id, because the batch itself is unordered. */
 function lastEndpoint(claimed: readonly Claimed[]): string {
   const [largest = NIL_UUID] = claimed.map(({ endpointId }) => endpointId).sort((a, b) => (a < b ? 1 : -1));
   return largest;

@@ -2,7 +2,10 @@ import { sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import type { Attempt } from "./retries.ts";
 
-/** An endpoint is switched off after this many failures in a row over at least this long. Source: docs/contract.md "Events and webhooks". */
+/**
+ * An endpoint is switched off after this many failures in a row over at least this long. Source: docs/contract.md
+ * "Events and webhooks".
+ */
 const FAILURES_UNTIL_OFF = 100;
 const FAILING_UNTIL_OFF = "3 days";
 
@@ -10,7 +13,7 @@ interface AttemptOutcome {
   delivery: { endpointId: string };
   attempt: Attempt | null;
   status: "pending" | "succeeded" | "failed";
-  /** Switch the endpoint off at once, because it answered 410. */
+  /** Switch the endpoint off at once, because it responded with 410. */
   switchOff: boolean;
 }
 
@@ -26,8 +29,8 @@ interface Streak {
 }
 
 /**
- * Updates each endpoint's count of failures in a row, and returns the ids of endpoints that are switched off. The row of
- * an endpoint without failures is not written.
+ * Updates each endpoint's count of failures in a row, and returns the ids of those that are now switched off. The row
+ * of an endpoint that had no failures and has none now is not written.
  */
 export async function countFailures(tx: Transaction, outcomes: readonly AttemptOutcome[]): Promise<string[]> {
   const streaks = new Map<string, Streak>();

@@ -2,7 +2,7 @@ import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 
 const MAX_EVENTS = 200;
-/** Deliveries per transaction, about 100 ms of work; other workers take other events meanwhile. */
+/** Intended number of deliveries per transaction, about 100 ms of work. Meanwhile other workers take other events. */
 const TARGET_DELIVERIES = 4_000;
 
 interface FanOutServices extends Pick<Services, "database" | "clock"> {
@@ -21,11 +21,11 @@ interface FannedOut {
  * Writes the deliveries of events that have none yet, and marks these events, in one statement: a crash leaves an event
  * with all of its deliveries or with none. Workers skip each other's events.
  *
- * An event goes to endpoints that were registered before it happened, subscribe to its type, are switched on, and belong
- * to one of its recipients, or to anyone if its recipients are null.
+ * An event goes to endpoints that were registered before it happened, subscribe to its type, are switched on, and
+ * belong to one of its recipients, or to anyone if its recipients are null.
  */
 export async function fanOut({ database, settings, clock }: FanOutServices, maxEvents: number): Promise<FannedOut> {
-  // This runs many times a second, nearly always in vain, so a very cheap query comes first.
+  // This runs many times a second and nearly always finds nothing, so a very cheap query comes first.
   const [pending] = await database.query(sql`SELECT 1 FROM events WHERE fanned_out_at IS NULL LIMIT 1`);
   if (!pending) return { events: 0, deliveries: 0 };
   const statement = sql`
@@ -60,7 +60,9 @@ export async function fanOut({ database, settings, clock }: FanOutServices, maxE
   return result ?? { events: 0, deliveries: 0 };
 }
 
-/** The number of events for the next batch, so that it has about the same size with 5,000 subscribers as with none. */
+/**
+ * Returns the number of events for the next batch, so that it writes about 4,000 deliveries: at least 1, at most 200.
+ */
 export function nextBatchSize({ events, deliveries }: FannedOut): number {
   const deliveriesPerEvent = events === 0 ? TARGET_DELIVERIES : deliveries / events;
   return Math.max(1, Math.min(MAX_EVENTS, Math.floor(TARGET_DELIVERIES / Math.max(1, deliveriesPerEvent))));

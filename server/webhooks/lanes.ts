@@ -1,6 +1,6 @@
-/** Requests in flight per worker, at most. */
+/** Maximum number of requests in flight per worker. */
 export const MAX_IN_FLIGHT = 512;
-/** How many of these (plus one batch) may go to endpoints that are not known to answer quickly. */
+/** How many of these (plus one batch) may go to endpoints that are not known to respond quickly. */
 const MAX_UNPROVEN_IN_FLIGHT = 256;
 /** How many (plus one batch) may go to the endpoints of one user, so that nobody takes all slots. */
 const MAX_OWNER_IN_FLIGHT = 128;
@@ -9,7 +9,7 @@ const MAX_LIMIT = 64;
 /** Slower endpoints get fewer slots, because they hold each one for longer. */
 const FAST_MS = 1_000;
 const MAX_SLOW_LIMIT = 16;
-/** Endpoints that a worker remembers; the least recently used are forgotten first. */
+/** Maximum number of endpoints that a worker remembers; the least recently used are forgotten first. */
 const MAX_LANES = 10_000;
 
 interface Owner {
@@ -18,11 +18,13 @@ interface Owner {
   endpointIds: Set<string>;
 }
 
+/** What a worker knows about one endpoint. */
 interface Lane {
   ownerId: string;
   inFlight: number;
+  /** Maximum number of parallel requests. */
   limit: number;
-  /** The last answer was a quick success. */
+  /** The last response was a quick success. */
   proven: boolean;
 }
 
@@ -35,15 +37,16 @@ interface LaneKey {
 export interface FreeLanes {
   listed: Record<string, number>;
   others: number;
-  /** Some endpoint may be waiting for one of its own requests to end. */
+  /** Some endpoint may have due deliveries that wait for one of its requests to end. */
   anyFull: boolean;
 }
 
 /**
- * Keeps slow or dead endpoints from taking the slots of others. An endpoint starts with 4 parallel requests. Each success
- * adds one, up to 64, or up to 16 if it was slow; a failure resets it to 4. Endpoints that are not known to be quick share
- * half of all slots, so the other half stays free however many of them hang. Each owner has a limit too, because quick
- * endpoints that all start to hang at once would otherwise hold every slot. A worker starts without any history.
+ * Keeps slow or dead endpoints from taking the slots of others. Each endpoint has a lane, which starts with 4 parallel
+ * requests. Each success adds one, up to 64, or up to 16 if it was slow; a failure resets it to 4. Endpoints that are
+ * not known to be quick share half of all slots, so the other half stays free however many of them hang. Each owner has
+ * a limit too, because quick endpoints that all start to hang at once would otherwise hold every slot. A worker starts
+ * with an empty history.
  */
 export function createLanes() {
   const lanes = new Map<string, Lane>();

@@ -5,8 +5,9 @@ const KEPT_DAYS = 30;
 const BATCH = 5_000;
 
 /**
- * Deletes deliveries that are older than 30 days; the events stay. Works in batches, so that nothing is locked for long.
- * Ids are time-ordered, so the primary key finds the old rows. Pending deliveries (an old one replayed today) are kept.
+ * Deletes deliveries that are older than 30 days; the events stay. Works in batches, so that nothing is locked for
+ * long. Ids are time-ordered, so the primary key finds the old rows. Pending deliveries (an old one replayed today) are
+ * kept.
  */
 export async function pruneWebhookDeliveries({ database, clock }: Services): Promise<void> {
   const before = clock.now().getTime() - KEPT_DAYS * 86_400_000;

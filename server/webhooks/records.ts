@@ -33,8 +33,8 @@ export async function findOwnDelivery(
   return delivery;
 }
 
-/** Adds the only delivery of an event that was written for one endpoint; it is tried once, now. */
-export function addOnlyDelivery(
+/** Adds the delivery of a sample event, which goes to this endpoint only. It is due now and is not retried. */
+export function addSampleDelivery(
   connection: Connection,
   { endpointId, eventId, type, now }: { endpointId: string; eventId: string; type: EventType; now: Date },
 ): Promise<WebhookDelivery> {

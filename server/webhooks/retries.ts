@@ -1,4 +1,4 @@
-/** The result of one attempt. `statusCode` is null when there was no complete answer; `error` then says why. */
+/** The result of one attempt. `statusCode` is null when there was no complete response; `error` then says why. */
 export interface Attempt {
   attemptedAt: string;
   statusCode: number | null;
@@ -9,8 +9,8 @@ export interface Attempt {
 type Verdict = "succeeded" | "retry" | "rejected" | "gone";
 
 /**
- * 2xx is a success; 5xx, timeouts and connection errors are retried; anything else (3xx, 4xx) is final, and 410 means that
- * the endpoint is gone. Source: docs/contract.md "Events and webhooks".
+ * Classifies the response to an attempt: 2xx is a success; 5xx, timeouts and connection errors are retried; anything
+ * else (3xx, 4xx) is final, and 410 means that the endpoint is gone. Source: docs/contract.md "Events and webhooks".
  */
 export function classifyResponse({ statusCode }: Pick<Attempt, "statusCode">): Verdict {
   if (statusCode === null || statusCode >= 500) return "retry";
@@ -19,9 +19,10 @@ export function classifyResponse({ statusCode }: Pick<Attempt, "statusCode">): V
 }
 
 /**
- * Seconds until the next attempt, or null when none is left. `attemptsLeft` does not include the attempt that just failed.
- * A new delivery has one attempt more than the schedule has delays; a replay has a single attempt. The delay varies by
- * ±10 %, so that deliveries that failed together are not all retried together.
+ * Returns the seconds until the next attempt, or null when none is left. `attemptsLeft` excludes the attempt that just
+ * failed, and `schedule` lists the delays in seconds. A new delivery has one attempt more than the schedule has delays;
+ * a replay has a single attempt. The delay varies by ±10 %, so that deliveries that failed together are not all retried
+ * together.
  */
 export function retryDelaySeconds(
   attemptsLeft: number,

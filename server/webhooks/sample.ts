@@ -7,10 +7,12 @@ import type { StoredEvent } from "./payload.ts";
 
 const sampleId = (digit: number) => `00000000-0000-7000-8000-00000000000${digit}`;
 
-/** A sample event of this type, about a task that does not exist. */
+const TWO_DAYS_MS = 2 * 86_400_000;
+
+/** Returns the data of a sample event of this type, about a task that does not exist. */
 export function sampleEvent(type: EventType, now: Date): EventData {
   const at = timestampOf(now);
-  const later = timestampOf(new Date(now.getTime() + 172_800_000));
+  const later = timestampOf(new Date(now.getTime() + TWO_DAYS_MS));
   const buyer = { id: sampleId(1), displayName: "Sample buyer" };
   const bidder = { id: sampleId(2), displayName: "Sample bidder" };
   const awarded = type !== "task.created" && type !== "bid.received";

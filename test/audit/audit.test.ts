@@ -141,10 +141,10 @@ describe("while the processor is away", () => {
     expect(report.checks.map(({ name }) => name)).toEqual(
       auditChecks.filter((name) => !processorChecks.includes(name)),
     );
-    expect(report).toMatchObject({ notCompared: "the processor does not answer", count: 0 });
+    expect(report).toMatchObject({ notCompared: "the processor is unreachable", count: 0 });
     const text = printReport(report);
     for (const name of processorChecks) {
-      expect(text).toContain(`??  ${name}: not compared: the processor does not answer\n`);
+      expect(text).toContain(`??  ${name}: not compared: the processor is unreachable\n`);
     }
     expect(text).not.toContain("right");
     expect(printReport({ ...report, count: 2 })).toContain("2 discrepancies in the database;");
@@ -153,7 +153,7 @@ describe("while the processor is away", () => {
   test("a refusal of the processor hides nothing, either", async () => {
     const services = without(new ProcessorRefused("account_invalid", "No such account."));
     expect(await audit(services, { since: null })).toMatchObject({
-      notCompared: "the processor refuses: No such account.",
+      notCompared: "the processor refused: No such account.",
       count: 0,
     });
   });
@@ -203,8 +203,8 @@ describe("one cent that is off is found", () => {
       "every movement has the shape of its kind",
       "UPDATE ledger_entries SET kind = 'hold_release' WHERE id = (SELECT id FROM ledger_entries WHERE kind = 'dispute_refund' LIMIT 1)",
     ],
-    ["nothing stands alone", byHand("adjustment", ["available", 777, 0], ["outside", -777])],
-    ["nothing stands alone", byHand("hold", ["available", -1, 0], ["held", 1, 0])],
+    ["no entry or transfer is orphaned", byHand("adjustment", ["available", 777, 0], ["outside", -777])],
+    ["no entry or transfer is orphaned", byHand("hold", ["available", -1, 0], ["held", 1, 0])],
     [
       "all accounts together sum to zero",
       "DELETE FROM ledger_entries WHERE id = (SELECT id FROM ledger_entries WHERE bucket = 'outside' LIMIT 1)",
@@ -226,51 +226,57 @@ describe("one cent that is off is found", () => {
       "UPDATE wallets SET version = version + 1 WHERE user_id = (SELECT user_id FROM wallets LIMIT 1)",
     ],
     [
-      "no bucket is negative, and nobody owes who could pay",
+      "no bucket is negative, and nobody with money available owes a debt",
       "UPDATE wallets SET debt_cents = 1 WHERE available_cents > 0",
     ],
     [
-      "reputations are what tasks, disputes and ratings say",
+      "reputations match tasks, disputes and ratings",
       "UPDATE reputations SET buyer_tasks_posted = buyer_tasks_posted + 1 WHERE buyer_tasks_posted > 0",
     ],
     [
-      "each task holds what its state says",
+      "each task's hold matches its status",
       "UPDATE tasks SET max_budget_cents = max_budget_cents - 1 WHERE status = 'open'",
     ],
     ["held money equals the open holds", "UPDATE wallets SET held_cents = held_cents + 1 WHERE held_cents > 0"],
     [
-      "each task paid the bidder and returned from a dispute what it should, once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'accepted')",
     ],
     [
-      "each task paid the bidder and returned from a dispute what it should, once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE disputes SET bidder_cents = bidder_cents + 1, buyer_cents = buyer_cents - 1 WHERE resolution = 'split'",
     ],
     [
-      "each task paid the bidder and returned from a dispute what it should, once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE disputes SET resolution = 'release', bidder_cents = buyer_cents, buyer_cents = 0 WHERE resolution = 'refund'",
     ],
     [
-      "each task paid the bidder and returned from a dispute what it should, once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE tasks SET status = 'resolved' WHERE status = 'accepted'",
     ],
     [
-      "each task paid the bidder and returned from a dispute what it should, once",
+      "each task paid the bidder, and refunded after a dispute, the correct amount once",
       "UPDATE tasks SET awarded_bidder_id = buyer_id WHERE status = 'resolved'",
     ],
     [
-      "each decided dispute divides the price",
+      "each resolved dispute divides the price",
       "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'resolved')",
     ],
-    ["nothing stands alone", "INSERT INTO ledger_transfers (external_ref) VALUES ('alone')"],
-    ["nothing stands alone", "UPDATE ledger_transfers SET external_ref = NULL WHERE external_ref LIKE 'pi_%'"],
-    ["nothing stands alone", "DELETE FROM ledger_transfers WHERE id = (SELECT id FROM ledger_transfers LIMIT 1)"],
+    ["no entry or transfer is orphaned", "INSERT INTO ledger_transfers (external_ref) VALUES ('alone')"],
     [
-      "each paid top-up was credited, once, and no other money came in",
+      "no entry or transfer is orphaned",
+      "UPDATE ledger_transfers SET external_ref = NULL WHERE external_ref LIKE 'pi_%'",
+    ],
+    [
+      "no entry or transfer is orphaned",
+      "DELETE FROM ledger_transfers WHERE id = (SELECT id FROM ledger_transfers LIMIT 1)",
+    ],
+    [
+      "each paid top-up was credited once, and no other top-up was credited",
       "UPDATE topups SET status = 'expired' WHERE id = (SELECT id FROM topups WHERE status = 'paid' LIMIT 1)",
     ],
     [
-      "each paid top-up was credited, once, and no other money came in",
+      "each paid top-up was credited once, and no other top-up was credited",
       "UPDATE topups SET amount_cents = amount_cents + 1 WHERE id = (SELECT id FROM topups WHERE status = 'paid' LIMIT 1)",
     ],
     [

@@ -41,7 +41,7 @@ test("beside a live service it exits with 0, with 2 when the processor does not 
   };
   const partly = await auditCommand(away);
   expect(partly.stdout).toContain("ok  every movement sums to zero");
-  expect(partly.stdout).toContain("not compared: the processor does not answer");
+  expect(partly.stdout).toContain("not compared: the processor is unreachable");
   expect(partly.code).toBe(2);
 
   const database = new pg.Client({ connectionString: readLocalState(directory)?.databaseUrl });

@@ -6,20 +6,20 @@ import { assertBidAction, type BidAction, type BidActor, bidTransitions } from "
 
 interface Move {
   actor: BidActor;
-  /** SQL assignments to columns of `bids` beside the status. */
+  /** SQL assignments to columns of `bids` besides the status. */
   changes?: Sql;
 }
 
 /**
- * The one function that moves a bid, or changes it within its status. It asks the state table whether `actor` may do
- * this to the bid, whose task is locked, and throws the table's refusal.
+ * Moves a bid, or changes it within its status. It asks the state table whether `actor` may do this to the bid, whose
+ * task must be locked, and throws the table's refusal.
  */
 export async function moveBid(tx: Transaction, action: BidAction, bid: Bid, { actor, changes }: Move): Promise<Bid> {
   const status = assertBidAction(action, bid, actor);
   return updateBid(tx, bid.id, join([sql`status = ${status}`, ...(changes ? [changes] : [])]));
 }
 
-/** Makes the table's `reject` for all active bids of a locked task in one statement: there may be hundreds. */
+/** Applies the table's `reject` to all active bids of a locked task, in one statement because there may be hundreds. */
 export async function rejectActiveBids(tx: Transaction, taskId: string): Promise<void> {
   const { from, to } = bidTransitions.reject;
   await tx.query(sql`

@@ -1,6 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
-import { type Connection, sql } from "../../store/connection.ts";
+import { type Connection, type Sql, sql } from "../../store/connection.ts";
 
 /** Columns of `bids b JOIN users bidder`. */
 export const bidColumns = sql`
@@ -22,7 +22,7 @@ export async function getBid(connection: Connection, bidId: string): Promise<Bid
 }
 
 /** Writes `changes` (SQL assignments) to a bid whose task is locked, and returns the new row. */
-export async function updateBid(connection: Connection, bidId: string, changes: ReturnType<typeof sql>): Promise<Bid> {
+export async function updateBid(connection: Connection, bidId: string, changes: Sql): Promise<Bid> {
   const [bid] = await connection.query<Bid>(sql`
     UPDATE bids b SET ${changes}, updated_at = clock_timestamp()
     FROM users bidder WHERE b.id = ${bidId}::uuid AND bidder.id = b.bidder_id RETURNING ${bidColumns}`);

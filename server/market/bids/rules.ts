@@ -25,12 +25,12 @@ export function decideBid(action: BidAction, status: BidStatus, actor: BidActor)
   return status === from ? ({ refused: null, to } as const) : ({ refused: refusal } as const);
 }
 
-/** What a user who is not acting as the buyer is to a bid. */
+/** Returns a user's role in a bid when they do not act as the buyer. */
 export function bidActorOf(bid: Bid, userId: string): BidActor {
   return bid.bidder.id === userId ? "owner" : "stranger";
 }
 
-/** Throws the refusal of `decideBid` as an `ApiError`; returns the next status otherwise. */
+/** Returns the next status. Throws the refusal of `decideBid` as an `ApiError`. */
 export function assertBidAction(action: BidAction, bid: Bid, actor: BidActor): BidStatus {
   const decision = decideBid(action, bid.status, actor);
   switch (decision.refused) {

@@ -31,7 +31,7 @@ export async function findDisputeOfTask(connection: Connection, taskId: string):
 
 /**
  * Opens a dispute about a locked task. Disputes are listed oldest first, so a reader could page past a row that commits
- * after a younger one. The lock is held until the commit and keeps `created_at` in commit order.
+ * after a younger one. An advisory lock, held until the commit, keeps `created_at` in commit order.
  */
 export async function addDispute(
   tx: Transaction,
@@ -46,7 +46,7 @@ export async function addDispute(
   );
 }
 
-/** Whose disputes to read: all of them (null, for a moderator), or those of tasks that the user is a party to. */
+/** Whose disputes to read: all of them (null, for a moderator), or those about tasks that this user is a party to. */
 export type DisputeReader = { partyId: string | null };
 
 interface DisputeFilter extends DisputeReader {

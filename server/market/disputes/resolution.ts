@@ -12,8 +12,8 @@ import { decideBidderShare } from "./rules.ts";
 export type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInput>>;
 
 /**
- * Resolves a dispute and divides the held price accordingly. It happens once: the second of two parallel calls finds the
- * task resolved. `moderatorId` is null for an operator at the command line.
+ * Resolves a dispute and divides the held price accordingly. It happens once: the second of two parallel calls finds
+ * the task resolved and throws `wrong_status`. `moderatorId` is null for an operator at the command line.
  */
 export async function resolveDispute(
   services: Pick<Services, "database" | "clock" | "settings">,
@@ -23,8 +23,9 @@ export async function resolveDispute(
   return services.database.transaction(async (tx) => {
     const { taskId } = await findDispute(tx, id);
     const task = await lockTask(tx, taskId);
-    const party = moderatorId === null ? "stranger" : actorOf(task, moderatorId);
-    const [actor, moment] = [party === "stranger" ? "moderator" : party, momentOf(services)] as const;
+    const role = moderatorId === null ? "stranger" : actorOf(task, moderatorId);
+    const actor = role === "stranger" ? "moderator" : role;
+    const moment = momentOf(services);
     assertTaskAction("resolve", task, actor, moment);
     const bid = await getAwardedBid(tx, task);
     const share = decideBidderShare({ resolution, bidderCents, priceCents: bid.priceCents });

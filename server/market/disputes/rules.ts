@@ -2,7 +2,10 @@ import type { Principal } from "../../auth/principal.ts";
 import type { resolutions } from "../../schemas/dispute.ts";
 import type { DisputeReader } from "./records.ts";
 
-/** A moderator's session reads every dispute. API keys, even a moderator's, and other users read those of their own tasks. */
+/**
+ * A moderator's session reads every dispute. Other users, and API keys even of a moderator, read the disputes about
+ * their own tasks.
+ */
 export function disputeReader(principal: Principal): DisputeReader {
   const isModerator = principal.kind === "session" && principal.moderator;
   return { partyId: isModerator ? null : principal.userId };
@@ -10,14 +13,14 @@ export function disputeReader(principal: Principal): DisputeReader {
 
 interface Division {
   resolution: (typeof resolutions)[number];
-  /** As the moderator named it. */
+  /** In the moderator's request; for a split only. */
   bidderCents?: number | undefined;
   priceCents: number;
 }
 
 /**
- * The part of the price that the bidder gets, in cents, or why the moderator's `bidderCents` is refused. Only a split
- * names it, and leaves at least one cent to each side. Source: docs/contract.md "States".
+ * Returns the part of the price that the bidder gets, in cents, or why the moderator's `bidderCents` is refused. Only a
+ * split takes it, and must leave each side at least one cent. Source: docs/contract.md "States".
  */
 export function decideBidderShare({
   resolution,

@@ -5,8 +5,8 @@ const accountEvent = /^(v2\.core\.account($|[.[])|account\.|capability\.)/;
 const AccountSnapshot = z.object({ id: z.string(), object: z.string().optional(), account: z.string().optional() });
 
 /**
- * The connected account that an event is about, or null. The state in the event is ignored: events arrive late and in any
- * order, so the state is fetched instead.
+ * Returns the id of the connected account that an event is about, or null. Events arrive late and in any order, so the
+ * account's state is not taken from the event but fetched.
  */
 export function accountOfEvent(event: ProcessorEvent): string | null {
   if (!accountEvent.test(event.type)) return null;

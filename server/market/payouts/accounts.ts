@@ -19,10 +19,10 @@ export async function findPayoutAccount(connection: Connection, userId: string):
 }
 
 /**
- * Returns the user's connected account, and creates it at the processor if there is none. The row with the idempotency key
- * and the parameters is stored first, so parallel calls, and calls after a crash, repeat the very same call and create one
- * account. Once the processor may have forgotten the key, an existing account is looked up instead. Throws
- * ProcessorUnavailable or ProcessorRefused.
+ * Returns the id of the user's connected account, and creates it at the processor if there is none. The row with the
+ * idempotency key and the parameters is stored first, so parallel calls, and calls after a crash, repeat the very same
+ * call and create one account. Once the processor may have forgotten the key, an existing account is looked up instead.
+ * Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function ensurePayoutAccount(services: Services, userId: string): Promise<string> {
   const { database, processor, clock } = services;
@@ -48,7 +48,7 @@ export async function ensurePayoutAccount(services: Services, userId: string): P
   if (keyAge !== "fresh") {
     const found = await processor.findAccount(userId);
     if (found !== null) return storeAccountId(database, userId, found.accountId);
-    if (keyAge === "stale") throw new ProcessorUnavailable("The account may still be being created.");
+    if (keyAge === "stale") throw new ProcessorUnavailable("An earlier call may still create the account.");
     await renewParameters(services, userId, idempotencyKey);
     return ensurePayoutAccount(services, userId);
   }
@@ -57,10 +57,10 @@ export async function ensurePayoutAccount(services: Services, userId: string): P
     return await storeAccountId(database, userId, accountId);
   } catch (error) {
     if (error instanceof ProcessorRefused) await renewParameters(services, userId, idempotencyKey);
-    // The processor answers "in progress" while a parallel call uses the same key: its account is the one we want.
-    const made = error instanceof ProcessorUnavailable ? await waitForAccount(services, userId) : null;
-    if (made === null) throw error;
-    return made;
+    // The processor refuses with "in progress" while a parallel call uses the same key: wait for that call's account.
+    const created = error instanceof ProcessorUnavailable ? await waitForAccount(services, userId) : null;
+    if (created === null) throw error;
+    return created;
   }
 }
 
@@ -74,7 +74,7 @@ async function storeAccountId(connection: Connection, userId: string, accountId:
 
 const newKey = () => `account-${crypto.randomUUID()}`;
 
-/** The used key created nothing: the next call takes a new key, and the user's current profile. */
+/** Replaces a key that created nothing, so that the next call has a new key and the user's current profile. */
 async function renewParameters({ database, clock }: Services, userId: string, usedKey: string): Promise<void> {
   await database.query(sql`
     UPDATE payout_accounts a SET idempotency_key = ${newKey()}, key_created_at = ${clock.now().toISOString()}::timestamptz,
@@ -85,6 +85,7 @@ async function renewParameters({ database, clock }: Services, userId: string, us
 
 const WAIT_FOR_PARALLEL_CALL_MS = 2_000;
 
+/** Returns the account id that a parallel call stores, or null if none does within 2 seconds. */
 async function waitForAccount({ database }: Services, userId: string): Promise<string | null> {
   const deadline = Date.now() + WAIT_FOR_PARALLEL_CALL_MS;
   while (Date.now() < deadline) {
@@ -96,10 +97,10 @@ async function waitForAccount({ database }: Services, userId: string): Promise<s
 }
 
 /**
- * Fetches an account's state and stores it. Events only say that something changed, in any order. If another process
- * wrote a state after we fetched ours, ours may be the older one, so it is fetched again; at most once, because the second
- * write of others was fetched after this call began. Returns the current state, or null if the account is not ours.
- * Throws ProcessorUnavailable or ProcessorRefused.
+ * Fetches an account's state and stores it. If another process writes a state in the meantime, ours may be the older
+ * one, so it is fetched again. At most once: a second write by others was fetched after this call began, so it is
+ * current. Returns the current state, or null if the account is not ours. Throws ProcessorUnavailable or
+ * ProcessorRefused.
  */
 export async function syncPayoutAccount(
   { database, processor }: Services,

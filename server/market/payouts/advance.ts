@@ -44,7 +44,7 @@ async function runStep(services: Services, claim: Claim): Promise<StepResult> {
       );
       return { retry: "sameKey" };
     }
-    // A refused lookup proves nothing: what it looked for may exist.
+    // A refused lookup proves nothing: the transfer or payout may exist.
     if (error instanceof ProcessorRefused) {
       services.log.error({ payoutId: claim.id, error }, "the lookup of a payout was refused");
       return { retry: "sameKey" };

@@ -9,7 +9,7 @@ export interface Claim extends PayoutRecord {
   keyCreatedAt: string;
 }
 
-/** Takes the payout's next step for the time of a lease; null when none is due or another process has it. */
+/** Leases the payout's next step for 30 seconds. Returns null when none is due or another process has it. */
 export async function claimStep({ database, clock }: Services, payoutId: string): Promise<Claim | null> {
   const now = clock.now();
   return database.transaction(async (tx) => {

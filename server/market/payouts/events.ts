@@ -5,7 +5,7 @@ import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
 import { failureOf } from "./failures.ts";
-import { lockPayout, type PayoutFindings, type PayoutRecord, recordPayoutFact } from "./records.ts";
+import { type FactDetails, lockPayout, type PayoutRecord, recordPayoutFact } from "./records.ts";
 import { factOfPayoutStatus, type PayoutFact } from "./rules.ts";
 
 const PayoutSnapshot = z.object({
@@ -22,7 +22,7 @@ const TransferSnapshot = z.object({
   transfer_group: OurId,
 });
 
-/** Applies a `payout.*` event of a connected account. The state machine ignores what is older than what is known. */
+/** Applies a `payout.*` event of a connected account. The state machine ignores what is already outdated. */
 export async function applyPayoutEvent(
   tx: Transaction,
   accountId: string | null,
@@ -31,7 +31,7 @@ export async function applyPayoutEvent(
 ): Promise<EventOutcome> {
   const snapshot = PayoutSnapshot.safeParse(data).data;
   if (snapshot === undefined) return unexpected("not a payout");
-  // The metadata holds our own id: the event may arrive before the answer to the call that created the payout.
+  // The metadata holds our own id: the event may arrive before the response to the call that created the payout.
   const payout = await lockPayout(
     tx,
     sql`account_id = ${accountId ?? ""}
@@ -66,9 +66,9 @@ async function applyFact(
   tx: Transaction,
   payout: PayoutRecord,
   fact: PayoutFact,
-  findings: PayoutFindings,
+  details: FactDetails,
   services: Services,
 ): Promise<EventOutcome> {
-  const state = await recordPayoutFact(tx, payout, fact, findings, services);
+  const state = await recordPayoutFact(tx, payout, fact, details, services);
   return state === payout.state ? ignored(state) : applied(state);
 }

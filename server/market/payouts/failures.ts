@@ -27,7 +27,7 @@ const wrongBankDetails =
 const restricted =
   "The bank does not let this account receive payouts. Ask your bank, or add another account in the payout onboarding.";
 const notAllowed =
-  "Your payout account cannot be paid at present. Open the payout onboarding to see what is missing, then request the payout again.";
+  "Your payout account cannot be paid at the moment. Open the payout onboarding to see what is missing, then request the payout again.";
 
 /** Messages for the payout's owner, by the processor's codes for failed payouts and refused calls. */
 const failureMessages = new Map(
@@ -58,7 +58,7 @@ const failureMessages = new Map(
   }),
 );
 
-/** Why a payout failed, for its owner. An unknown code gets a sentence that is always true. */
+/** Returns the message for a payout's owner; null without a code, and a general sentence for an unknown one. */
 export function failureMessageOf(code: string | null): string | null {
   if (code === null) return null;
   return (

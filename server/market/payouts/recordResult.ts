@@ -17,10 +17,10 @@ export async function recordResult(services: Services, claim: Claim, result: Ste
     const payout = await lockPayout(tx, sql`id = ${claim.id}::uuid`);
     if (payout === null) return;
     if ("fact" in result) {
-      const { fact, newKey: _, ...findings } = result;
+      const { fact, newKey: _, ...details } = result;
       // A refusal is about its own key only: a call with another key may be under way and succeed.
       if (refusals.includes(fact) && payout.idempotencyKey !== claim.idempotencyKey) return;
-      const state = await recordPayoutFact(tx, payout, fact, findings, services);
+      const state = await recordPayoutFact(tx, payout, fact, details, services);
       if (state !== payout.state) return;
     }
     // During the call an event may have moved the payout on, or another process may have taken over an expired lease.

@@ -26,15 +26,17 @@ const payoutColumns = sql`
   transfer_id AS "transferId", processor_payout_id AS "processorPayoutId", idempotency_key AS "idempotencyKey",
   key_created_at AS "keyCreatedAt", attempts, next_step_at AS "nextStepAt", paid_at AS "paidAt"`;
 
-/** Locks the payout that `condition` selects until the transaction ends; null if there is none. Lock wallets after it. */
+/**
+ * Locks the payout that `condition` selects until the transaction ends; null if there is none. Lock wallets after it.
+ */
 export async function lockPayout(connection: Connection, condition: Sql): Promise<PayoutRecord | null> {
   const [payout] = await connection.query<PayoutRecord>(sql`
     SELECT ${payoutColumns} FROM payouts WHERE ${condition} FOR NO KEY UPDATE`);
   return payout ?? null;
 }
 
-/** The details of a fact: the processor's ids, and why the payout failed. */
-export interface PayoutFindings {
+/** What comes with a fact: the processor's ids, and why the payout failed. */
+export interface FactDetails {
   transferId?: string;
   processorPayoutId?: string;
   failure?: PayoutFailure | null;
@@ -49,7 +51,7 @@ export async function recordPayoutFact(
   tx: Transaction,
   payout: PayoutRecord,
   fact: PayoutFact,
-  findings: PayoutFindings,
+  details: FactDetails,
   { clock, settings, log }: Pick<Services, "clock" | "settings" | "log">,
 ): Promise<PayoutState> {
   const now = clock.now();
@@ -57,13 +59,13 @@ export async function recordPayoutFact(
   const moved = state !== payout.state;
   await tx.query(sql`
     UPDATE payouts SET
-      transfer_id = coalesce(transfer_id, ${findings.transferId ?? null}),
-      processor_payout_id = coalesce(processor_payout_id, ${findings.processorPayoutId ?? null}),
-      failure_code = coalesce(${findings.failure?.code ?? null}, failure_code)
+      transfer_id = coalesce(transfer_id, ${details.transferId ?? null}),
+      processor_payout_id = coalesce(processor_payout_id, ${details.processorPayoutId ?? null}),
+      failure_code = coalesce(${details.failure?.code ?? null}, failure_code)
     WHERE id = ${payout.id}::uuid`);
   if (!moved) return state;
   // The processor's message is for operators only, who find it in this log.
-  if (findings.failure) log.warn({ payoutId: payout.id, fact, ...findings.failure }, "a payout failed");
+  if (details.failure) log.warn({ payoutId: payout.id, fact, ...details.failure }, "a payout failed");
 
   const delaySeconds = firstStepDelaySeconds(state, settings.processorPollSeconds);
   const nextStepAt = delaySeconds === null ? null : new Date(now.getTime() + delaySeconds * 1000);

@@ -5,8 +5,9 @@ export type PayoutStep = "transfer" | "payOut" | "poll" | "reverse";
 
 /**
  * The states of a payout, each with the status that the API shows and the step that is due. `unfunded` waits for the
- * platform's balance, `settling` for the connected account's, where transferred money may take days to become available.
- * `returning` is a payout that the bank refused: the transfer is reversed first, and only then is the wallet credited.
+ * platform's balance, `settling` for the connected account's, where transferred money may take days to become
+ * available. `returning` is a payout that the bank refused: the transfer is reversed first, and only then is the wallet
+ * credited.
  */
 export const payoutStates = {
   created: { status: "pending", step: "transfer" },
@@ -21,7 +22,7 @@ export const payoutStates = {
 
 export type PayoutState = keyof typeof payoutStates;
 
-/** What we can learn about a payout, from an answer, an event or a poll. */
+/** What we can learn about a payout, from a response, an event or a poll. */
 export type PayoutFact =
   | "transferMade"
   | "transferUnfunded"
@@ -34,8 +35,9 @@ export type PayoutFact =
   | "payoutFailed";
 
 /**
- * The state machine of a payout: where each fact leads from each state. A combination that is not listed changes nothing,
- * so facts may arrive in any order, late and repeatedly. Entering `failed` credits the wallet; no fact leads out of it.
+ * The state machine of a payout: where each fact leads from each state. A combination that is not listed changes
+ * nothing, so facts may arrive in any order, late and repeatedly. Entering `failed` credits the wallet; no fact leads
+ * out of it.
  */
 const payoutTransitions: Record<PayoutFact, Partial<Record<PayoutState, PayoutState>>> = {
   transferMade: { created: "transferred", unfunded: "transferred" },
@@ -59,7 +61,7 @@ const payoutTransitions: Record<PayoutFact, Partial<Record<PayoutState, PayoutSt
   payoutFailed: { transferred: "returning", settling: "returning", sent: "returning", paid: "returning" },
 };
 
-/** The state that a fact leads to; the same state if the fact is not news. */
+/** Returns the state that a fact leads to, or the same state if the fact changes nothing. */
 export function nextPayoutState(state: PayoutState, fact: PayoutFact): PayoutState {
   return payoutTransitions[fact][state] ?? state;
 }
@@ -75,7 +77,7 @@ export const STEP_LEASE_SECONDS = 30;
 
 const RETRY_SECONDS = [1, 2, 5, 15, 60, 300];
 
-/** The wait before a step is retried: longer each time, but at most half the polling interval. */
+/** Seconds until a step is retried: longer each time, but at most half the polling interval. */
 export function retryDelaySeconds(attempts: number, pollSeconds: number): number {
   const scheduled = RETRY_SECONDS[Math.min(attempts, RETRY_SECONDS.length) - 1] ?? 1;
   return Math.min(scheduled, pollSeconds / 2);
@@ -85,15 +87,15 @@ export function retryDelaySeconds(attempts: number, pollSeconds: number): number
 const LATE_FAILURE_SECONDS = 14 * 86_400;
 
 /**
- * The wait before the processor's payout is polled again, or null for never. A payout under way is polled twice per polling
- * interval, a paid one less and less often, because hardly any is returned.
+ * Seconds until the payout is polled again, or null for never. A payout under way is polled twice per polling interval,
+ * a paid one less and less often, because few are returned.
  */
 export function pollDelaySeconds(state: PayoutState, secondsSincePaid: number, pollSeconds: number): number | null {
   if (state !== "paid") return pollSeconds / 2;
   return secondsSincePaid > LATE_FAILURE_SECONDS ? null : Math.max(pollSeconds / 2, secondsSincePaid / 10);
 }
 
-/** The wait before a new state's step is due, or null when nothing is left to do. */
+/** Seconds until a new state's step is due, or null when nothing is left to do. */
 export function firstStepDelaySeconds(state: PayoutState, pollSeconds: number): number | null {
   const { step } = payoutStates[state];
   if (step === null) return null;
@@ -104,9 +106,9 @@ export function firstStepDelaySeconds(state: PayoutState, pollSeconds: number): 
 const HOUR_MS = 3_600_000;
 
 /**
- * Stripe forgets an idempotency key after 24 hours, and would then pay again. `fresh`: the call may be repeated. `stale`:
- * only a lookup is safe, and finding nothing proves nothing, because a call may still be under way. `expired`: no call can
- * be under way any more, so finding nothing means that nothing was done.
+ * Stripe forgets an idempotency key after 24 hours, and would then pay again. `fresh`: the call may be repeated.
+ * `stale`: only a lookup is safe, and finding nothing proves nothing, because a call may still be under way. `expired`:
+ * no call can be under way any more, so finding nothing means that nothing was done.
  */
 export function ageOfKey(keyCreatedAt: Date, now: Date): "fresh" | "stale" | "expired" {
   const ageMs = now.getTime() - keyCreatedAt.getTime();

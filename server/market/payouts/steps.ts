@@ -3,20 +3,20 @@ import type { ProcessorPayout, ProcessorTransfer } from "../../gateways/processo
 import type { Services } from "../../services.ts";
 import type { Claim } from "./claim.ts";
 import { failureOf, type PayoutFailure } from "./failures.ts";
-import type { PayoutFindings } from "./records.ts";
+import type { FactDetails } from "./records.ts";
 import { factOfPayoutStatus, type PayoutFact, type PayoutStep } from "./rules.ts";
 
 /**
  * The result of a step: a fact about the payout, or a retry. A retry keeps the idempotency key while the outcome is
  * unknown, and takes a new one only after a definite refusal, which Stripe would replay for the old key.
  */
-export type StepResult = ({ fact: PayoutFact; newKey?: boolean } & PayoutFindings) | { retry: "sameKey" | "newKey" };
+export type StepResult = ({ fact: PayoutFact; newKey?: boolean } & FactDetails) | { retry: "sameKey" | "newKey" };
 
 /** The calls of one step to the processor. All throw ProcessorUnavailable or ProcessorRefused. */
 export interface StepCalls {
   /** Performs the step with the claim's idempotency key. */
   call(services: Services, claim: Claim): Promise<StepResult>;
-  /** Looks up what an earlier call of the step has done; null when there is nothing. */
+  /** Looks up the result of an earlier call of the step; null when there is none. */
   find(services: Services, claim: Claim): Promise<StepResult | null>;
   /** Interprets a definite refusal of `call`. */
   refused(services: Services, claim: Claim, error: ProcessorRefused): Promise<StepResult> | StepResult;
@@ -40,7 +40,7 @@ export const steps: Record<PayoutStep, StepCalls> = {
     },
     async refused(services, claim, error) {
       if (error instanceof BalanceTooLow) return { fact: "transferUnfunded", newKey: true };
-      // A refusal may ignore the key: an earlier call whose answer was lost may have made the transfer.
+      // A refusal may ignore the key: an earlier call whose response was lost may have made the transfer.
       return (
         (await steps.transfer.find(services, claim)) ?? { fact: "transferRefused", failure: failureOfRefusal(error) }
       );
@@ -57,7 +57,8 @@ export const steps: Record<PayoutStep, StepCalls> = {
     },
     async refused(services, claim, error) {
       if (error instanceof BalanceTooLow) return { fact: "payoutUnfunded", newKey: true };
-      // As for a transfer. But the first attempt has no earlier call, and an account that is gone cannot be listed.
+      // As for a transfer, except that the first attempt has no earlier call to look up; on a closed account it would
+      // fail.
       const made = claim.attempts === 1 ? null : await steps.payOut.find(services, claim);
       return made ?? { fact: "payoutRefused", failure: failureOfRefusal(error) };
     },

@@ -5,7 +5,7 @@ import { payoutStates } from "./rules.ts";
 interface UnfinishedPayouts {
   state: string;
   count: number;
-  /** Age of the oldest, in seconds; 0 when there is none. */
+  /** Age in seconds of the oldest one; 0 when there is none. */
   oldestSeconds: number;
 }
 

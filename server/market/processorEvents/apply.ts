@@ -6,7 +6,7 @@ import type { JobPayload } from "../../store/jobPayloads.ts";
 import { type EventOutcome, unexpected } from "../eventOutcome.ts";
 import { type Effect, interpretEvent } from "./interpret.ts";
 
-/** A ProcessorEvent as the inbox stored it. */
+/** A `ProcessorEvent`, as stored by the inbox. */
 const StoredEvent = z.object({
   id: z.string(),
   type: z.string(),
@@ -16,10 +16,10 @@ const StoredEvent = z.object({
 });
 
 /**
- * Applies a stored event and marks it as processed in the same transaction; whatever must be fetched is fetched before.
- * Events arrive in any order and any number of times, and no effect depends on either. An event that we do not
- * understand is kept and has no effect. While the processor is unreachable, or the payment behind a refund or dispute
- * is not credited, the event stays for a later sweep.
+ * Applies a stored event and marks it as processed in the same transaction, after fetching whatever is needed from the
+ * processor. Events arrive in any order and any number of times, and no effect depends on either. An unknown type of
+ * event is kept and has no effect. While the processor is unreachable, or the payment behind a refund or dispute is not
+ * credited, the event stays for a later sweep.
  */
 export async function applyProcessorEvent(
   services: Services,
@@ -62,7 +62,7 @@ async function applyOnce(services: Services, eventId: string): Promise<void> {
 
 const textOf = ({ kind, detail }: EventOutcome) => (kind === "unexpected" ? `unexpected: ${detail}` : detail);
 
-/** Returns due events that are kept but not applied, whether or not a job for them still exists. */
+/** Returns stored events that are due and not yet applied, whether or not a job for them still exists. */
 export function findUnprocessedEvents({ database }: Services, limit: number): Promise<{ eventId: string }[]> {
   return database.query<{ eventId: string }>(sql`
     SELECT id AS "eventId" FROM processor_events

@@ -5,7 +5,7 @@ import { sql } from "../../store/connection.ts";
 import type { Database, Transaction } from "../../store/database.ts";
 
 /** Stores an event and adds the job that applies it. A repeated event changes nothing. */
-export async function keepProcessorEvent(tx: Transaction, event: ProcessorEvent): Promise<void> {
+export async function storeProcessorEvent(tx: Transaction, event: ProcessorEvent): Promise<void> {
   const [added] = await tx.query(sql`
     INSERT INTO processor_events (id, type, payload)
     VALUES (${event.id}, ${event.type}, ${JSON.stringify(event)}::jsonb)
@@ -13,8 +13,11 @@ export async function keepProcessorEvent(tx: Transaction, event: ProcessorEvent)
   if (added) await tx.jobs.add("applyProcessorEvent", { eventId: event.id });
 }
 
-/** The events that move money on the platform's balance. Connected accounts and payouts are polled one by one instead. */
-const readTypes = [
+/**
+ * Events about money on the platform's balance. Payouts are polled one by one instead, and an account's state is
+ * fetched when a payout needs it.
+ */
+const missedEventTypes = [
   "checkout.session.completed",
   "checkout.session.async_payment_succeeded",
   "checkout.session.async_payment_failed",
@@ -32,22 +35,25 @@ const readTypes = [
 /** The processor's clock may differ from ours, and its list may lag a little. */
 const OVERLAP_SECONDS = 300;
 
-/** The size of the processor's pages. After a long outage there may be more events than should be held in memory. */
-const PAGE = 100;
+/**
+ * Events stored at a time, the size of the processor's pages. After a long outage, all missed events may not fit in
+ * memory.
+ */
+const BATCH = 100;
 
-/** Stores the events that are not known yet. A crash loses nothing: the next read starts where this one did. */
-async function keepMissed(database: Database, events: ProcessorEvent[]): Promise<void> {
+/** Stores the events that are not yet known. A crash loses nothing: the next read starts where this one did. */
+async function storeMissed(database: Database, events: ProcessorEvent[]): Promise<void> {
   const known = await database.query<{ id: string }>(sql`
     SELECT id FROM processor_events WHERE id = ANY (${events.map(({ id }) => id)}::text[])`);
   const knownIds = new Set(known.map(({ id }) => id));
   for (const event of events.filter(({ id }) => !knownIds.has(id))) {
-    await database.transaction((tx) => keepProcessorEvent(tx, event));
+    await database.transaction((tx) => storeProcessorEvent(tx, event));
   }
 }
 
 /**
- * Reads events that were never delivered from the processor's list, which keeps them for 30 days, and stores them as if
- * they had arrived. One process at a time does this, twice per polling interval.
+ * Reads events that never arrived from the processor's list, which keeps them for 30 days, and stores them as if they
+ * had. One process at a time does this, twice per polling interval.
  */
 export async function readMissedEvents({ database, processor, clock, settings, log }: Services): Promise<void> {
   const now = clock.now();
@@ -59,13 +65,13 @@ export async function readMissedEvents({ database, processor, clock, settings, l
   try {
     const since = Math.floor(Date.parse(claim.readUntil) / 1000) - OVERLAP_SECONDS;
     let page: ProcessorEvent[] = [];
-    for await (const event of processor.listEvents(readTypes, since)) {
+    for await (const event of processor.listEvents(missedEventTypes, since)) {
       page.push(event);
-      if (page.length < PAGE) continue;
-      await keepMissed(database, page);
+      if (page.length < BATCH) continue;
+      await storeMissed(database, page);
       page = [];
     }
-    await keepMissed(database, page);
+    await storeMissed(database, page);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable)) throw error;
     log.warn({ error }, "the processor's list of events could not be read; trying again later");

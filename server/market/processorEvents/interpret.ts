@@ -16,16 +16,17 @@ import { applyCheckout, interpretCheckout } from "../topups/settle.ts";
 export type Effect = (tx: Transaction) => Promise<EventOutcome> | EventOutcome;
 
 /**
- * Finds out what an event means, and fetches what it leaves open. Null when that cannot be known yet, because the
- * payment behind a refund or dispute has not been credited. Throws ProcessorUnavailable or ProcessorRefused.
+ * Finds out what an event means, fetching what the event itself does not contain. Returns null when that cannot be
+ * known yet, because the payment behind a refund or dispute has not been credited. Throws ProcessorUnavailable or
+ * ProcessorRefused.
  */
 export async function interpretEvent(services: Services, event: ProcessorEvent): Promise<Effect | null> {
   const { type, data, account } = event;
-  // Charges, refunds, disputes and transfers on a connected account are not our money, whichever ids they name.
+  // Charges, refunds, disputes and transfers on a connected account are not our money, even if they contain our ids.
   if (account !== null && /^(checkout\.session|charge|refund|transfer)\./.test(type)) return () => notOurs;
   if (type.startsWith("checkout.session.")) {
-    const news = await interpretCheckout(services, event);
-    return news === null ? notA("checkout session") : (tx) => applyCheckout(tx, news);
+    const update = await interpretCheckout(services, event);
+    return update === null ? notA("checkout session") : (tx) => applyCheckout(tx, update);
   }
   if (type.startsWith("refund.") || type === "charge.refund.updated") {
     const refund = readRefund(data);
@@ -43,7 +44,7 @@ export async function interpretEvent(services: Services, event: ProcessorEvent):
     const synced = await syncPayoutAccount(services, accountId);
     return () => (synced === null ? notOurs : applied(synced.active ? "active" : "not active"));
   }
-  return () => ignored("not understood");
+  return () => ignored("unknown type");
 }
 
 const notA =
@@ -53,7 +54,7 @@ const notA =
 
 const ChargeSnapshot = z.object({ payment_intent: Related });
 
-/** The charge has only the sum of its refunds, but each refund has a reference of its own: they are fetched. */
+/** The charge contains only the sum of its refunds, but each refund is booked separately, so they are fetched. */
 async function interpretRefundedCharge(services: Services, data: unknown): Promise<Effect | null> {
   const charge = ChargeSnapshot.safeParse(data).data;
   if (charge === undefined) return notA("charge");
@@ -66,14 +67,17 @@ async function interpretRefundedCharge(services: Services, data: unknown): Promi
   });
 }
 
-/** The effect on the top-up that a payment intent paid for. That payment is credited first; null while it cannot be. */
-async function onTopup<News>(
+/**
+ * Returns the effect on the top-up that a payment intent paid for. That payment is credited first; null if it cannot be
+ * yet.
+ */
+async function onTopup<Update>(
   services: Services,
   paymentIntentId: string | null,
-  news: News,
-  apply: (tx: Transaction, topup: PaidTopup, news: News) => Promise<EventOutcome>,
+  update: Update,
+  apply: (tx: Transaction, topup: PaidTopup, update: Update) => Promise<EventOutcome>,
 ): Promise<Effect | null> {
   const topup = paymentIntentId === null ? "notOurs" : await settlePaidTopup(services, paymentIntentId);
   if (topup === "unsettled") return null;
-  return topup === "notOurs" ? () => notOurs : (tx) => apply(tx, topup, news);
+  return topup === "notOurs" ? () => notOurs : (tx) => apply(tx, topup, update);
 }

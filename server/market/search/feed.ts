@@ -3,7 +3,10 @@ import { empty, join, type Sql, sql } from "../../store/connection.ts";
 import { taskListColumns } from "../tasks/records.ts";
 import type { TaskSearch } from "./filters.ts";
 
-/** A page of the feed from its own index. With several statuses: the newest of each, then the newest of all of those. */
+/**
+ * Returns the statement for a page of the feed, which reads the feed's index. With several statuses, it takes the
+ * newest tasks of each, then the newest of those.
+ */
 export function feed({ statuses, cursor }: TaskSearch, rows: number, columns = taskListColumns): Sql {
   const older = cursor === undefined ? empty : sql`AND t.created_at < ${cursor}::timestamptz`;
   const page = (status: TaskStatus | undefined) => sql`

@@ -3,9 +3,9 @@ import { empty, type Sql, sql } from "../../store/connection.ts";
 
 export interface TaskSearch {
   statuses: readonly TaskStatus[];
-  /** As tags are stored: trimmed and lower-cased. */
+  /** Trimmed and lower-cased, as tags are stored. */
   tag?: string | undefined;
-  /** At least two characters, matched literally and in any case. */
+  /** At least two characters, matched literally, ignoring case. */
   query?: string | undefined;
   minBudgetCents?: number | undefined;
   maxBudgetCents?: number | undefined;
@@ -19,7 +19,7 @@ interface Columns {
   budget: Sql;
 }
 
-/** The exact condition for the filters other than status and time, on `t`. */
+/** The exact condition on `t` for all filters except status and time. */
 export function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch, { tags, budget }: Columns): Sql {
   return sql`true
     ${tag === undefined ? empty : sql`AND ${tags} @> ARRAY[${tag}]`}
@@ -28,7 +28,7 @@ export function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSear
     ${maxBudgetCents === undefined ? empty : sql`AND ${budget} <= ${maxBudgetCents}`}`;
 }
 
-/** Whether nothing but status and time is filtered. */
+/** Whether there are no filters except status and time. */
 export function isUnfiltered({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch): boolean {
   return tag === undefined && query === undefined && minBudgetCents === undefined && maxBudgetCents === undefined;
 }

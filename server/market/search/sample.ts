@@ -3,15 +3,15 @@ import { type Connection, sql } from "../../store/connection.ts";
 import type { TaskSearch } from "./filters.ts";
 import { filtersInIndex } from "./terms.ts";
 
-/** One task in so many is in the sample's index; the search migration has the same number. */
+/** One task in 128 is in the sample's index; the search migration repeats the number. */
 export const SAMPLED_SHARE = 128;
 
 /** Written as in the sample's index and without a parameter, so that the planner sees that it is the same condition. */
 const isSampled = sql`uuid_hash(t.id) & 127 = 0`;
 
 /**
- * The creation times of the matches in the sample, newest first, and whether the statuses exclude most of what matches
- * otherwise.
+ * Returns the creation times of the matches in the sample, newest first, and whether the requested statuses exclude
+ * more than half of what the other filters match.
  */
 export async function sampleMatches(
   connection: Connection,

@@ -3,14 +3,14 @@ import type { Connection } from "../../store/connection.ts";
 import { feed } from "./feed.ts";
 import { isUnfiltered, type TaskSearch } from "./filters.ts";
 import { SAMPLED_SHARE, sampleMatches } from "./sample.ts";
-import { findBetween, type Stretch, secondsOf } from "./stretch.ts";
+import { findBetween, secondsOf, type TimeRange } from "./timeRange.ts";
 import { walkNewest } from "./walk.ts";
 
 /**
  * Returns the newest tasks that match, newest first, in one to four statements. Frequent matches are found among the
- * newest rows of the feed. For the rest, the inverted index returns all matches in a stretch of time, and a sample of
- * the matches tells how far back that stretch must reach, so that few more are fetched than were asked for. Rare
- * matches are missing from the sample: all of them are fetched.
+ * newest rows of the feed. For the rest, the inverted index returns all matches in a time range, and a sample of the
+ * matches tells how far back that range must reach, so that few more are fetched than were asked for. Matches that are
+ * too rare to be in the sample are all fetched.
  */
 export async function searchTasks(connection: Connection, search: TaskSearch): Promise<TaskListItem[]> {
   const { limit } = search;
@@ -23,12 +23,12 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
   if (found.length === limit || isComplete || newestAt === null || reachedAt === null) return found;
 
   let before: string | null = reachedAt;
-  const find = async (stretch: Stretch) => {
-    found.push(...(await findBetween(connection, search, queryTerms, stretch, limit - found.length)));
-    return stretch.since;
+  const find = async (range: TimeRange) => {
+    found.push(...(await findBetween(connection, search, queryTerms, range, limit - found.length)));
+    return range.since;
   };
   if (found.length >= limit / 5) {
-    // Enough matches to do without a sample: look back twice as far as the rest is expected to reach.
+    // Enough matches to do without a sample: look back twice as far as the missing ones should need.
     const expected = ((secondsOf(newestAt) - secondsOf(reachedAt)) * (limit - found.length)) / found.length;
     const since = timestampOf(Math.max(0, Math.floor(secondsOf(reachedAt) - 2 * expected - 1)));
     before = await find({ since, before, isStatusRare: true });
@@ -36,7 +36,7 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
   if (found.length === limit || before === null) return found;
   const { sampled, isStatusRare } = await sampleMatches(connection, search, queryTerms, before);
   while (found.length < limit && before !== null) {
-    // On average this stretch holds more matches than are missing; if not, the next one has the rest.
+    // On average this range holds more matches than are missing; if not, the next one has the rest.
     const ahead = Math.ceil((limit - found.length) / SAMPLED_SHARE) + 3;
     before = await find({ since: sampled.splice(0, ahead)[ahead - 1] ?? null, before, isStatusRare });
   }

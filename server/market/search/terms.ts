@@ -4,12 +4,12 @@ import { matches, type TaskSearch } from "./filters.ts";
 const terms = sql`task_search_terms(t.folded_title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
 
 /** A condition on the inverted index: the task has at least one of these terms. */
-export const hasAny = (any: readonly string[]) => sql`${terms} && search_hash(${any}::text[])`;
+export const hasAny = (wanted: readonly string[]) => sql`${terms} && search_hash(${wanted}::text[])`;
 
 /**
- * The filters as conditions on the inverted index. Each term is a condition of its own, so that the index skips from
- * list to list instead of scanning one of them. Comparing expressions instead of columns keeps the planner from
- * choosing the feed's index, where it would have to filter row by row.
+ * The filters as conditions on the inverted index. Each term is a separate condition, so that the index skips from list
+ * to list instead of scanning one of them. Comparing expressions instead of columns keeps the planner from choosing the
+ * feed's index, where it would have to filter row by row.
  */
 export function filtersInIndex(search: TaskSearch, queryTerms: readonly number[]): Sql {
   const { tag, minBudgetCents, maxBudgetCents } = search;
@@ -29,7 +29,7 @@ const MAX_BUDGET = 2 ** 31 - 1;
 /** The index reads one list per term: a few terms that cover a little too much are faster than many exact ones. */
 const MAX_RANGE_TERMS = 64;
 
-/** The coarsest scale of budgets; times have one more. */
+/** The coarsest scale used. It is the coarsest one that budgets are indexed at; times are also indexed at scale 8. */
 export const COARSEST_SCALE = 7;
 
 /**

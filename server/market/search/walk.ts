@@ -4,9 +4,10 @@ import { taskListColumns } from "../tasks/records.ts";
 import { feed } from "./feed.ts";
 import { matches, type TaskSearch } from "./filters.ts";
 
-/** Rows read from the feed's own index first: whatever is frequent is among them. */
+/** The number of rows to read from the feed's index first; frequent matches are found among them. */
 const WALKED_ROWS = 250;
 
+/** How far the walk got. */
 interface Reach {
   walked: number;
   reachedAt: string | null;
@@ -32,11 +33,11 @@ export async function walkNewest(connection: Connection, search: TaskSearch) {
     { plan: "fresh" },
   );
   const [first] = rows;
-  if (first === undefined) throw new Error("an aggregate without groups has one row");
+  if (first === undefined) throw new Error("the walk returned no row");
   const { walked, reachedAt, newestAt, queryTerms } = first;
   const found: TaskListItem[] = rows.filter(isTask);
   return { found, isComplete: walked < WALKED_ROWS, reachedAt, newestAt, queryTerms: [...new Set(queryTerms)] };
 }
 
-/** When nothing was found, the only row has a reach but no task. */
+/** When nothing was found, the only row has the reach but no task. */
 const isTask = <Row extends Partial<TaskListItem>>(row: Row): row is Row & TaskListItem => typeof row.id === "string";

@@ -6,15 +6,16 @@ import { lockTask } from "./records.ts";
 import { decideTaskAction, momentOf } from "./rules.ts";
 
 /**
- * Accepts a delivery whose acceptance window has passed, as of its deadline. Does nothing when the state table refuses:
- * the job came too early, ran before, or the task was accepted or disputed in the meantime.
+ * Accepts a delivery whose acceptance window has passed, and records the deadline as the time of acceptance. Does
+ * nothing when the state table refuses: the job came too early, ran before, or the task was accepted or disputed in the
+ * meantime.
  */
 export async function acceptDelivery(services: Services, { taskId }: JobPayload<"acceptDelivery">): Promise<void> {
   await services.database.transaction(async (tx) => {
     const task = await lockTask(tx, taskId);
-    const [actor, moment] = ["clock" as const, momentOf(services)];
-    if (decideTaskAction("release", task, actor, moment).refused !== null) return;
-    await moveTask(tx, "release", task, { actor, moment });
+    const moment = momentOf(services);
+    if (decideTaskAction("release", task, "clock", moment).refused !== null) return;
+    await moveTask(tx, "release", task, { actor: "clock", moment });
   });
 }
 

@@ -6,15 +6,16 @@ import { lockTask } from "./records.ts";
 import { decideTaskAction, momentOf } from "./rules.ts";
 
 /**
- * Expires an awarded task that was not delivered in time and returns its hold, as of the end of the grace period. Does
- * nothing when the state table refuses: the job came too early, ran before, or the task was delivered in the meantime.
+ * Expires an awarded task that was not delivered in time, records the end of the grace period as the time of expiry,
+ * and returns the hold. Does nothing when the state table refuses: the job came too early, ran before, or the task was
+ * delivered in the meantime.
  */
 export async function expireTask(services: Services, { taskId }: JobPayload<"expireTask">): Promise<void> {
   await services.database.transaction(async (tx) => {
     const task = await lockTask(tx, taskId);
-    const [actor, moment] = ["clock" as const, momentOf(services)];
-    if (decideTaskAction("expire", task, actor, moment).refused !== null) return;
-    await moveTask(tx, "expire", task, { actor, moment });
+    const moment = momentOf(services);
+    if (decideTaskAction("expire", task, "clock", moment).refused !== null) return;
+    await moveTask(tx, "expire", task, { actor: "clock", moment });
   });
 }
 

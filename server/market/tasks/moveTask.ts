@@ -13,16 +13,17 @@ interface Move {
   actor: TaskActor;
   moment: Moment;
   dispute?: Dispute;
-  /** SQL assignments to columns of `tasks` beside the status and its timestamps. */
+  /** SQL assignments to columns of `tasks` besides the status and its timestamps. */
   changes?: Sql;
   /** The part of the price that a moderator awards to the bidder; 0 by default. */
   bidderCents?: number;
 }
 
 /**
- * The one function that moves a task. It asks the state table whether `actor` may do this to the locked task now, and
- * throws the table's refusal; otherwise it changes the status, then moves the money, then records the event. The status
- * comes first because it also updates the parties' reputations, and those rows are locked before the wallets.
+ * Moves a task; nothing else changes a task's status. It asks the state table whether `actor` may do this to the locked
+ * task now, and throws the table's refusal; otherwise it changes the status, then moves the money, then records the
+ * event. The status comes first because it also updates the parties' reputations, and those rows are locked before the
+ * wallets.
  */
 export async function moveTask(
   tx: Transaction,
@@ -51,7 +52,7 @@ export async function moveTask(
   return moved;
 }
 
-/** The assignments that note when a task entered a status; `disputed` has its time in the dispute. */
+/** The assignments that record when a task entered a status; `disputed` has its time in the dispute. */
 function timestampsOf(status: TaskStatus, at: Date): Sql | undefined {
   const time = sql`${at.toISOString()}::timestamptz`;
   switch (status) {
@@ -70,7 +71,7 @@ function timestampsOf(status: TaskStatus, at: Date): Sql | undefined {
   }
 }
 
-/** The bid that a task was awarded to. */
+/** Returns the bid that a task was awarded to. */
 export async function getAwardedBid(tx: Transaction, task: TaskRecord): Promise<Bid> {
   const bid = task.awardedBidId === null ? null : await findBid(tx, task.awardedBidId);
   if (bid === null) throw new Error(`task ${task.id} is ${task.status} without an awarded bid`);

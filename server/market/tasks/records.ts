@@ -1,6 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import type { Task } from "../../schemas/task.ts";
-import { type Connection, sql } from "../../store/connection.ts";
+import { type Connection, type Sql, sql } from "../../store/connection.ts";
 
 /** A task's row: the public record, and the ids that the rules need. */
 export interface TaskRecord extends Task {
@@ -23,6 +23,7 @@ export const taskListColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
   t.bid_count AS "bidCount"`;
 
+/** Throws `not_found`. Takes no lock: the task can change before the caller acts on it. */
 export async function findTask(connection: Connection, taskId: string): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
     SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid`);
@@ -31,8 +32,9 @@ export async function findTask(connection: Connection, taskId: string): Promise<
 }
 
 /**
- * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this lock
- * first, so changes to one task happen one after another, and each sees the result of the one before.
+ * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this
+ * lock first, so changes to one task happen one after another, and each sees the result of the one before. Throws
+ * `not_found`.
  */
 export async function lockTask(connection: Connection, taskId: string): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
@@ -43,11 +45,7 @@ export async function lockTask(connection: Connection, taskId: string): Promise<
 }
 
 /** Writes `changes` (SQL assignments) to a locked task, and returns the new row. */
-export async function updateTask(
-  connection: Connection,
-  taskId: string,
-  changes: ReturnType<typeof sql>,
-): Promise<TaskRecord> {
+export async function updateTask(connection: Connection, taskId: string, changes: Sql): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
     UPDATE tasks t SET ${changes}, updated_at = clock_timestamp()
     FROM users buyer WHERE t.id = ${taskId}::uuid AND buyer.id = t.buyer_id RETURNING ${taskColumns}`);

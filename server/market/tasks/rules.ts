@@ -11,14 +11,14 @@ import {
   taskTransitions,
 } from "./stateMachine.ts";
 
-/** The time that a task's deadlines are compared with. */
+/** The current time, and the setting that a task's deadlines depend on. */
 export interface Moment {
   now: Date;
-  /** How long after the delivery is due an awarded task expires. */
+  /** An awarded task expires this long after its delivery is due. */
   graceSeconds: number;
 }
 
-/** The current moment by the service's clock and settings. */
+/** Returns the current moment by the service's clock and settings. */
 export function momentOf({ clock, settings }: MomentSource): Moment {
   return { now: clock.now(), graceSeconds: settings.deliveryGraceSeconds };
 }
@@ -28,19 +28,21 @@ interface MomentSource {
   readonly settings: { readonly deliveryGraceSeconds: number };
 }
 
-/** What a user is to a task. */
+/** Returns a user's role in a task. */
 export function actorOf(task: TaskRecord, userId: string): TaskActor {
   if (task.buyerId === userId) return "buyer";
   return task.awardedBidderId === userId ? "awardedBidder" : "stranger";
 }
 
-/** What a user who uploads for `bid` is to its task: only the bid's owner may upload, and only for the awarded bid. */
+/**
+ * Returns the role in a task of a user who uploads for `bid`: only its owner may upload, and only if it was awarded.
+ */
 export function uploaderOf(task: TaskRecord, bid: Bid, userId: string): TaskActor {
   if (bid.bidder.id !== userId) return "stranger";
   return task.awardedBidId === bid.id ? "awardedBidder" : "bidder";
 }
 
-/** Whether `actor` may do this to the task as it is now, and where it leads. */
+/** Decides whether `actor` may do this to the task now. Returns the status it leads to, or why it is refused. */
 export function decideTaskAction(
   action: TaskAction,
   task: TaskRecord,
@@ -55,7 +57,7 @@ export function decideTaskAction(
   return isTooLate || isTooEarly ? { refused: "wrong_status", because: "deadline" } : decision;
 }
 
-/** Throws the refusal of `decideTaskAction` as an `ApiError`; returns what is allowed otherwise. */
+/** Like `decideTaskAction`, but throws a refusal as an `ApiError`. */
 export function assertTaskAction(
   action: TaskAction,
   task: TaskRecord,
@@ -74,7 +76,7 @@ const actorRefusals: Partial<Record<TaskAction, string>> = {
   deliver: "This is not your bid.",
   dispute: "Only the buyer and the awarded bidder may do this.",
   rate: "Only the buyer and the awarded bidder may do this.",
-  resolve: "A moderator may not decide about a task of their own.",
+  resolve: "A moderator may not resolve a dispute about their own task.",
 };
 
 const deadlineRefusals: Record<TaskDeadline, string> = {
@@ -82,12 +84,12 @@ const deadlineRefusals: Record<TaskDeadline, string> = {
   acceptance: "The acceptance window has passed: the delivery is accepted automatically.",
 };
 
-/** The message of a refusal; null for the catalogue's own. */
+/** The message of a refusal; null to use the message from the catalogue of errors. */
 function explain(action: TaskAction, task: TaskRecord, { refused, because }: RefusedAction): string | null {
   const transition: { from: readonly string[]; before?: TaskDeadline } = taskTransitions[action];
   if (refused === "already_disputed") return null;
   if (refused === "forbidden") return actorRefusals[action] ?? "Only the buyer may do this.";
-  if (because === "actor") return "This bid is not the awarded one.";
+  if (because === "actor") return "This bid was not awarded.";
   if (because === "status") return `The task is ${task.status}; it must be ${transition.from.join(" or ")} for this.`;
   return transition.before === undefined ? "The deadline has not passed yet." : deadlineRefusals[transition.before];
 }

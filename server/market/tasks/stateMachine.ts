@@ -23,8 +23,8 @@ export interface Amounts {
 
 /** How the hold changes: what returns to the buyer's available bucket, and what is paid to the bidder. */
 interface Movement {
-  /** Label in the state diagram. */
-  says: string;
+  /** Text in the state diagram. */
+  label: string;
   returnKind: "hold_release" | "dispute_refund";
   returned(amounts: Amounts): number;
   paid(amounts: Amounts): number;
@@ -33,39 +33,39 @@ interface Movement {
 const nothing = () => 0;
 
 export const movements = {
-  none: { says: "", returnKind: "hold_release", returned: nothing, paid: nothing },
+  none: { label: "", returnKind: "hold_release", returned: nothing, paid: nothing },
   budget: {
-    says: "the hold follows the budget",
+    label: "the hold follows the budget",
     returnKind: "hold_release",
     returned: nothing, // `tasks.update` moves the difference itself
     paid: nothing,
   },
   returnBudget: {
-    says: "the hold returns",
+    label: "the hold returns",
     returnKind: "hold_release",
     returned: ({ budgetCents }) => budgetCents,
     paid: nothing,
   },
   returnRest: {
-    says: "the hold shrinks to the price",
+    label: "the hold shrinks to the price",
     returnKind: "hold_release",
     returned: ({ budgetCents, priceCents }) => budgetCents - priceCents,
     paid: nothing,
   },
   returnPrice: {
-    says: "the hold returns",
+    label: "the hold returns",
     returnKind: "hold_release",
     returned: ({ priceCents }) => priceCents,
     paid: nothing,
   },
   pay: {
-    says: "the bidder is paid",
+    label: "the bidder is paid",
     returnKind: "hold_release",
     returned: nothing,
     paid: ({ priceCents }) => priceCents,
   },
   divide: {
-    says: "refund, release or split",
+    label: "refund, release or split",
     returnKind: "dispute_refund",
     returned: ({ priceCents, bidderCents }) => priceCents - bidderCents,
     paid: ({ bidderCents }) => bidderCents,
@@ -73,7 +73,7 @@ export const movements = {
 } as const satisfies Record<string, Movement>;
 
 interface Transition {
-  /** Who may do this; anyone else is refused with `forbidden`, or as `refusals` says. */
+  /** Who may do this; anyone else is refused with `forbidden`, unless `refusals` names another code. */
   by: readonly TaskActor[];
   from: readonly TaskStatus[];
   /** `same`: the status does not change. */
@@ -95,7 +95,7 @@ interface Transition {
 
 /**
  * The state machine of a task. `moveTask` follows it for procedures and jobs alike, the README's diagram is drawn from
- * it, and a test walks all of it. Source: docs/contract.md "States".
+ * it, and a test covers every combination. Source: docs/contract.md "States".
  */
 export const taskTransitions = {
   update: { by: ["buyer"], from: ["open"], to: "same", money: "budget", event: null },
@@ -129,7 +129,7 @@ export const taskTransitions = {
     before: "expiry",
     money: "none",
     event: null,
-    // An upload belongs to a bid: its owner is the right person, but only the awarded bid is in the right status.
+    // The owner of a bid that was not awarded may upload for it in principle, but the bid is in the wrong status.
     refusals: { by: { bidder: "wrong_status" } },
   },
   deliver: {
@@ -215,8 +215,8 @@ export function stateDiagram(): string {
   const arrows = transitions
     .filter(([, { to }]) => to !== "same")
     .flatMap(([action, { from, to, money }]) => {
-      const { says } = movements[money];
-      return from.map((status) => `  ${status} --> ${to}: ${action}${says && ` (${says})`}`);
+      const { label } = movements[money];
+      return from.map((status) => `  ${status} --> ${to}: ${action}${label && ` (${label})`}`);
     });
   const sources = new Set(transitions.filter(([, { to }]) => to !== "same").flatMap(([, { from }]) => from));
   const ends = new Set(transitions.map(([, { to }]) => to).filter((to) => to !== "same" && !sources.has(to)));

@@ -10,7 +10,7 @@ const DisputeSnapshot = z.object({
   balance_transactions: z.array(z.object({ id: z.string(), amount: z.int() })).default([]),
 });
 
-interface DisputeNews {
+interface DisputeUpdate {
   id: string;
   paymentIntentId: string | null;
   /** The dispute's effects on the platform's balance so far; signed, before fees. */
@@ -18,7 +18,7 @@ interface DisputeNews {
 }
 
 /** Reads a `charge.dispute.*` event; null if it does not contain a dispute. */
-export function readDispute(data: unknown): DisputeNews | null {
+export function readDispute(data: unknown): DisputeUpdate | null {
   const dispute = DisputeSnapshot.safeParse(data).data;
   if (dispute === undefined) return null;
   const movements = dispute.balance_transactions.map(({ id, amount }) => ({ id, amountCents: amount }));
@@ -26,11 +26,11 @@ export function readDispute(data: unknown): DisputeNews | null {
 }
 
 /**
- * Makes the wallet follow the platform's balance: what a dispute withdrew is debited as `chargeback`, what it reinstated is
- * credited under the same kind. Each snapshot lists all movements so far and each is booked once, so order does not matter.
- * Withdrawals are booked first, because a reinstatement pays the debt that they leave.
+ * Makes the wallet follow the platform's balance: what a dispute withdrew is debited as `chargeback`, and what it
+ * reinstated is credited under the same kind. Each snapshot lists all movements so far and each is booked once, so
+ * order does not matter. Withdrawals are booked first, because a reinstatement pays the debt that they leave.
  */
-export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeNews): Promise<EventOutcome> {
+export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: DisputeUpdate): Promise<EventOutcome> {
   let booked = 0;
   for (const { id, amountCents } of dispute.movements.toSorted((a, b) => a.amountCents - b.amountCents)) {
     const reference = `dispute:${dispute.id}:${id}`;

@@ -3,11 +3,11 @@ import type { CheckoutSession } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { closeTopup, openCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
-import { applyCheckout, newsOfSession } from "./settle.ts";
+import { applyCheckout, updateFromSession } from "./settle.ts";
 
 /** How long a check reserves its top-up: longer than a call to the processor takes. */
 const CHECK_LEASE_SECONDS = 30;
-/** Stripe forgets idempotency keys after 24 hours: an older call must not be repeated. */
+/** Stripe forgets idempotency keys after 24 hours, so an older call must not be repeated; two hours are the margin. */
 const KEY_LIFETIME_MS = 22 * 3_600_000;
 /** A checkout page can be paid for 24 hours; after this long, one without a known session is closed. */
 const PAGE_LIFETIME_MS = 26 * 3_600_000;
@@ -18,8 +18,9 @@ interface UnsettledTopup extends TopupRecord {
 }
 
 /**
- * Asks the processor about a top-up that no event has settled, and applies the answer like an event. After a crash before
- * the session was stored, the stored call is repeated with its key, which returns the same session.
+ * Asks the processor about a top-up that no event has settled, and applies the response like an event. If a crash kept
+ * the session from being stored, the call is repeated with the same key and returns the same session. While the
+ * processor is unreachable, or refuses the lookup, the top-up stays for a later check.
  */
 export async function checkTopup(services: Services, { topupId }: { topupId: string }): Promise<void> {
   const { database, clock, settings, log } = services;
@@ -33,7 +34,7 @@ export async function checkTopup(services: Services, { topupId }: { topupId: str
   if (topup === undefined) return;
   try {
     const session = await findSession(services, topup, now.getTime() - new Date(topup.createdAt).getTime());
-    if (session !== null) await database.transaction((tx) => applyCheckout(tx, newsOfSession(session)));
+    if (session !== null) await database.transaction((tx) => applyCheckout(tx, updateFromSession(session)));
   } catch (error) {
     if (error instanceof ProcessorRefused) log.error({ topupId, error }, "the lookup of a top-up was refused");
     else if (!(error instanceof ProcessorUnavailable)) throw error;

@@ -17,8 +17,8 @@ export const topupColumns = sql`
   id, user_id AS "userId", amount_cents AS "amountCents", currency, success_url AS "successUrl", cancel_url AS "cancelUrl"`;
 
 /**
- * Opens a top-up's checkout page and stores its session. The idempotency key derives from the top-up's id, so a repeated
- * call, even after a crash, returns the session of the first. A definite refusal closes the top-up. Throws
+ * Opens a top-up's checkout page and stores its session. The idempotency key derives from the top-up's id, so a
+ * repeated call, even after a crash, returns the session of the first. A definite refusal closes the top-up. Throws
  * ProcessorUnavailable or ProcessorRefused.
  */
 export async function openCheckout(services: Services, topup: TopupRecord): Promise<CheckoutSession> {

@@ -1,6 +1,6 @@
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
-import { applyCheckout, newsOfSession } from "./settle.ts";
+import { applyCheckout, updateFromSession } from "./settle.ts";
 
 /** A credited top-up, for refunds and disputes. */
 export interface PaidTopup {
@@ -15,9 +15,9 @@ async function findPaidTopup(connection: Connection, paymentIntentId: string): P
 }
 
 /**
- * Returns the top-up that a payment intent paid for. The event of a refund or dispute may arrive before that of the payment:
- * then the session is fetched from the processor and the payment applied first. `unsettled`: it is one of ours, but still
- * not credited, so try again later. Throws ProcessorUnavailable or ProcessorRefused.
+ * Returns the top-up that a payment intent paid for. The event of a refund or dispute may arrive before that of the
+ * payment: then the session is fetched from the processor and the payment applied first. `unsettled`: it is one of
+ * ours, but still not credited, so try again later. Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function settlePaidTopup(
   services: Services,
@@ -28,11 +28,11 @@ export async function settlePaidTopup(
   if (known !== null) return known;
   const session = await processor.findCheckoutSession(paymentIntentId);
   if (session === null) return "notOurs";
-  const news = newsOfSession(session);
+  const update = updateFromSession(session);
   const [ours] = await database.query(sql`
     SELECT id FROM topups
-    WHERE session_id = ${news.sessionId} OR (id = ${news.topupId}::uuid AND session_id IS NULL)`);
+    WHERE session_id = ${update.sessionId} OR (id = ${update.topupId}::uuid AND session_id IS NULL)`);
   if (!ours) return "notOurs";
-  await database.transaction((tx) => applyCheckout(tx, news));
+  await database.transaction((tx) => applyCheckout(tx, update));
   return (await findPaidTopup(database, paymentIntentId)) ?? "unsettled";
 }

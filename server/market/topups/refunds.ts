@@ -14,10 +14,10 @@ const RefundSnapshot = z.object({
   failure_balance_transaction: Related,
 });
 
-type RefundNews = Omit<ProcessorRefund, "createdAt">;
+type RefundUpdate = Omit<ProcessorRefund, "createdAt">;
 
 /** Reads a `refund.*` event; null if it does not contain a refund. */
-export function readRefund(data: unknown): RefundNews | null {
+export function readRefund(data: unknown): RefundUpdate | null {
   const refund = RefundSnapshot.safeParse(data).data;
   if (refund === undefined) return null;
   return {
@@ -31,17 +31,17 @@ export function readRefund(data: unknown): RefundNews | null {
 }
 
 /**
- * Debits the wallet once a refund left the platform's balance, and credits it again if the refund failed after that. A
- * failure always books both, so that the history is the same whichever event came first; the references contain the
+ * Debits the wallet once a refund has left the platform's balance, and credits it again if the refund fails after that.
+ * A failure always books both, so that the history is the same whichever event came first. The references contain the
  * refund's id, so each is booked once.
  */
-export async function applyRefund(tx: Transaction, topup: PaidTopup, refund: RefundNews): Promise<EventOutcome> {
+export async function applyRefund(tx: Transaction, topup: PaidTopup, refund: RefundUpdate): Promise<EventOutcome> {
   const { id, amountCents, status } = refund;
-  const left = refund.balanceTransactionId !== null || status === "succeeded";
-  const returned = refund.failureBalanceTransactionId !== null || status === "failed" || status === "canceled";
-  if (!left) return ignored("nothing moved");
-  const taken = await tx.ledger.clawBack(topup.userId, "topup_refund", amountCents, `refund:${id}`);
-  if (!returned) return taken === null ? ignored("taken before") : applied("taken");
-  const back = await tx.ledger.deposit(topup.userId, "topup_refund", amountCents, `refund:${id}:failed`);
-  return back === null ? ignored("returned before") : applied("returned");
+  const hasLeft = refund.balanceTransactionId !== null || status === "succeeded";
+  const hasReturned = refund.failureBalanceTransactionId !== null || status === "failed" || status === "canceled";
+  if (!hasLeft) return ignored("nothing moved");
+  const debit = await tx.ledger.clawBack(topup.userId, "topup_refund", amountCents, `refund:${id}`);
+  if (!hasReturned) return debit === null ? ignored("already debited") : applied("debited");
+  const credit = await tx.ledger.deposit(topup.userId, "topup_refund", amountCents, `refund:${id}:failed`);
+  return credit === null ? ignored("already credited back") : applied("credited back");
 }

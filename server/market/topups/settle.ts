@@ -6,8 +6,8 @@ import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
 
-/** What an event, or an answer of the processor, says about a top-up. */
-interface CheckoutNews {
+/** The state of a top-up's checkout, from an event or a response of the processor. */
+interface CheckoutUpdate {
   sessionId: string;
   topupId: string | null;
   /** `open`: not paid yet. `processing`: a slow payment is under way. */
@@ -27,22 +27,22 @@ const SessionSnapshot = z.object({
 });
 
 /**
- * Reads a `checkout.session.*` event; null if it does not contain a checkout session. When the answer to the call that
- * created a session was lost, only the event's client reference links it to a top-up, and a payer may have chosen that
- * reference: then the processor is asked whose session it is. Throws ProcessorUnavailable or ProcessorRefused.
+ * Reads a `checkout.session.*` event; null if it does not contain a checkout session. When the response to the call
+ * that created a session was lost, only the event's client reference links it to a top-up, and a payer may have chosen
+ * that reference, so the session itself is fetched from the processor. Throws ProcessorUnavailable or ProcessorRefused.
  */
 export async function interpretCheckout(
   { database, processor }: Services,
   event: Pick<ProcessorEvent, "type" | "data">,
-): Promise<CheckoutNews | null> {
-  const news = readCheckoutEvent(event);
-  if (news === null || news.topupId === null) return news;
+): Promise<CheckoutUpdate | null> {
+  const update = readCheckoutEvent(event);
+  if (update === null || update.topupId === null) return update;
   const [unanswered] = await database.query(sql`
-    SELECT id FROM topups WHERE id = ${news.topupId}::uuid AND session_id IS NULL`);
-  return unanswered ? newsOfSession(await processor.getCheckoutSession(news.sessionId)) : news;
+    SELECT id FROM topups WHERE id = ${update.topupId}::uuid AND session_id IS NULL`);
+  return unanswered ? updateFromSession(await processor.getCheckoutSession(update.sessionId)) : update;
 }
 
-function readCheckoutEvent({ type, data }: Pick<ProcessorEvent, "type" | "data">): CheckoutNews | null {
+function readCheckoutEvent({ type, data }: Pick<ProcessorEvent, "type" | "data">): CheckoutUpdate | null {
   const session = SessionSnapshot.safeParse(data).data;
   if (session === undefined) return null;
   return {
@@ -55,14 +55,14 @@ function readCheckoutEvent({ type, data }: Pick<ProcessorEvent, "type" | "data">
   };
 }
 
-const resultOfType: Record<string, CheckoutNews["result"]> = {
+const resultOfType: Record<string, CheckoutUpdate["result"]> = {
   "checkout.session.completed": "processing",
   "checkout.session.async_payment_failed": "failed",
   "checkout.session.expired": "expired",
 };
 
 /** Reads a session that was fetched from the processor. */
-export function newsOfSession(session: CheckoutSession): CheckoutNews {
+export function updateFromSession(session: CheckoutSession): CheckoutUpdate {
   const { id, topupId, status, paymentStatus, paymentFailed, ...rest } = session;
   const unpaid = paymentFailed ? "failed" : status === "complete" ? "processing" : "open";
   const result = paymentStatus === "paid" ? "paid" : status === "expired" ? "expired" : unpaid;
@@ -71,10 +71,11 @@ export function newsOfSession(session: CheckoutSession): CheckoutNews {
 }
 
 /**
- * Applies news about a top-up, which may arrive in any order and any number of times. A paid session is credited once,
- * because the ledger's reference is the payment intent and never the event. Closing a top-up cannot undo a payment.
+ * Applies an update about a top-up. Updates may arrive in any order and any number of times. A paid session is credited
+ * once, because the ledger's reference is the payment intent and never the event. Closing a top-up cannot undo a
+ * payment.
  */
-export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promise<EventOutcome> {
+export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Promise<EventOutcome> {
   const [topup] = await tx.query<{
     id: string;
     userId: string;
@@ -86,21 +87,21 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
   }>(sql`
     SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status, session_id AS "sessionId",
            payment_intent_id AS "paymentIntentId" FROM topups
-    WHERE session_id = ${news.sessionId} OR id = ${news.topupId}::uuid FOR UPDATE`);
-  // Without a reference of ours, it is other business of the same processor account.
-  if (!topup) return news.topupId === null ? notOurs : unexpected("no such top-up");
-  if (topup.sessionId !== null && topup.sessionId !== news.sessionId) {
-    return unexpected(`${news.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`);
+    WHERE session_id = ${update.sessionId} OR id = ${update.topupId}::uuid FOR UPDATE`);
+  // Without one of our ids, the session is for something else on the same processor account.
+  if (!topup) return update.topupId === null ? notOurs : unexpected("no such top-up");
+  if (topup.sessionId !== null && topup.sessionId !== update.sessionId) {
+    return unexpected(`${update.sessionId} is a second session for ${topup.id}, after ${topup.sessionId}`);
   }
 
   const setStatus = (status: string, paymentIntentId: string | null = null) =>
     tx.query(sql`
-      UPDATE topups SET status = ${status}, session_id = ${news.sessionId}, updated_at = clock_timestamp(),
+      UPDATE topups SET status = ${status}, session_id = ${update.sessionId}, updated_at = clock_timestamp(),
              payment_intent_id = coalesce(${paymentIntentId}, payment_intent_id)
       WHERE id = ${topup.id}::uuid`);
 
-  if (news.result === "paid") {
-    const { paymentIntentId, amountCents, currency } = news;
+  if (update.result === "paid") {
+    const { paymentIntentId, amountCents, currency } = update;
     if (!paymentIntentId) return unexpected("paid without a payment intent");
     if (amountCents !== topup.amountCents || currency !== topup.currency) {
       return unexpected(`paid ${amountCents} ${currency} for a top-up of ${topup.amountCents} ${topup.currency}`);
@@ -110,14 +111,14 @@ export async function applyCheckout(tx: Transaction, news: CheckoutNews): Promis
     }
     const entry = await tx.ledger.deposit(topup.userId, "topup", topup.amountCents, paymentIntentId);
     if (topup.status !== "paid") await setStatus("paid", paymentIntentId);
-    return entry === null ? ignored("credited before") : applied("credited");
+    return entry === null ? ignored("already credited") : applied("credited");
   }
-  if (topup.status === "paid" || news.result === "open") return ignored("nothing new");
-  if (news.result === "processing") {
+  if (topup.status === "paid" || update.result === "open") return ignored("nothing new");
+  if (update.result === "processing") {
     if (topup.status === "created") await setStatus("processing");
-    return applied("waits for the payment");
+    return applied("waiting for the payment");
   }
-  // A closed session stays closed; it does not matter which of two endings was reported last.
-  if (topup.status === "created" || topup.status === "processing") await setStatus(news.result);
+  // A closed top-up keeps the first ending that was reported.
+  if (topup.status === "created" || topup.status === "processing") await setStatus(update.result);
   return applied("closed");
 }

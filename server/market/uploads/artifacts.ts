@@ -2,10 +2,11 @@ import type { SealedObject } from "../../gateways/storage.ts";
 import type { Artifact } from "../../schemas/artifact.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { Services } from "../../services.ts";
-import { type Connection, sql } from "../../store/connection.ts";
+import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { badKey, type UploadKind } from "./declare.ts";
+import { invalidStorageKey, type UploadKind } from "./declare.ts";
 
+/** Source: docs/contract.md "Records". */
 const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
 
 type ArtifactRow = Omit<Artifact, "downloadUrl" | "dimensions" | "durationSec" | "sha256"> & {
@@ -30,13 +31,22 @@ export async function findArtifact(connection: Connection, uploadKey: string): P
   return row ?? null;
 }
 
+/** Counts the finalised samples of a bid. */
+export async function countSamples(connection: Connection, bidId: string): Promise<number> {
+  const { count } = await queryOne<{ count: number }>(
+    connection,
+    sql`SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bidId}::uuid AND kind = 'sample'`,
+  );
+  return count;
+}
+
 /** Records a sealed upload as a sample or delivery. Throws `invalid_input` when nothing was uploaded. */
 export async function addArtifact(
   tx: Transaction,
   kind: UploadKind,
   { uploadKey, bid, sealed }: { uploadKey: string; bid: Bid; sealed: SealedObject | null },
 ): Promise<ArtifactRow> {
-  if (sealed === null) throw badKey("Nothing has been uploaded under this key yet.");
+  if (sealed === null) throw invalidStorageKey("Nothing has been uploaded under this key yet.");
   await tx.query(sql`
     INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind, sha256)
     VALUES (${uploadKey}, ${sealed.storageKey}, ${bid.id}::uuid, ${bid.taskId}::uuid, ${kind}, ${sealed.sha256})`);
@@ -62,7 +72,7 @@ export async function toArtifact({ storage }: Pick<Services, "storage">, row: Ar
   };
 }
 
-/** Returns what was finalised for these tasks, oldest first, by task id. */
+/** Returns the samples and deliveries that were finalised for these tasks, oldest first, by task id. */
 export async function readArtifactsOfTasks(
   services: Pick<Services, "database" | "storage">,
   taskIds: readonly string[],
@@ -78,7 +88,7 @@ export async function readArtifactsOfTasks(
   return byTask;
 }
 
-/** Returns what was finalised for a task, oldest first. */
+/** Returns the samples and deliveries that were finalised for a task, oldest first. */
 export async function readArtifacts(services: Pick<Services, "database" | "storage">, taskId: string) {
   return (await readArtifactsOfTasks(services, [taskId])).get(taskId) ?? { samples: [], deliveries: [] };
 }

@@ -14,10 +14,10 @@ const UPLOAD_EXPIRES_IN_SECONDS = 3_600;
 const prefixOf = { sample: "samples", delivery: "deliveries" } as const;
 const actionOf = { sample: "uploadSample", delivery: "deliver" } as const;
 
-/** The caller, with what deciding about an upload needs. */
+/** The caller, and the services needed to decide about an upload. */
 type Uploader = Pick<Services, "database" | "clock" | "settings"> & { userId: string };
 
-/** Throws the documented refusal unless the caller may upload for this bid now. Takes no lock. */
+/** Throws `not_found`, `forbidden` or `wrong_status` unless the caller may upload for this bid now. Takes no lock. */
 export async function checkUpload(uploader: Uploader, kind: UploadKind, bidId: string): Promise<Bid> {
   const { database, userId } = uploader;
   const bid = await getBid(database, bidId);
@@ -56,21 +56,23 @@ export async function openUpload(
   return { uploadUrl, storageKey };
 }
 
-export const badKey = (message: string) => new ApiError("invalid_input", { issues: [{ path: "storageKey", message }] });
+/** An `invalid_input` about the field `storageKey`. */
+export const invalidStorageKey = (message: string) =>
+  new ApiError("invalid_input", { issues: [{ path: "storageKey", message }] });
 
 /** Returns the upload that was declared with this key for this bid. Throws `invalid_input` when there is none. */
 export async function findDeclared({ database }: Services, kind: UploadKind, bidId: string, storageKey: string) {
   if (!storageKey.startsWith(`${prefixOf[kind]}/${bidId}/`)) {
-    throw badKey(`The key must start with ${prefixOf[kind]}/${bidId}/.`);
+    throw invalidStorageKey(`The key must start with ${prefixOf[kind]}/${bidId}/.`);
   }
   const declared = await database.prisma.upload.findUnique({ where: { storageKey } });
   if (declared === null || declared.bidId !== bidId || declared.kind !== kind) {
-    throw badKey("No upload was started with this key.");
+    throw invalidStorageKey("No upload was started with this key.");
   }
   return declared;
 }
 
-/** Locks the bid's task and checks again, now that nothing can change it. */
+/** Locks the bid's task and repeats `checkUpload`, now that nothing can change it. */
 export async function lockForUpload(
   uploader: Uploader,
   tx: Transaction,

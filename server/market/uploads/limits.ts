@@ -4,8 +4,9 @@ const MEGABYTE = 1_000_000;
 
 interface UploadLimits {
   bytes: number;
-  /** pixels, for images */
+  /** Pixels, for images. */
   width?: number;
+  /** Pixels, for images. */
   height?: number;
   durationSec?: number;
 }
@@ -15,7 +16,7 @@ const audio: UploadLimits = { bytes: 25 * MEGABYTE, durationSec: 300 };
 const video: UploadLimits = { bytes: 100 * MEGABYTE, durationSec: 120 };
 const text: UploadLimits = { bytes: MEGABYTE };
 
-/** Limits of a sample, by MIME type. Source: docs/contract.md "Limits". */
+/** Limits for samples, by MIME type. Source: docs/contract.md "Limits". */
 const sampleLimits: Record<string, UploadLimits> = {
   "image/png": image,
   "image/jpeg": image,
@@ -48,7 +49,9 @@ export interface DeclaredUpload {
   durationSec?: number;
 }
 
-/** Throws `sample_too_large` with every limit that the sample exceeds. `existingSamples` counts those of the same bid. */
+/**
+ * Throws `sample_too_large` with every limit that the sample exceeds. `existingSamples` counts those of the same bid.
+ */
 export function assertSampleLimits(upload: DeclaredUpload, existingSamples: number): void {
   const limits = sampleLimits[upload.mimeType];
   if (limits === undefined) throw new Error(`unknown sample type ${upload.mimeType}`);

@@ -1,12 +1,12 @@
 import { ApiError } from "../../errors.ts";
 import type { SealedObject } from "../../gateways/storage.ts";
 import type { Services } from "../../services.ts";
-import { badKey } from "./declare.ts";
+import { invalidStorageKey } from "./declare.ts";
 
 /**
  * Seals what was uploaded under a declared key and passes the copy to `record`, which records it in a transaction; the
- * upload URL can then no longer change what was recorded. `record` returns the artifact's row, which may be an earlier
- * one if a parallel request was faster, or throws. Whichever of upload and copy is not needed is deleted.
+ * upload URL cannot change the copy. `record` returns the artifact's row, which may be an earlier one if a parallel
+ * request was faster, or throws. Of upload and copy, the one that is no longer needed is deleted.
  */
 export async function sealUpload<Recorded extends { row: { storageKey: string } }>(
   services: Services,
@@ -14,20 +14,20 @@ export async function sealUpload<Recorded extends { row: { storageKey: string } 
   record: (sealed: SealedObject | null) => Promise<Recorded>,
 ): Promise<Recorded> {
   const { storage, log } = services;
-  // An object that is left behind only costs a little space.
+  // Failing to delete an object only costs a little space.
   const discard = (storageKey: string) =>
     storage.delete(storageKey).catch((error: unknown) => log.warn({ storageKey, error }, "an object was left behind"));
   const sealed = await storage.seal(declared.storageKey);
   try {
     if (sealed !== null && (sealed.bytes !== declared.bytes || sealed.mimeType !== declared.mimeType)) {
-      throw badKey("The uploaded file has a different size or type than was declared.");
+      throw invalidStorageKey("The uploaded file has a different size or type than was declared.");
     }
     const recorded = await record(sealed);
     if (recorded.row.storageKey === sealed?.storageKey) await discard(declared.storageKey);
     else if (sealed !== null) await discard(sealed.storageKey);
     return recorded;
   } catch (error) {
-    // Only a refusal of ours proves that the copy was not recorded; a connection lost during the commit does not.
+    // Only an `ApiError` proves that the copy was not recorded; a connection lost during the commit does not.
     if (sealed !== null && error instanceof ApiError) await discard(sealed.storageKey);
     throw error;
   }

@@ -6,7 +6,7 @@ import { canonicalEmail, PasswordAttempt, User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
-/** Signs in with email and password. Neither the answer nor its timing reveals whether the account exists. */
+/** Signs in with email and password. Neither the response nor its timing reveals whether the account exists. */
 export const login = open
   .meta({
     rest: { method: "POST", path: "/auth/login" },

@@ -8,10 +8,9 @@ import { sealUpload } from "../../market/uploads/seal.ts";
 import { Delivery } from "../../schemas/artifact.ts";
 import { Id, Timestamp } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
-import type { Context } from "../../trpc.ts";
-import { scoped } from "../../trpc.ts";
+import { type Context, scoped } from "../../trpc.ts";
 
-/** Delivers: the task becomes `delivered`, and its acceptance window starts. */
+/** Finalises the delivery: the task becomes `delivered`, and its acceptance window starts. */
 export const deliveryFinalize = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/delivery/finalize", status: 201 },
@@ -24,7 +23,7 @@ export const deliveryFinalize = scoped("bid:write")
     await checkUpload(ctx, "delivery", input.id);
     const declared = await findDeclared(ctx, "delivery", input.id, input.storageKey);
     const { row, deadlineAt } = await sealUpload(ctx, declared, (sealed) => deliver(ctx, input, sealed));
-    if (deadlineAt === null) throw new Error("a delivered task has an acceptance deadline");
+    if (deadlineAt === null) throw new Error("a delivered task has no acceptance deadline");
     return { delivery: await toArtifact(ctx, row), task: { acceptanceDeadlineAt: deadlineAt } };
   });
 

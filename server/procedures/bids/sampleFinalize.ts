@@ -1,14 +1,12 @@
 import { z } from "zod";
 import type { SealedObject } from "../../gateways/storage.ts";
-import { addArtifact, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
+import { addArtifact, countSamples, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
 import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { assertSampleCount } from "../../market/uploads/limits.ts";
 import { sealUpload } from "../../market/uploads/seal.ts";
 import { Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
-import { queryOne, sql } from "../../store/connection.ts";
-import type { Context } from "../../trpc.ts";
-import { scoped } from "../../trpc.ts";
+import { type Context, scoped } from "../../trpc.ts";
 
 /** Adds an uploaded sample to the task. Repeated with the same key, it returns the same sample. */
 export const sampleFinalize = scoped("bid:write")
@@ -39,12 +37,7 @@ function record(
     // A parallel request may have finalised the same key while this copy was made.
     const existing = await findArtifact(tx, input.storageKey);
     if (existing) return { row: existing };
-    const samples = await queryOne<{ count: number }>(
-      tx,
-      sql`
-      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bid.id}::uuid AND kind = 'sample'`,
-    );
-    assertSampleCount(samples.count + 1);
+    assertSampleCount((await countSamples(tx, bid.id)) + 1);
     return { row: await addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed }) };
   });
 }

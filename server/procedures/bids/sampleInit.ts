@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { countSamples } from "../../market/uploads/artifacts.ts";
 import { checkUpload, openUpload } from "../../market/uploads/declare.ts";
 import { assertSampleLimits, sampleMimeTypes } from "../../market/uploads/limits.ts";
 import { Dimensions, UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
-import { queryOne, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Declares a sample and returns the URL to upload it to. */
@@ -25,11 +25,6 @@ export const sampleInit = scoped("bid:write")
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
     await checkUpload(ctx, "sample", id);
-    const samples = await queryOne<{ count: number }>(
-      ctx.database,
-      sql`
-      SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${id}::uuid AND kind = 'sample'`,
-    );
-    assertSampleLimits(upload, samples.count);
+    assertSampleLimits(upload, await countSamples(ctx.database, id));
     return openUpload(ctx, "sample", id, upload);
   });

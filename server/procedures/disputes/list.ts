@@ -7,16 +7,16 @@ import { nextCursorOf } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
 /**
- * Disputes, oldest first, because moderators use this as a work list. It is the only list in this order: a page contains
- * the disputes strictly newer than its cursor.
+ * Disputes, oldest first, because moderators use this as a work list. It is the only list in this order: a page
+ * contains the disputes strictly newer than its cursor.
  */
 export const list = signedIn
   .meta({
     rest: { method: "GET", path: "/disputes" },
     summary: "List disputes",
     description:
-      "A moderator's session sees all disputes, anyone else those of their own tasks, each with what is needed to " +
-      "decide. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a walk ends with the newest.",
+      "A moderator's session sees all disputes; anyone else sees those of their own tasks. Each contains what is needed " +
+      "to decide it. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a walk ends with the newest.",
   })
   .input(
     PageQuery.extend({

@@ -4,9 +4,9 @@ import { ApiKey, Label, Scope } from "../../schemas/apiKey.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Creates an API key. `raw` is shown only here: the service keeps nothing but its hash. */
+/** Creates an API key. `raw` is shown only here: the service stores only its hash and its last four characters. */
 export const create = sessionOnly
-  .meta({ rest: { method: "POST", path: "/keys", status: 201 }, summary: "Mint an API key" })
+  .meta({ rest: { method: "POST", path: "/keys", status: 201 }, summary: "Create an API key" })
   .input(
     z.strictObject({
       label: Label,

@@ -3,7 +3,7 @@ import { ApiError } from "../../errors.ts";
 import { Id } from "../../schemas/common.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Revokes one of the caller's keys at once. A revoked key, or another user's, does not exist. */
+/** Revokes one of the caller's keys at once. A revoked key, or another user's, is `not_found`. */
 export const revoke = sessionOnly
   .meta({
     rest: { method: "DELETE", path: "/keys/{id}", status: 204 },

@@ -6,7 +6,7 @@ import { queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Debits the wallet at once. Jobs do the rest: the transfer to the caller's account, then the payout to the bank. */
+/** Requests a payout: debits the wallet at once, and leaves the transfer and the payout to the bank to jobs. */
 export const create = scoped("payouts:write")
   .meta({
     rest: { method: "POST", path: "/payouts", status: 202 },
@@ -33,7 +33,7 @@ export const create = scoped("payouts:write")
       .transaction(async (tx) => {
         const payout = await queryOne<{ id: string }>(tx, sql`SELECT uuid_v7() AS id`);
         const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, amountCents, `payout:${payout.id}`);
-        if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was booked before`);
+        if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was already booked`);
         await tx.query(sql`
           INSERT INTO payouts (id, user_id, account_id, amount_cents, currency, ledger_entry_id, next_step_at)
           VALUES (${payout.id}::uuid, ${ctx.userId}::uuid, ${accountId}, ${amountCents}, ${Currency},

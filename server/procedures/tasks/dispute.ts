@@ -8,7 +8,7 @@ import { Dispute, disputeReason } from "../../schemas/dispute.ts";
 import { Task } from "../../schemas/task.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Either side disputes the delivery: the money stays held, and nothing is released until a moderator decides. */
+/** Opens a dispute about the delivery, for either side: the money stays held until a moderator resolves it. */
 export const dispute = scoped("task:write")
   .meta({
     rest: { method: "POST", path: "/tasks/{id}/dispute", status: 201 },

@@ -22,8 +22,8 @@ export const list = open
   .output(z.object({ tasks: z.array(TaskListItem), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { query, minBudget: minBudgetCents, maxBudget: maxBudgetCents, cursor, limit } = input;
-    const asked = input.status.split(",");
-    const statuses = taskStatuses.filter((status) => asked.includes(status));
+    const requested = input.status.split(",");
+    const statuses = taskStatuses.filter((status) => requested.includes(status));
     const tag = input.tag?.trim().toLowerCase();
     const search = { statuses, tag, query, minBudgetCents, maxBudgetCents, cursor, limit };
     const tasks = await searchTasks(ctx.database, search);

@@ -18,9 +18,9 @@ const PublicTask = TaskListItem.extend({ description: z.string() }).meta({ id: "
 const MAX_BIDS = 100;
 
 /**
- * One task, as much of it as the caller may see: anonymous callers get the public fields, signed-in callers all task
- * fields and their own bids, the buyer the newest 100 bids, and the two parties, and a moderator's session if there is
- * a dispute, also samples, deliveries, dispute and ratings.
+ * Returns the parts of a task that the caller may see. Anonymous callers get the public fields; signed-in callers all
+ * fields and their own bids; the buyer the newest 100 bids. The two parties, and a moderator's session if there is a
+ * dispute, also get samples, deliveries, dispute and ratings. Source: docs/contract.md "Records".
  */
 export const read = open
   .meta({ rest: { method: "GET", path: "/tasks/{id}" }, summary: "Read a task", errors: ["not_found"] })

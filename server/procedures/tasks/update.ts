@@ -9,7 +9,10 @@ import type { Transaction } from "../../store/database.ts";
 import { refuseOverdraft } from "../../store/databaseErrors.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Changes an open task. A new budget moves the difference between the buyer's buckets, and requires that no bid is active. */
+/**
+ * Changes an open task. A new budget moves the difference between the buyer's buckets, and requires that no bid is
+ * active.
+ */
 export const update = scoped("task:write")
   .meta({
     rest: { method: "PATCH", path: "/tasks/{id}" },

@@ -5,7 +5,7 @@ import { Id } from "../../schemas/common.ts";
 import { Reputation } from "../../schemas/reputation.ts";
 import { open } from "../../trpc.ts";
 
-/** Returns what a user's tasks say about them, as buyer and as bidder. */
+/** Returns a user's reputation as buyer and as bidder, counted from their tasks, disputes and ratings. */
 export const reputation = open
   .meta({
     rest: { method: "GET", path: "/users/{id}/reputation" },

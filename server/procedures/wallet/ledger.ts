@@ -5,7 +5,7 @@ import { sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** Every movement in the caller's two buckets, newest first. */
+/** The entries of the caller's two buckets, newest first. */
 export const ledger = signedIn
   .meta({ rest: { method: "GET", path: "/wallet/ledger" }, summary: "List ledger entries" })
   .input(PageQuery)

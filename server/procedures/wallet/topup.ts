@@ -5,12 +5,12 @@ import { Currency } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** By now a call to the processor has ended one way or the other, so a top-up without a session is checked. */
+/** After this long the call to the processor has ended, so a top-up that still has no session needs a check. */
 const UNANSWERED_SECONDS = 15;
 
 /**
- * Opens a hosted checkout page. Our row is stored first, and its id serves as reference and idempotency key, so that every
- * later event finds its top-up. The wallet is credited once the processor reports the payment.
+ * Opens a hosted checkout page. The top-up's row is stored first, and its id serves as reference and idempotency key,
+ * so that every later event finds its top-up. The wallet is credited once the processor reports the payment.
  */
 export const topup = sessionOnly
   .meta({

@@ -4,7 +4,9 @@ import { scoped } from "../../trpc.ts";
 import { requireOwnEndpoint } from "../../webhooks/records.ts";
 import { replayFailed } from "../../webhooks/replay.ts";
 
-/** Sends an endpoint's deliveries that have failed since a given time again. Switches the endpoint on if it was off. */
+/**
+ * Repeats the deliveries of an endpoint that have failed since a given time. Switches the endpoint on if it was off.
+ */
 export const replaySince = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/replay", status: 202 },
@@ -15,11 +17,11 @@ export const replaySince = scoped("webhook:write")
     z.strictObject({
       id: Id,
       since: InputTimestamp.meta({
-        description: "Replays deliveries that finally failed at or after this time, whenever their event happened.",
+        description: "Replays deliveries that failed for good at or after this time, however old their event is.",
       }),
     }),
   )
-  .output(z.object({ replayed: z.int().meta({ description: "How many deliveries are sent again." }) }))
+  .output(z.object({ replayed: z.int().meta({ description: "The number of deliveries that are sent again." }) }))
   .mutation(({ ctx, input }) =>
     ctx.database.transaction(async (tx) => {
       await requireOwnEndpoint(tx, input.id, ctx.userId);

@@ -1,16 +1,19 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { EgressRefused } from "../../gateways/egressErrors.ts";
 import { Id } from "../../schemas/common.ts";
 import type { EventType } from "../../schemas/event.ts";
 import { WebhookDelivery } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
-import { addOnlyDelivery } from "../../webhooks/records.ts";
+import { checkWebhookUrl } from "../../webhooks/checkUrl.ts";
+import { addSampleDelivery } from "../../webhooks/records.ts";
 import { switchOn } from "../../webhooks/replay.ts";
 import { sampleEvent } from "../../webhooks/sample.ts";
 
-/** Sends a sample of the endpoint's first event type through the real delivery path, without retries. Switches the endpoint on. */
+/**
+ * Sends a sample of the endpoint's first event type through the real delivery path, without retries. Switches the
+ * endpoint on.
+ */
 export const test = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/test", status: 202 },
@@ -24,13 +27,11 @@ export const test = scoped("webhook:write")
       SELECT url, events[1] AS type FROM webhook_endpoints
       WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND deleted_at IS NULL`);
     if (!endpoint) throw new ApiError("not_found");
-    await ctx.egress.check(endpoint.url).catch((error: unknown) => {
-      throw error instanceof EgressRefused ? new ApiError("invalid_url", { message: error.message }) : error;
-    });
+    await checkWebhookUrl(ctx.egress, endpoint.url);
     const now = ctx.clock.now();
     return ctx.database.transaction(async (tx) => {
       await switchOn(tx, [input.id]);
       const eventId = await tx.events.recordSample(endpoint.type, sampleEvent(endpoint.type, now));
-      return { delivery: await addOnlyDelivery(tx, { endpointId: input.id, eventId, type: endpoint.type, now }) };
+      return { delivery: await addSampleDelivery(tx, { endpointId: input.id, eventId, type: endpoint.type, now }) };
     });
   });

@@ -346,7 +346,7 @@ test("a true event is kept, answered and done with, whatever its fields hold", a
     await apply(event.id);
     const [row] = await service.services.database.query(sql`
       SELECT outcome FROM processor_events WHERE id = ${event.id} AND processed_at IS NOT NULL`);
-    expect(row).toEqual({ outcome: "not understood" });
+    expect(row).toEqual({ outcome: "unknown type" });
   }
 });
 

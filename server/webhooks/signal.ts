@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Lets a loop wait for a signal or a timeout, whichever comes first. A signal that nobody waits for is kept. */
-export function createBell() {
-  let rung = false;
+/** Lets a loop wait for a signal or a timeout, whichever comes first. A signal sent while nobody waits is kept. */
+export function createSignal() {
+  let pending = false;
   let wake = () => {};
   return {
-    ring(): void {
-      rung = true;
+    send(): void {
+      pending = true;
       wake();
     },
     async wait(timeoutMs: number): Promise<void> {
-      if (!rung) {
+      if (!pending) {
         const timer = new AbortController();
         await Promise.race([
           new Promise<void>((resolve) => {
@@ -20,7 +20,7 @@ export function createBell() {
         ]);
         timer.abort();
       }
-      rung = false;
+      pending = false;
     },
   };
 }

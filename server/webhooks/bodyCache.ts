@@ -2,15 +2,17 @@ import { type Connection, sql } from "../store/connection.ts";
 import { eventBody, type StoredEvent } from "./payload.ts";
 
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Rough overhead of an entry beside its body. */
-const ENTRY_BYTES = 1_000;
+/** Approximate size of a cache entry without its body. */
+const ENTRY_OVERHEAD_BYTES = 1_000;
 
-/** A cache of event bodies: an event with 5,000 endpoints needs its body 5,000 times. It holds at most 8 MiB. */
-export function createBodies(connection: Connection) {
+/**
+ * A cache of event bodies, because an event with 5,000 endpoints needs its body 5,000 times. It keeps at most 8 MiB.
+ */
+export function createBodyCache(connection: Connection) {
   const bodies = new Map<string, Buffer>();
   let bytes = 0;
   return {
-    /** Returns the bodies of these events by event id; an unknown event has none. */
+    /** Returns the bodies of these events by event id, without those of unknown events. */
     async load(eventIds: Iterable<string>): Promise<Map<string, Buffer>> {
       const wanted = [...new Set(eventIds)];
       const missing = wanted.filter((id) => !bodies.has(id));
@@ -18,13 +20,17 @@ export function createBodies(connection: Connection) {
       for (const event of loaded) {
         const body = eventBody(event);
         bodies.set(event.id, body);
-        bytes += body.length + ENTRY_BYTES;
+        bytes += body.length + ENTRY_OVERHEAD_BYTES;
       }
-      const found = new Map(wanted.flatMap((id) => (bodies.has(id) ? [[id, bodies.get(id) ?? Buffer.alloc(0)]] : [])));
+      const found = new Map<string, Buffer>();
+      for (const id of wanted) {
+        const body = bodies.get(id);
+        if (body !== undefined) found.set(id, body);
+      }
       for (const [id, body] of bodies) {
         if (bytes <= MAX_BYTES) break;
         bodies.delete(id);
-        bytes -= body.length + ENTRY_BYTES;
+        bytes -= body.length + ENTRY_OVERHEAD_BYTES;
       }
       return found;
     },

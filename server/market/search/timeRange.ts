@@ -4,25 +4,29 @@ import { taskListColumns } from "../tasks/records.ts";
 import type { TaskSearch } from "./filters.ts";
 import { COARSEST_SCALE, endOfTerm, filtersInIndex, hasAny, rangeTerms } from "./terms.ts";
 
-/** A stretch of time that the inverted index is asked for. */
-export interface Stretch {
-  /** Inclusive; null reaches back to the first task. */
+/** A range of creation times to look up in the inverted index. */
+export interface TimeRange {
+  /** Inclusive; null for the time of the first task. */
   since: string | null;
   /** Exclusive. */
   before: string;
-  /** A status's list may be as long as the table: comparing it only pays where it excludes much. */
+  /**
+   * Whether the index filters by status too. A status's list may be as long as the table, so reading it pays only when
+   * the status excludes most matches.
+   */
   isStatusRare: boolean;
 }
 
-/** Returns the newest matches of a stretch of time. */
+/** Returns the newest matches of a time range, at most `rows`. */
 export async function findBetween(
   connection: Connection,
   search: TaskSearch,
   queryTerms: readonly number[],
-  { since, before, isStatusRare }: Stretch,
+  { since, before, isStatusRare }: TimeRange,
   rows: number,
 ): Promise<TaskListItem[]> {
-  // Few matches are newer than `before` unless a cursor hides them; without one the range may end where few terms do.
+  // Without a cursor, few matches are newer than `before`, so rounding the end up costs little and saves terms. With
+  // one, any number may be.
   const until = search.cursor === undefined ? endOfTerm(secondsOf(before), COARSEST_SCALE) : secondsOf(before);
   const inTime =
     since === null
