@@ -1,12 +1,20 @@
 /**
  * The script that starts Swagger UI. It asks nobody else for anything: the document, and every request that is tried out,
- * are at this very origin. The session cookie goes along automatically, and an API key when one was entered.
+ * are at this very origin. The session cookie goes along automatically, and an API key when one was entered. Swagger UI
+ * would send the examples of query parameters unless they are deleted one by one, and the one of `cursor` is in the past:
+ * every list would seem to be empty.
  */
 export const viewerSettings = `
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const followTheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", followTheme);
 followTheme();
+const forgetExamples = (update) => (document) => {
+  for (const operation of Object.values(document.paths ?? {}).flatMap(Object.values)) {
+    for (const { in: place, schema } of operation.parameters ?? []) if (place === "query") delete schema?.example;
+  }
+  return update(document);
+};
 SwaggerUIBundle({
   dom_id: "#viewer",
   url: "/openapi.json",
@@ -17,6 +25,7 @@ SwaggerUIBundle({
   docExpansion: "list",
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
+  plugins: [() => ({ statePlugins: { spec: { wrapActions: { updateJsonSpec: forgetExamples } } } })],
   requestInterceptor: (request) => {
     const { pathname, search } = new URL(request.url, location.href);
     request.url = location.origin + pathname + search;
