@@ -1,12 +1,20 @@
 /**
  * The script that starts Swagger UI. It sends nothing to other origins: it loads the document from this one, and rewrites
  * every request that a reader tries out to it. Browsers add the session cookie, Swagger UI an API key that was entered.
+ * Swagger UI would also send the examples of query parameters, and the one of `cursor` lies in the past, so every list
+ * would seem empty: they are deleted one by one.
  */
 export const viewerSettings = `
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const followTheme = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", followTheme);
 followTheme();
+const forgetExamples = (update) => (document) => {
+  for (const operation of Object.values(document.paths ?? {}).flatMap(Object.values)) {
+    for (const { in: place, schema } of operation.parameters ?? []) if (place === "query") delete schema?.example;
+  }
+  return update(document);
+};
 SwaggerUIBundle({
   dom_id: "#viewer",
   url: "/openapi.json",
@@ -17,6 +25,7 @@ SwaggerUIBundle({
   docExpansion: "list",
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
+  plugins: [() => ({ statePlugins: { spec: { wrapActions: { updateJsonSpec: forgetExamples } } } })],
   requestInterceptor: (request) => {
     const { pathname, search } = new URL(request.url, location.href);
     request.url = location.origin + pathname + search;

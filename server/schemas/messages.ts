@@ -9,7 +9,9 @@ export const pathFields = z.registry<{ names: readonly string[] }>();
 const MAX_NAME_LENGTH = 100;
 
 export function shortName(name: string): string {
-  return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH)}…`;
+  if (name.length <= MAX_NAME_LENGTH) return name;
+  // Half of a surrogate pair would make the answer unreadable for strict JSON parsers.
+  return `${name.slice(0, MAX_NAME_LENGTH).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** Returns the subject of a message's sentence: the field, or the input as a whole. */

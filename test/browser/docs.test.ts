@@ -86,6 +86,14 @@ describe.skipIf(!hasBrowser)("the API reference in a real browser", () => {
     return { status: response.status(), body: await response.json(), authorization };
   }
 
+  test("a list that is tried out as it stands is asked for with the defaults, and without a cursor", async () => {
+    await open("/docs#/tasks/tasks_list");
+    await operation("tasks-tasks_list").getByRole("button", { name: "Try it out" }).click();
+    const request = page.waitForRequest((sent) => new URL(sent.url()).pathname === "/tasks");
+    await operation("tasks-tasks_list").getByRole("button", { name: "Execute" }).click();
+    expect(new URL((await request).url()).search).toBe("?limit=50&status=open");
+  });
+
   const body = { availableCents: 12_345, heldCents: 0 };
 
   test.each(["light", "dark"] as const)("shows tags, operations and events (%s)", async (colorScheme) => {

@@ -140,6 +140,11 @@ describe.each(transports)("over $transport", ({ call }) => {
     expect(issues).toEqual([{ path: `${"n".repeat(100)}…`, message: `Unknown field. Allowed here: ${taskFields}.` }]);
   });
 
+  test("a name is not cut in the middle of a character", async () => {
+    const [issue] = await issuesOf("tasks.create", taskInput({ [`${"n".repeat(99)}🐧${"n".repeat(50)}`]: 1 }));
+    expect(issue.path).toBe(`${"n".repeat(99)}…`);
+  });
+
   test("all issues are reported at once, up to 100", async () => {
     const several = await issuesOf("tasks.create", { title: 5, tags: [], color: "red" });
     expect(several.map(({ message }: { message: string }) => message).sort()).toEqual([
