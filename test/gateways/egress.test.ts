@@ -1,7 +1,6 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { readConfig } from "../../server/config.ts";
 import { guardedEgress } from "../../server/gateways/egress.ts";
 import { EgressFailed, EgressRefused } from "../../server/gateways/egressErrors.ts";
 import { isPublicAddress } from "../../server/gateways/publicAddress.ts";
@@ -333,18 +332,4 @@ describe("an answer", () => {
   test("that never comes, because nothing listens, says so", async () => {
     await expect(egress.post("http://127.0.0.1:1/", post)).rejects.toThrow("The connection was refused.");
   });
-});
-
-test("WEBHOOK_ALLOW_INSECURE is refused in production", () => {
-  const production = {
-    NODE_ENV: "production",
-    PUBLIC_URL: "https://rebid.example.com",
-    DATABASE_URL: "postgres://127.0.0.1/rebid",
-    SESSION_SECRET: "a secret of the tests, 32 characters or more",
-    STRIPE_SECRET_KEY: "sk_test_tests",
-    STRIPE_WEBHOOK_SECRET: "whsec_tests",
-    ...{ S3_BUCKET: "rebid", S3_ACCESS_KEY_ID: "test", S3_SECRET_ACCESS_KEY: "test" },
-  };
-  expect(readConfig(production).webhookAllowInsecure).toBe(false);
-  expect(() => readConfig({ ...production, WEBHOOK_ALLOW_INSECURE: "1" })).toThrow("WEBHOOK_ALLOW_INSECURE");
 });

@@ -13,6 +13,18 @@ async function award() {
   return { buyer, bidder, bid: (await awardedTask(buyer, bidder)).bid };
 }
 
+test("finalising a sample again returns the same sample, and the buyer sees it with a working download link", async () => {
+  const { buyer, bidder, bid } = await award();
+  const storageKey = await upload(bidder, bid.id, "sample", "a taste");
+  const first = await bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
+  const again = await bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
+  expect(first.status).toBe(201);
+  expect(again.body.sample.id).toBe(first.body.sample.id);
+  const seen = await buyer.get(`/tasks/${bid.taskId}`);
+  expect(seen.body.samples).toHaveLength(1);
+  expect(await (await fetch(seen.body.samples[0].downloadUrl)).text()).toBe("a taste");
+});
+
 test("a sample finalised several times in parallel is one sample, and its bytes can be downloaded", async () => {
   const { buyer, bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "sample", "a taste");

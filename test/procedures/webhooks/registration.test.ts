@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createKey, createPerson } from "../factories/people.ts";
-import { rest } from "../setup/client.ts";
-import { useService } from "../setup/testService.ts";
+import { createKey, createPerson } from "../../factories/people.ts";
+import { rest } from "../../setup/client.ts";
+import { useService } from "../../setup/testService.ts";
 
 const names: Record<string, string[]> = {
   "public.example.com": ["93.184.215.14"],

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as choices from "../../server/local/processor/model/choices.ts";
-import { useProcesses } from "../setup/serviceProcess.ts";
+import * as choices from "../server/local/processor/model/choices.ts";
+import { useProcesses } from "./setup/serviceProcess.ts";
 
 const { start, dataDirectory } = useProcesses();
 

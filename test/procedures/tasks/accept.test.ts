@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createPerson } from "../../factories/people.ts";
-import { awardedTask, deliveredTask, upload } from "../../factories/tasks.ts";
+import { deliveredTask } from "../../factories/tasks.ts";
 import { useService } from "../../setup/testService.ts";
 
 const service = useService();
@@ -17,18 +17,4 @@ test("an accepted delivery pays the bid's price to the bidder, and the buyer got
   expect(accepted.body.task.status).toBe("accepted");
   expect((await buyer.get("/wallet")).body).toEqual({ availableCents: 42_500, heldCents: 0 });
   expect((await bidder.get("/wallet")).body).toEqual({ availableCents: 7_500, heldCents: 0 });
-});
-
-test("a sample is finalised once, and both parties see it with a working download link", async () => {
-  const buyer = await createPerson(service, { cents: 50_000 });
-  const bidder = await createPerson(service);
-  const { bid } = await awardedTask(buyer, bidder);
-  const storageKey = await upload(bidder, bid.id, "sample", "a taste");
-  const first = await bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
-  const again = await bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
-  expect(first.status).toBe(201);
-  expect(again.body.sample.id).toBe(first.body.sample.id);
-  const seen = await buyer.get(`/tasks/${bid.taskId}`);
-  expect(seen.body.samples).toHaveLength(1);
-  expect(await (await fetch(seen.body.samples[0].downloadUrl)).text()).toBe("a taste");
 });
