@@ -95,7 +95,7 @@ echo '${answer}'`,
   });
 });
 
-test("the README lists everything that can be chosen of the embedded payment processor", async () => {
+test("the README lists every choice that the embedded payment processor offers", async () => {
   const readme = await readFile("README.md", "utf8");
   const { checkoutOutcomes, onboardingOutcomes, bankAccounts, payoutAmounts, callFaults, eventFaults } = choices;
   const tables = [checkoutOutcomes, onboardingOutcomes, bankAccounts, payoutAmounts, callFaults, eventFaults];

@@ -25,7 +25,7 @@ test("finalising a sample again returns the same sample, and the buyer sees it w
   expect(await (await fetch(seen.body.samples[0].downloadUrl)).text()).toBe("a taste");
 });
 
-test("a sample finalised several times in parallel is one sample, and its bytes can be downloaded", async () => {
+test("finalising a sample several times in parallel makes one sample, and its bytes can be downloaded", async () => {
   const { buyer, bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "sample", "a taste");
   const answers = await Promise.all(
@@ -38,7 +38,7 @@ test("a sample finalised several times in parallel is one sample, and its bytes 
   expect(await (await fetch(samples[0].downloadUrl)).text()).toBe("a taste");
 });
 
-test("a delivery finalised several times in parallel is delivered once, and the other calls are wrong_status", async () => {
+test("finalising a delivery several times in parallel delivers once, and the other calls are wrong_status", async () => {
   const { buyer, bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "delivery", "the work");
   const answers = await Promise.all(

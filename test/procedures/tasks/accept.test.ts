@@ -5,7 +5,7 @@ import { useService } from "../../setup/testService.ts";
 
 const service = useService();
 
-test("an accepted delivery pays the bid's price to the bidder, and the buyer got the rest back at the award", async () => {
+test("an accepted delivery pays the bid's price to the bidder, and the award has already returned the rest to the buyer", async () => {
   const buyer = await createPerson(service, { cents: 50_000 });
   const bidder = await createPerson(service);
   const { task } = await deliveredTask(buyer, bidder, { maxBudgetCents: 10_000, priceCents: 7_500 });
