@@ -142,7 +142,7 @@ test("inside the embedded services no import runs upward or in a circle, not eve
   expect.soft(circlesOf(rooms)).toEqual([]);
 });
 
-/** Each circle in a graph, as a path to be read; what leads to itself directly is none. */
+/** Each circle in a graph, as a path to be read; an edge from a node to itself does not count. */
 function circlesOf(pairs: readonly (readonly [string, string])[]): string[] {
   const edges = new Map<string, Set<string>>();
   for (const [from, to] of pairs) if (from !== to) edges.set(from, (edges.get(from) ?? new Set()).add(to));
@@ -201,7 +201,7 @@ test("a procedure stays small: under 100 lines each, a median under 35; other fi
   expect(files.filter(({ source }) => lines(source) > 300).map(({ path }) => path)).toEqual([]);
 });
 
-test("procedures reach for nothing but the marketplace, the store, and what both stand on", () => {
+test("procedures import only the marketplace, the store, and what both stand on", () => {
   const below =
     /^server\/(procedures|market|webhooks|store|schemas|gateways|auth)\/|^server\/(errors|trpc|services)\.ts$/;
   const libraries = new Set(["zod"]);

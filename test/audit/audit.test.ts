@@ -37,7 +37,7 @@ beforeAll(async () => {
   for (const decision of [{ resolution: "split", bidderCents: 1_234 }, { resolution: "refund" }]) {
     const { dispute } = await disputedTask(buyer, payee, { priceCents: 5_000 });
     const answer = await moderator.post(`/disputes/${dispute.id}/resolve`, decision);
-    if (answer.status !== 200) throw new Error(`resolving gave ${answer.status}: ${answer.text}`);
+    if (answer.status !== 200) throw new Error(`resolving returned ${answer.status}: ${answer.text}`);
   }
   await disputedTask(buyer, payee, { priceCents: 2_000 });
   await requestPayout(payee, 3_000);
@@ -51,13 +51,13 @@ beforeAll(async () => {
 
 const run = () => audit(service.services, { since: null });
 
-test("a service with every kind of movement is right to the cent", async () => {
+test("the audit finds no discrepancy in a service with every kind of movement", async () => {
   const report = await run();
   expect(report.discrepancies).toEqual([]);
   expect(report.checks.map(({ name }) => name)).toEqual([...auditChecks]);
 });
 
-test("a busy service gives no false alarm", async () => {
+test("a busy service raises no false alarm", async () => {
   let busy = true;
   const work = async () => {
     const person = await createPayee(service, { cents: 0 });
@@ -78,7 +78,7 @@ test("a busy service gives no false alarm", async () => {
   await quiet(service);
 }, 120_000);
 
-test("a refund to a slow payment method, which the processor books under another type, is compared, too", async () => {
+test("a refund to a slow payment method, which the processor books under another type, is compared as well", async () => {
   const { database, processor } = service.services;
   const slow = {
     ...processor,
@@ -91,7 +91,7 @@ test("a refund to a slow payment method, which the processor books under another
   expect(await compareOnce({ database, processor: slow }, null)).toEqual([]);
 });
 
-test("other business of the same processor account is left aside, refunded, disputed or not", async () => {
+test("other business of the same processor account is ignored, even if it is refunded or disputed", async () => {
   const { processor } = service.services;
   for (const reversal of ["refund", "dispute"]) {
     const { id } = await processor.createCheckoutSession({
@@ -116,7 +116,7 @@ test("the audit runs every night", async () => {
   expect(crontabs).toContainEqual({ identifier: "auditLedger" });
 });
 
-test("the nightly job keeps its result, and the metrics show it", async () => {
+test("the nightly job stores its result, and the metrics show it", async () => {
   await auditLedger(service.services);
   const text = await (await fetch(`${service.url}/metrics`)).text();
   expect(text).toContain('rebid_ledger_discrepancies{check="all accounts together sum to zero"} 0\n');
@@ -127,17 +127,17 @@ test("the nightly job keeps its result, and the metrics show it", async () => {
   expect(text).toMatch(/^rebid_webhook_oldest_due_seconds \d+(\.\d+)?$/m);
 });
 
-describe("while the processor is away", () => {
+describe("while the processor is unreachable", () => {
   const without = (error: Error) => {
     const listTransfers = () => {
       throw error;
     };
     return { ...service.services, processor: { ...service.services.processor, listTransfers } };
   };
-  const away = () => without(new ProcessorUnavailable("connect ECONNREFUSED"));
+  const unreachable = () => without(new ProcessorUnavailable("connect ECONNREFUSED"));
 
-  test("the audit tells what the database shows, and that the rest was not compared", async () => {
-    const report = await audit(away(), { since: null });
+  test("the audit reports what it finds in the database, and that the rest was not compared", async () => {
+    const report = await audit(unreachable(), { since: null });
     expect(report.checks.map(({ name }) => name)).toEqual(
       auditChecks.filter((name) => !processorChecks.includes(name)),
     );
@@ -150,7 +150,7 @@ describe("while the processor is away", () => {
     expect(printReport({ ...report, count: 2 })).toContain("2 discrepancies in the database;");
   });
 
-  test("a refusal of the processor hides nothing, either", async () => {
+  test("a refusal by the processor is reported in the same way", async () => {
     const services = without(new ProcessorRefused("account_invalid", "No such account."));
     expect(await audit(services, { since: null })).toMatchObject({
       notCompared: "the processor refused: No such account.",
@@ -158,10 +158,10 @@ describe("while the processor is away", () => {
     });
   });
 
-  test("the nightly job keeps what it found and is made again, once, and the metrics say that it is not complete", async () => {
+  test("the nightly job stores what it found and is queued again, once, and the metrics mark it as incomplete", async () => {
     const { database } = service.services;
-    await auditLedger(away());
-    await auditLedger(away());
+    await auditLedger(unreachable());
+    await auditLedger(unreachable());
     const jobs = await database.query(sql`
       SELECT 1 FROM graphile_worker.jobs WHERE task_identifier = 'auditLedger' AND run_at > now()`);
     expect(jobs).toHaveLength(1);
@@ -174,11 +174,11 @@ describe("while the processor is away", () => {
   });
 });
 
-describe("one cent that is off is found", () => {
-  // The damage locks whole tables: nothing else may be at work.
+describe("a discrepancy of one cent is found", () => {
+  // The damage locks whole tables: nothing else may be running.
   beforeAll(() => worker.stop());
 
-  /** What each check must find: some statement that only a person with all rights could run, behind the triggers. */
+  /** Statements whose damage each check must find. Only a superuser who disables the triggers could run them. */
   const damage: [check: string, statement: string][] = [
     [
       "every movement sums to zero",
@@ -303,16 +303,16 @@ describe("one cent that is off is found", () => {
   ];
 
   test.each(damage)("%s: %s", async (check, statement) => {
-    const off = await damaged(statement);
-    expect(off).toContain(check);
+    const found = await checksThatFind(statement);
+    expect(found).toContain(check);
   });
 
-  test("for each check there is such a damage", () => {
+  test("every check has such a damage that it finds", () => {
     expect(new Set(damage.map(([check]) => check))).toEqual(new Set(auditChecks));
   });
 });
 
-/** A statement that writes a movement with these sides, without a reference; the sides name one of two users, or none. */
+/** A statement that inserts a movement without a reference. Each side belongs to one of two users, or to none. */
 function byHand(kind: string, ...sides: [bucket: string, cents: number, user?: 0 | 1][]): string {
   const users = "(SELECT array_agg(user_id ORDER BY available_cents DESC) FROM wallets)";
   const rows = sides.map(
@@ -328,8 +328,8 @@ function byHand(kind: string, ...sides: [bucket: string, cents: number, user?: 0
     FROM transfer, (VALUES ${rows.join(", ")}) AS side (user_id, bucket, cents)`;
 }
 
-/** The checks that find something after a statement that passes every trigger and key, and is then rolled back. */
-async function damaged(statement: string): Promise<string[]> {
+/** Runs a statement past all triggers and foreign keys, returns the checks that find something, and rolls it back. */
+async function checksThatFind(statement: string): Promise<string[]> {
   const { pool } = service.services.database;
   const client = await pool.connect();
   try {

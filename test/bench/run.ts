@@ -8,14 +8,14 @@ import { startPostgres } from "../../server/local/postgres/start.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import type { Bench, Measurement } from "./setup/bench.ts";
 
-/** `npm run bench [name …]`: prints ratios, and fails when one is beyond its limit. */
+/** `npm run bench [name …]`: prints ratios, and exits with 1 when one is outside its limits. */
 async function main(names: string[]): Promise<boolean> {
   const known = (await readdir(import.meta.dirname))
     .filter((file) => file.endsWith(".ts") && file !== "run.ts")
     .map((file) => file.slice(0, -".ts".length))
     .sort();
   const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`No bench is called ${unknown.join(", ")}; there are: ${known.join(", ")}.`);
+  if (unknown.length > 0) throw new Error(`Unknown bench: ${unknown.join(", ")}. Known: ${known.join(", ")}.`);
 
   const directory = await mkdtemp(join(tmpdir(), "rebid-bench-"));
   // Without fsync: waiting for the disk takes the same time on both sides and would hide what the service costs.
@@ -63,7 +63,7 @@ async function createDatabase(postgresUrl: string, name: string): Promise<string
   return url;
 }
 
-/** Prints one line and says whether the ratio is within its limit. */
+/** Prints a measurement and returns whether its ratio is within its limits. */
 function report({ what, unit, ours, baseline, against, atLeast, atMost }: Measurement): boolean {
   const ratio = ours / baseline;
   const passed = ratio >= (atLeast ?? 0) && ratio <= (atMost ?? Number.POSITIVE_INFINITY);

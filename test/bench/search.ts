@@ -10,10 +10,13 @@ import { startRebid } from "./setup/rebid.ts";
 const TASKS = 1_000_000;
 const WARM_UP = 20;
 const ROUNDS = 500;
-/** Source of the limit: a filter may cost at most five times what the first page costs without any. */
+/** A filter may cost at most five times as much as the unfiltered first page. */
 const AT_MOST = 5;
 
-/** What is asked, for each filter alone: frequent, in between, rare, only among the oldest rows, and absent. */
+/**
+ * Searches for values that are frequent, in between, rare, only among the oldest rows or absent: by each filter alone,
+ * then by all.
+ */
 const searches: Record<string, string> = {
   "status, a frequent one": "status=accepted",
   "status, a rare one": "status=expired",
@@ -43,12 +46,13 @@ const searches: Record<string, string> = {
     "status=expired&tag=rare&query=zebra&minBudget=9999990&maxBudget=10000000&cursor=2020-01-01T00:00:00Z",
 };
 
-/** Adversarial on purpose: measured, but without a limit. Lists of frequent parts have to be compared to find nothing. */
+/** Adversarial, so measured without a limit: long lists of frequent parts have to be compared to find nothing. */
 const unlimited = new Set(["query that no title has, of frequent parts"]);
 
 /**
  * `GET /tasks` over 1,000,000 tasks: the p99 of each filter, and of rare combinations, against the unfiltered first page.
- * Each round asks for everything once, with a first page in between, so that whatever else the machine does hits all alike.
+ * Each round asks for everything once, with a first page in between, so that whatever else the machine does
+ * affects all alike.
  */
 const bench: Bench = async (environment) => {
   await seed(environment);
@@ -82,7 +86,7 @@ export default bench;
 const p99Of = (durations: readonly number[]) =>
   durations.toSorted((a, b) => a - b)[Math.floor(durations.length * 0.99)] ?? Number.NaN;
 
-/** Milliseconds until the whole answer is there. */
+/** Milliseconds until the whole response has arrived. */
 function timeOf(agent: Agent, port: number, path: string): Promise<number> {
   const start = performance.now();
   return new Promise((resolve, reject) => {
@@ -134,7 +138,7 @@ async function seed({ databaseUrl, log }: BenchEnvironment): Promise<void> {
   await client.end();
 }
 
-/** Shows for each search what Postgres does: each statement's plan with its times, as EXPLAIN ANALYZE tells them. */
+/** Logs how Postgres runs each search: each statement's plan with its times, from EXPLAIN ANALYZE. */
 async function printPlans({ databaseUrl, log }: BenchEnvironment): Promise<void> {
   const pool = openPool(databaseUrl, 1);
   const connection = connectionOver(pool);

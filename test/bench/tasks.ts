@@ -58,7 +58,7 @@ const bench: Bench = async (environment) => {
 };
 export default bench;
 
-/** Fills the feed, and makes a buyer with money and an API key for each connection; gives the keys. */
+/** Fills the feed, creates a buyer with money and an API key for each connection, and returns the keys. */
 async function seed({ databaseUrl, log }: BenchEnvironment): Promise<string[]> {
   log(`writing ${TASKS.toLocaleString("en")} tasks`);
   const client = new pg.Client({ connectionString: databaseUrl });

@@ -21,8 +21,8 @@ const setupFile = (name: string) => new URL(`setup/${name}.ts`, import.meta.url)
 const figure = (value: number) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
 
 /**
- * Events from their commit to their receivers, with one worker: how many a second (beside empty jobs of graphile-worker
- * in the same run), how late the first attempt is, what 5,000 endpoints do to it, and what a dead one does to others.
+ * Events from their commit to their receivers, with one worker: deliveries per second (against graphile-worker's empty
+ * jobs in the same run), the delay of the first attempt, and the effects of 5,000 endpoints and of a dead one.
  */
 const bench: Bench = async (environment) => {
   const { log } = environment;
@@ -101,7 +101,7 @@ interface Stage {
   okUrl(index: number, delayMs: number): string;
   silentUrl: string;
   failingUrl: string;
-  /** Makes these, and no others, the endpoints that are subscribed; `bad` ones are not expected to get anything. */
+  /** Replaces all subscribed endpoints with these; nothing is expected to arrive at `bad` ones. */
   register(healthy: string[], bad?: string[]): Promise<void>;
   expected: number;
   memory: Memory[];
@@ -147,7 +147,7 @@ async function setUp(environment: BenchEnvironment): Promise<Stage> {
     async register(healthy, bad = []) {
       await client.query("UPDATE webhook_endpoints SET deleted_at = now() WHERE deleted_at IS NULL");
       await client.query(
-        // Each has an owner of its own, since those of one owner share a limit.
+        // Each has an owner of its own, because those of one owner share a limit.
         `WITH endpoints AS (SELECT url, uuid_v7() AS owner_id FROM unnest($1::text[]) AS url),
          owners AS (
            INSERT INTO users (id, email, password_hash, display_name)
@@ -164,7 +164,7 @@ async function setUp(environment: BenchEnvironment): Promise<Stage> {
   return stage;
 }
 
-/** Commits one event, as posting a task does, and gives its id. */
+/** Commits one event, as posting a task does, and returns its id. */
 async function commitEvent(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ id: string }>(`
     INSERT INTO events (type, task_id, data)
@@ -178,7 +178,7 @@ async function ask<Answer>(child: ChildProcess, message: string): Promise<Answer
   return (await answer)[0];
 }
 
-/** Waits until the receiver has that many arrivals, and gives them. Duplicates would show as too many. */
+/** Waits for `count` arrivals and returns them. Duplicates would show as too many. */
 async function takeArrivals(stage: Stage, count: number): Promise<[string, number][]> {
   const deadline = nowMs() + 180_000;
   while ((await ask<number>(stage.receiver, "count")) < count) {
@@ -207,7 +207,7 @@ async function measureBacklog(stage: Stage, delayMs: number, events: number): Pr
   return arrivals.length / ((lastMs - committedMs) / 1000);
 }
 
-/** Milliseconds from an event's commit to its arrival at each endpoint, with so many events a second. */
+/** Milliseconds from an event's commit to its arrival at each endpoint, at `eventsPerSecond`. */
 async function measurePaced(stage: Stage, events: number, eventsPerSecond: number) {
   const committedMs = new Map<string, number>();
   const startedMs = nowMs();

@@ -39,7 +39,7 @@ describe("a process", () => {
   );
 });
 
-describe("what makes no sense is refused before anything is opened", () => {
+describe("arguments that make no sense are refused before anything is opened", () => {
   test.each([
     [[], "A subcommand is required: add, remove, list, disputes, resolve."],
     [["promote"], "Unknown subcommand: promote."],

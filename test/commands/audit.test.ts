@@ -34,12 +34,12 @@ test("beside a live service it exits with 0, with 2 when the processor does not 
   expect(right.stdout).toContain("The ledger is right to the cent.");
   expect(right.code).toBe(0);
 
-  const away = {
+  const unreachable = {
     STRIPE_SECRET_KEY: "sk_test_x",
     STRIPE_WEBHOOK_SECRET: "whsec_x",
     STRIPE_API_BASE: "http://127.0.0.1:1",
   };
-  const partly = await auditCommand(away);
+  const partly = await auditCommand(unreachable);
   expect(partly.stdout).toContain("ok  every movement sums to zero");
   expect(partly.stdout).toContain("not compared: the processor is unreachable");
   expect(partly.code).toBe(2);

@@ -63,7 +63,7 @@ test("disputes shows what a decision needs; resolve moves the money once, by the
   expect((await moderator(["resolve", crypto.randomUUID(), "refund"])).code).toBe(1);
 }, 90_000);
 
-test("the command line and a moderator's session at once decide a dispute once", async () => {
+test("a dispute is resolved once, even if the command line and a moderator's session decide at the same time", async () => {
   const person = await createModerator(service);
   const { dispute } = await disputedTask(buyer, bidder);
   const [byCommand, bySession] = await Promise.all([

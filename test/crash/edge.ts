@@ -1,6 +1,6 @@
 /**
- * The world outside in a process of its own: the embedded payment processor and object store, which must not die with
- * the API. It says where they listen, and ends when its parent does.
+ * The outside world in its own process: the embedded payment processor and object store, which must not die with the
+ * API. It reports where they listen, and ends when its parent does.
  */
 import { join } from "node:path";
 import { z } from "zod";
@@ -18,7 +18,10 @@ export type EdgeSettings = z.infer<typeof Settings>;
 
 export const EdgeReady = z.object({ processorUrl: z.string(), storeUrl: z.string() });
 
-/** How long each step of the processor's slow things takes: short, so that many are under way when something is killed. */
+/**
+ * How long each step of the processor's slow operations takes: short, so that many are under way when something is
+ * killed.
+ */
 const STEP_MS = 700;
 
 if (import.meta.main) {

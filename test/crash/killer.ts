@@ -1,6 +1,6 @@
 /**
- * Runs Postgres, the API and the worker, and kills them at random with SIGKILL. A process of its own: nothing of what
- * it kills, and nothing that watches, shares its fate. Whatever ends is started again, as a process manager would do.
+ * Runs Postgres, the API and the worker, and kills them at random with SIGKILL. It has its own process, so that
+ * neither what it kills nor what watches depends on it. Whatever ends is started again, as a process manager would do.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { createWriteStream } from "node:fs";
@@ -22,7 +22,7 @@ const Settings = z.object({
 });
 export type KillerSettings = z.infer<typeof Settings>;
 
-/** What the parent tells the killer to do. */
+/** The parent's orders to the killer. */
 export const Order = z.enum(["begin", "calm", "stop"]);
 export type Order = z.infer<typeof Order>;
 
@@ -31,12 +31,12 @@ export const Kill = z.object({
   target: z.enum(targets),
   /** Milliseconds since the epoch, just before the signal. */
   at: z.number(),
-  /** Jobs that were begun and will never be finished by who began them; null where the database could not be asked. */
+  /** Jobs that a killed worker had begun and will never finish; null for the other targets. */
   cutJobs: z.int().nullable(),
 });
 export type Kill = z.infer<typeof Kill>;
 
-/** What the killer tells its parent; `ended` is a process that ended without having been killed: a bug of ours. */
+/** The killer's reports to its parent. `ended`: a process ended without having been killed, which is a bug. */
 export const Report = z.discriminatedUnion("type", [
   z.object({ type: z.literal("ready"), databaseUrl: z.string() }),
   z.object({ type: z.literal("killed"), kill: Kill }),
@@ -86,9 +86,12 @@ class Service {
       for (const resume of this.#readyWaiters.splice(0)) resume();
     });
     child.once("exit", (code, signal) => {
-      // One that cannot start, since the database is away, is started again; one that was running must not end.
+      // One that cannot start because the database is down is started again; one that was running must not end.
       if (this.#ready && !this.#killed && !this.#stopping) {
-        report({ type: "ended", what: `the ${this.name} ended by itself (${signal ?? `exit code ${code}`})` });
+        report({
+          type: "ended",
+          what: `the ${this.name} ended without being killed (${signal ?? `exit code ${code}`})`,
+        });
       }
       this.#ready = false;
       if (!this.#stopping) setTimeout(() => this.#start(), RESTART_PAUSE_MS);
@@ -161,7 +164,7 @@ class Killer {
     this.#loop = this.#run();
   }
 
-  /** Kills no more and comes back when everything runs. */
+  /** Stops killing, and resolves when everything runs. */
   async calm(): Promise<void> {
     this.#killing = false;
     await this.#loop;
@@ -177,10 +180,10 @@ class Killer {
 
   async #run(): Promise<void> {
     while (this.#killing) {
-      // Mostly everything is up again before the next blow, or little would be done in between; but not always.
+      // Usually everything is up again before the next kill, or little would be done in between; but not always.
       if (!this.#random.chance(0.25)) await this.ready();
       await sleep(this.#random.integer(PAUSE_MS.least, PAUSE_MS.most));
-      // Each target once in each round, in another order: no target is left out by chance.
+      // Each target once per round, in random order, so that none is left out by chance.
       if (this.#round.length === 0) this.#round = this.#random.shuffle(targets);
       const target = this.#round.pop();
       if (!this.#killing || target === undefined) return;
@@ -205,7 +208,7 @@ class Killer {
     return this.#killWorker(service);
   }
 
-  /** Waits a moment for a job to be under way, since most take a few milliseconds only. */
+  /** Waits a moment for a job to be under way, because most take only a few milliseconds. */
   async #killWorker(service: Service): Promise<Kill> {
     const client = new pg.Client({ connectionString: this.#postgres.url });
     client.on("error", () => undefined);
@@ -220,7 +223,7 @@ class Killer {
       while ((await lockedSince(began)) === 0 && Date.now() < began.getTime() + 3_000) await sleep(1);
       const at = Date.now();
       service.kill();
-      // What it had sent before its end is done by now; what is still locked is locked for good.
+      // What it had sent before its end is done by now; jobs that are still locked were cut.
       await sleep(100);
       return { target: "worker", at, cutJobs: await lockedSince(began) };
     } finally {
@@ -233,7 +236,7 @@ if (import.meta.main) {
   const settings = Settings.parse(JSON.parse(process.argv[2] ?? ""));
   // The settings that users run with, full_page_writes above all: a SIGKILL can tear an 8 kB write of a page in two at
   // the kernel's 4 kB, and only the copy in the log repairs that. fsync matters less, since what a process has written
-  // outlives it in the kernel's cache; it stays on because it is what runs in earnest.
+  // outlives it in the kernel's cache; it stays on because users run with it.
   const postgres = await startPostgres({ directory: settings.directory });
   const killer = new Killer(settings, postgres);
   const stop = async () => {

@@ -1,6 +1,6 @@
 /**
- * The clients: many lives of tasks at once, over real HTTP. Each remembers what was acknowledged to it, and nothing
- * else; an answer that did not come, or that says that something is away, is an unknown outcome.
+ * The clients: many task lifecycles at once, over real HTTP. Each remembers what was acknowledged to it, and nothing
+ * else; a missing response, or one that says that something is unavailable, is an unknown outcome.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BankAccount, CheckoutOutcome } from "../../server/local/processor/model/choices.ts";
@@ -10,7 +10,7 @@ import { disputeReason, taskInput } from "../factories/tasks.ts";
 import { type Answer, type Credentials, rest } from "../setup/client.ts";
 import type { Random } from "./random.ts";
 
-/** What a client was told that it is so. It must be so for ever, or have gone on from there. */
+/** A success that a client was told. It must still hold at the end, or have been followed by a later state. */
 export type Acknowledgement =
   | { kind: "signup"; userId: string; email: string }
   | { kind: "topup"; userId: string; sessionId: string; amountCents: number }
@@ -42,7 +42,7 @@ export const acknowledgementKinds = [
   "payout",
 ] as const satisfies readonly Acknowledgement["kind"][];
 
-/** One request: when it was in flight (milliseconds since the epoch), and what its client knows of its outcome. */
+/** One request: when it was in flight (milliseconds since the epoch), and what its client knows about its outcome. */
 export interface SentRequest {
   startedAt: number;
   endedAt: number;
@@ -53,36 +53,36 @@ export interface SentRequest {
 interface Person {
   id: string;
   credentials: Credentials;
-  /** Whether the payout onboarding was gone through. */
+  /** Whether the payout onboarding was completed. */
   onboarded: boolean;
 }
 
-/** The outcome is unknown: the request may have been done or not. */
+/** The request may or may not have been carried out. */
 class UnknownOutcome extends Error {}
 
-/** The money that this wants is not there; somebody else was faster. */
+/** The wallet lacks the money for this. */
 class OutOfMoney extends Error {}
 
 const REQUEST_TIMEOUT_MS = 20_000;
 const RETRY_PAUSE_MS = 250;
-/** Nothing is away for as long as this. */
+/** Nothing is unavailable for this long. */
 const PATIENCE_MS = 60_000;
-/** The answers that say that something is away for now. */
-const awayCodes = ["unavailable", "processor_unavailable"];
+/** The error codes that say that something is temporarily unavailable. */
+const unavailableCodes = ["unavailable", "processor_unavailable"];
 /** How checkouts end: mostly well, or no task would ever be posted. */
 const checkoutOutcomes: CheckoutOutcome[] = [
   ...Array<CheckoutOutcome>(12).fill("pays"),
   ...(["pays_later", "pays_later", "pays_later_fails", "declined"] as const),
   ...(["refunded", "refunded_half", "disputed", "disputed_won", "disputed_lost"] as const),
 ];
-/** What becomes of payouts; none stays under way for ever, so that the books come to rest. */
+/** How payouts end; none stays in transit forever, so that the books settle. */
 const banks: BankAccount[] = ["pays", "pays", "pays", "fails", "fails_after_paid"];
 const MIN_PAYOUT_CENTS = 1_000;
 
 export class Load {
   readonly acknowledged: Acknowledgement[] = [];
   readonly requests: SentRequest[] = [];
-  /** Answers that no rule allows: each is a bug. */
+  /** Responses that no rule allows: each is a bug. */
   readonly surprises: string[] = [];
   readonly #url: string;
   readonly #processorUrl: string;
@@ -91,7 +91,7 @@ export class Load {
   #moderator: Person | null = null;
   #count = 0;
   #offeredTasks = 0;
-  /** Of top-ups that were paid and not yet taken back, the oldest first. */
+  /** Of top-ups that were paid and not yet refunded or disputed, oldest first. */
   readonly #paidSessions: string[] = [];
   #running = false;
 
@@ -102,7 +102,8 @@ export class Load {
   }
 
   /**
-   * Signs up who decides the disputes, and never has one. Before anything fails; the role is then given to the id.
+   * Signs up the user who resolves disputes and has none, and returns the id that gets the role. Call it before the
+   * faults.
    */
   async signUpModerator(): Promise<string> {
     await this.#signUp();
@@ -110,7 +111,7 @@ export class Load {
     return this.#moderator?.id ?? "";
   }
 
-  /** Starts `clients` loops; the result resolves after `stop`, when each has finished what it was at. */
+  /** Starts `clients` loops; the result resolves after `stop`, when each has finished its current attempt. */
   async run(clients: number): Promise<void> {
     this.#running = true;
     await Promise.all(Array.from({ length: clients }, () => this.#client()));
@@ -132,7 +133,7 @@ export class Load {
     }
   }
 
-  /** An unknown outcome ends an attempt, as it ends a person's patience; what was begun stays as it is. */
+  /** An unknown outcome ends an attempt; what was begun stays as it is. */
   async #attempt(work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
@@ -166,20 +167,20 @@ export class Load {
     this.acknowledged.push({ kind: "topup", userId: person.id, sessionId, amountCents });
     const outcome = this.#random.pick(checkoutOutcomes);
     const paid = await rest(this.#processorUrl, "POST", `/test/checkout/${sessionId}/pay`, { body: { outcome } });
-    if (paid.status !== 200) throw new Error(`paying ${sessionId} gave ${paid.status}: ${paid.text}`);
+    if (paid.status !== 200) throw new Error(`paying ${sessionId} returned ${paid.status}: ${paid.text}`);
     if (outcome === "pays") this.#paidSessions.push(sessionId);
   }
 
-  /** Refunds or disputes an earlier top-up, whose money may have gone on: what is not there any more becomes a debt. */
+  /** Refunds or disputes an earlier top-up, whose money may have been spent: the missing part becomes a debt. */
   async #takeBack(): Promise<void> {
     const sessionId = this.#paidSessions.shift();
     if (sessionId === undefined) return;
     const action = this.#random.pick(["refund", "dispute"]);
     const taken = await rest(this.#processorUrl, "POST", `/test/charges/${sessionId}/${action}`, { body: {} });
-    if (taken.status !== 200) throw new Error(`the ${action} of ${sessionId} gave ${taken.status}: ${taken.text}`);
+    if (taken.status !== 200) throw new Error(`the ${action} of ${sessionId} returned ${taken.status}: ${taken.text}`);
   }
 
-  /** Goes through the onboarding first, as a person would on the hosted page. Some leave it half way, and come again. */
+  /** Goes through the onboarding first, as a person would on the hosted page. Some leave halfway and return later. */
   async #payOut(person: Person): Promise<void> {
     if (!person.onboarded) {
       const link = await this.#ask(person, "POST", "/payouts/onboarding", undefined);
@@ -189,7 +190,7 @@ export class Load {
         ...(leaves && { outcome: "leaves" }),
       });
       const left = await fetch(link.body.url, { method: "POST", body: form, redirect: "manual" });
-      if (left.status !== 303) throw new Error(`the onboarding page gave ${left.status}: ${await left.text()}`);
+      if (left.status !== 303) throw new Error(`the onboarding page returned ${left.status}: ${await left.text()}`);
       person.onboarded = !leaves;
     }
     const { availableCents } = (await this.#insist(person, "GET", "/wallet")).body;
@@ -200,7 +201,9 @@ export class Load {
     this.acknowledged.push({ kind: "payout", userId: person.id, ledgerId: answer.body.pendingLedgerId, amountCents });
   }
 
-  /** One task, from the post to as far as chance lets it come. Nobody else acts on it but the clock and the moderator. */
+  /**
+   * One task, from its post to as far as chance takes it. Nobody else acts on it except the clock and the moderator.
+   */
   async #lifecycle(): Promise<void> {
     const buyer = this.#someone();
     const { taskId, budgetCents } = await this.#post(buyer);
@@ -211,7 +214,7 @@ export class Load {
       const withdrawn = bids.pop();
       if (withdrawn) await this.#withdraw(withdrawn.bidder, withdrawn.bidId);
     }
-    // In turn and not by chance, so that a short run has some, too.
+    // Every sixth task, not by chance, so that a short run has some as well.
     if (++this.#offeredTasks % 6 === 0) return this.#cancel(buyer, taskId);
     if (this.#random.chance(0.05)) return; // It stays open: money that is held at the end.
     const chosen = this.#random.pick(bids);
@@ -222,7 +225,7 @@ export class Load {
     if (choice <= 45) await this.#accept(buyer, taskId);
     else if (choice <= 60) await this.#dispute(buyer, "buyer", taskId);
     else if (choice <= 70) await this.#dispute(chosen.bidder, "bidder", taskId);
-    // Else the window passes.
+    // Otherwise the acceptance window passes.
   }
 
   async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number }> {
@@ -280,7 +283,7 @@ export class Load {
     const init = await this.#insist(bidder, "POST", `/bids/${bidId}/delivery/init`, upload);
     const { uploadUrl, storageKey } = init.body;
     const put = await fetch(uploadUrl, { method: "PUT", headers: { "content-type": "text/plain" }, body: content });
-    if (put.status !== 200) throw new Error(`the PUT gave ${put.status}: ${await put.text()}`);
+    if (put.status !== 200) throw new Error(`the PUT returned ${put.status}: ${await put.text()}`);
     const path = `/bids/${bidId}/delivery/finalize`;
     const answer = await this.#insist(bidder, "POST", path, { storageKey }, [], "wrong_status");
     if (answer.status === 201) {
@@ -296,7 +299,7 @@ export class Load {
     this.acknowledged.push({ kind: "accept", taskId, acceptedAt: answer.body.task.acceptedAt });
   }
 
-  /** One side disputes, unless the window has passed meanwhile; most disputes are then decided. */
+  /** One side disputes, unless the window has passed meanwhile; most disputes are then resolved. */
   async #dispute(person: Person, openedBy: "buyer" | "bidder", taskId: string): Promise<void> {
     const body = { reason: disputeReason };
     const path = `/tasks/${taskId}/dispute`;
@@ -325,19 +328,22 @@ export class Load {
     const { dispute } = answer.status === 200 ? answer.body : (await read()).body;
     const buyerCents = priceCents - bidderCents;
     if (dispute.resolution !== resolution || dispute.buyerCents !== buyerCents || dispute.bidderCents !== bidderCents) {
-      throw new Error(`${JSON.stringify(decision)} of ${priceCents} cents gave ${JSON.stringify(dispute)}`);
+      throw new Error(`${JSON.stringify(decision)} of ${priceCents} cents returned ${JSON.stringify(dispute)}`);
     }
     if (answer.status !== 200) return;
     this.acknowledged.push({ kind: "resolve", disputeId, taskId, buyerCents, bidderCents });
   }
 
-  /** Whoever got no answer looks: what was refused as done already must have been done. */
+  /** After a response was lost: what was then refused as already done must have been done. */
   async #expectStatus(person: Person, taskId: string, statuses: string[]): Promise<void> {
     const { status } = (await this.#insist(person, "GET", `/tasks/${taskId}`)).body.task;
     if (!statuses.includes(status)) throw new Error(`task ${taskId} is ${status}, not ${statuses.join(" or ")}`);
   }
 
-  /** Sends until there is a definite answer; `ifDoneBefore` is what an earlier attempt without an answer may cause. */
+  /**
+   * Repeats a request until its outcome is known; `ifDoneBefore` is the error to allow after an attempt without a
+   * response.
+   */
   async #insist(
     person: Person,
     method: string,
@@ -352,14 +358,18 @@ export class Load {
         return await this.#ask(person, method, path, body, allowed);
       } catch (error) {
         if (!(error instanceof UnknownOutcome)) throw error;
-        if (Date.now() > deadline) throw new Error(`${method} ${path} got no answer in ${PATIENCE_MS / 1000} s`);
+        if (Date.now() > deadline)
+          throw new Error(`${method} ${path} got no definite response in ${PATIENCE_MS / 1000} s`);
       }
       if (ifDoneBefore) allowed = [...expected, ifDoneBefore];
       await sleep(RETRY_PAUSE_MS);
     }
   }
 
-  /** A request whose definite answer is a success or one of the `expected` errors; any other is a surprise. */
+  /**
+   * Sends a request. Throws if it ends in an error that is not `expected`, and `UnknownOutcome` if its outcome is
+   * unknown.
+   */
   async #ask(
     person: Person | null,
     method: string,
@@ -369,12 +379,12 @@ export class Load {
   ): Promise<Answer> {
     const answer = await this.#send(person, method, path, body);
     if (answer.status >= 300 && !expected.includes(answer.body?.error)) {
-      throw new Error(`${method} ${path} gave ${answer.status}: ${answer.text}`);
+      throw new Error(`${method} ${path} returned ${answer.status}: ${answer.text}`);
     }
     return answer;
   }
 
-  /** One request. Throws UnknownOutcome unless there was an answer that tells what has happened. */
+  /** Sends one request. Throws `UnknownOutcome` unless the response tells what happened. */
   async #send(person: Person | null, method: string, path: string, body: unknown): Promise<Answer> {
     const request: SentRequest = { startedAt: Date.now(), endedAt: Number.POSITIVE_INFINITY, outcome: "unknown" };
     this.requests.push(request);
@@ -383,7 +393,7 @@ export class Load {
       credentials: person?.credentials,
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     }).catch((error: unknown) => {
-      // Anything but a refused connection may have come too late: the connection broke, or nothing came in time.
+      // After any other failure, a broken connection or a timeout, the request may still have been carried out.
       if (isConnectionRefused(error)) request.outcome = "unsent";
       return null;
     });
@@ -393,8 +403,8 @@ export class Load {
       request.outcome = "known";
       return answer;
     }
-    if (!awayCodes.includes(answer.body?.error)) {
-      this.surprises.push(`${method} ${path} gave ${answer.status}: ${answer.text}`);
+    if (!unavailableCodes.includes(answer.body?.error)) {
+      this.surprises.push(`${method} ${path} returned ${answer.status}: ${answer.text}`);
     }
     throw new UnknownOutcome(`${method} ${path}`);
   }

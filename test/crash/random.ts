@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats: mulberry32, which is small and good enough to choose by. */
+/** Random choices that a seed repeats: mulberry32, which is small and random enough for this. */
 export function randomFrom(seed: number) {
   let state = seed >>> 0;
   /** 0 up to, and not including, 1. */

@@ -1,12 +1,12 @@
 /**
- * `npm run crash`: many clients at work while everything they depend on is killed or fails at random; then everything
- * recovers, and not a cent and no acknowledged request may be missing. Exit code 1 on any difference, and when a kill or
- * a fault that belongs to the test never really hit, or some kind of movement was never made.
+ * `npm run crash`: many clients at work while everything they depend on is killed or fails at random; after it has
+ * recovered, not a cent and not one acknowledged request may be missing. Exits with 1 on any difference, and when some
+ * kind of kill or fault never hit anything, or some kind of movement was never booked.
  *
- *   --seconds N   how long the faults last (75 unless told)
- *   --clients N   how many clients (16)
- *   --seed N      the random choices of an earlier run; who is hit at which moment is still the machine's
- *   --keep        leaves the data directory with its logs behind
+ *   --seconds N   how long the faults last (default: 75)
+ *   --clients N   how many clients (default: 16)
+ *   --seed N      repeats the random choices of an earlier run, but not its timing
+ *   --keep        keeps the data directory with its logs
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
@@ -29,11 +29,11 @@ import { acknowledgementKinds, Load, type SentRequest } from "./load.ts";
 import { randomFrom } from "./random.ts";
 import { findDifferences, findUnsettled } from "./verify.ts";
 
-/** Of all calls of the processor, and of all its events. A time-out costs its caller 10 s, so there are fewer. */
+/** Shares of all calls to the processor, and of all its events. A timeout costs its caller 10 s, so there are fewer. */
 const FAULT_SHARE = { timeout_before: 0.01, timeout_after: 0.01, other: 0.025 } as const;
-/** Short enough that deliveries are accepted by the clock while everything falls over. */
+/** Short enough that the clock accepts some deliveries while things are failing. */
 const ACCEPTANCE_WINDOW_SECONDS = 3;
-/** For everything to be started again after the last kill; it takes seconds. */
+/** The limit for restarting everything after the last kill, which takes seconds. */
 const RECOVERY_TIMEOUT_MS = 60_000;
 /** A killed worker's jobs are taken up within 60 s; the rest is done in less. */
 const SETTLE_TIMEOUT_MS = 90_000;
@@ -115,7 +115,7 @@ async function main(): Promise<void> {
   killer.order("begin");
   await sleep(seconds * 1000);
 
-  // From here on nothing is killed and nothing fails: what was begun comes to its end.
+  // From here on nothing is killed and nothing fails: everything that was begun can finish.
   await rest(processorUrl, "DELETE", "/test/faults");
   // Refunds and disputes may have left the platform with less than it owes: payouts that wait for money get it now.
   await rest(processorUrl, "POST", "/test/balance", { body: { amountCents: 100_000_000 } });
@@ -155,7 +155,7 @@ function startChild(file: string, settings: EdgeSettings | KillerSettings): Chil
   return child;
 }
 
-/** Both children end when the channel to their parent closes, and take with them what they have started. */
+/** Both children end when the channel to their parent closes, and stop what they have started. */
 async function endChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -213,7 +213,7 @@ async function setFaults(processorUrl: string): Promise<void> {
   }
 }
 
-/** What `npm run audit` would say: another opinion, by the code that users rely on. */
+/** What `npm run audit` would report: a second opinion, from the code that users rely on. */
 async function auditDifferences(
   databaseUrl: string,
   keys: { secretKey: string; webhookSecret: string },
@@ -225,7 +225,7 @@ async function auditDifferences(
   return report.discrepancies.map((discrepancy) => `audit: ${JSON.stringify(discrepancy)}`);
 }
 
-/** Waits until nothing is under way any more; what never comes to rest is a difference. */
+/** Waits until nothing is under way; what never settles is a problem. */
 async function settle(client: pg.Client, processorFile: string): Promise<void> {
   for (const deadline = Date.now() + SETTLE_TIMEOUT_MS; ; await sleep(250)) {
     const unsettled = await findUnsettled(client, processorFile);
@@ -263,7 +263,7 @@ async function printMovements(client: pg.Client): Promise<void> {
   for (const { movement, times } of rows) if (times === 0) problems.push(`no ${movement} was booked`);
 }
 
-/** A kill that met nothing in flight proves nothing: so what it met is counted, and none may be zero. */
+/** A kill that hit nothing in flight proves nothing, so the hits are counted, and none may be zero. */
 function printKills(load: Load): void {
   const rows = targets.map((target) => {
     const ofTarget = kills.filter((kill) => kill.target === target);

@@ -1,6 +1,6 @@
 /**
- * Looks for the first cent, and the first acknowledged request, that is not where it must be. Reads the database and the
- * processor's own file with plain SQL, through none of the code that wrote them. Each check gives its differences.
+ * Finds every cent and every acknowledged request that is not where it must be. Reads the database and the processor's
+ * own file with plain SQL, through none of the code that wrote them. Each check returns its differences.
  */
 import { DatabaseSync } from "node:sqlite";
 import type pg from "pg";
@@ -33,7 +33,9 @@ export async function findDifferences(
   }
 }
 
-/** How each acknowledgement is found again: its rows, as JSON in `$1`, that are not there or not in a later state. */
+/**
+ * For each kind, the acknowledgements (JSON in `$1`) whose rows are missing, or in neither that state nor a later one.
+ */
 const lostQueries: Record<Acknowledgement["kind"], string> = {
   signup: `SELECT a.* FROM acknowledged a LEFT JOIN users u ON u.id = a."userId"
     WHERE u.email IS DISTINCT FROM a.email`,
@@ -214,7 +216,10 @@ interface Sent {
   payouts: Row[];
 }
 
-/** At most one transfer and one payout for each of our rows, and none without a row; each as far as the row says. */
+/**
+ * At most one transfer and one payout for each of our rows, and none without a row; each in the state that the row
+ * says.
+ */
 async function payoutDifferences(client: pg.Client, processor: DatabaseSync): Promise<string[]> {
   const sent = new Map<string, Sent>();
   const sentFor = (id: unknown): Sent => {
@@ -262,7 +267,7 @@ async function payoutDifferences(client: pg.Client, processor: DatabaseSync): Pr
   return found;
 }
 
-/** All that is outside, in and out, is on the platform's balance; nothing stays behind on a connected account. */
+/** The platform's balance is the ledger's outside account; nothing is left on a connected account. */
 async function balanceDifferences(client: pg.Client, processor: DatabaseSync): Promise<string[]> {
   const accounts = processor
     .prepare("SELECT owner, cents FROM balances WHERE owner <> 'platform' AND cents <> 0")
@@ -283,13 +288,13 @@ async function balanceDifferences(client: pg.Client, processor: DatabaseSync): P
   return found;
 }
 
-/** What is still under way: the end of a run waits until there is none. Jobs of the far future are not. */
+/** What is still under way: a run ends only when nothing is. Jobs due in more than a minute do not count. */
 export async function findUnsettled(client: pg.Client, processorFile: string): Promise<string[]> {
   const processor = new DatabaseSync(processorFile, { readOnly: true });
   try {
     const pending = processor.prepare("SELECT count(*) AS count FROM deliveries WHERE delivered_ms IS NULL").get();
     const scheduled = processor.prepare("SELECT count(*) AS count FROM schedule WHERE action <> 'expireSession'").get();
-    // Events that were never sent are found in the processor's list, and a payout that fails late by looking at it.
+    // Events that were never sent are found in the processor's list, and a payout that fails late by polling it.
     const events = processor
       .prepare(`SELECT id FROM objects WHERE kind = 'event' AND (body ->> '$.type' GLOB 'checkout.session.*'
           OR body ->> '$.type' GLOB 'refund.*' OR body ->> '$.type' GLOB 'charge.dispute.funds_*')`)

@@ -35,7 +35,7 @@ export async function createKey(
   return { authorization: `Bearer ${answer.body.raw}` };
 }
 
-/** Signs up over HTTP. Calls go with the session unless `using: "key"`. `cents` are put into the wallet at once. */
+/** Signs up over HTTP. Calls go with the session unless `using: "key"`. `cents` are credited to the wallet. */
 export async function createPerson(
   service: Reachable,
   options: { cents?: number; using?: "session" | "key" } = {},
@@ -60,7 +60,7 @@ export async function createPerson(
   };
 }
 
-/** Money from outside, without the detour over a checkout page. */
+/** Credits money from outside, without a checkout page. */
 export async function fund(service: Reachable, userId: string, cents: number): Promise<void> {
   await service.services.database.transaction((tx) =>
     tx.ledger.deposit(userId, "topup", cents, `test ${crypto.randomUUID()}`),

@@ -15,13 +15,13 @@ export function taskInput(changes: Record<string, unknown> = {}) {
 /** Posts a task; the buyer needs the budget. */
 export async function postTask(buyer: TestPerson, changes: Record<string, unknown> = {}) {
   const answer = await buyer.post("/tasks", taskInput(changes));
-  if (answer.status !== 201) throw new Error(`posting a task gave ${answer.status}: ${answer.text}`);
+  if (answer.status !== 201) throw new Error(`posting a task returned ${answer.status}: ${answer.text}`);
   return answer.body.task;
 }
 
 export async function placeBid(bidder: TestPerson, taskId: string, changes: Record<string, unknown> = {}) {
   const answer = await bidder.post(`/tasks/${taskId}/bids`, { priceCents: 8_000, etaHours: 24, ...changes });
-  if (answer.status !== 201) throw new Error(`placing a bid gave ${answer.status}: ${answer.text}`);
+  if (answer.status !== 201) throw new Error(`placing a bid returned ${answer.status}: ${answer.text}`);
   return answer.body.bid;
 }
 
@@ -35,21 +35,21 @@ export async function awardedTask(
   const task = await postTask(buyer, { maxBudgetCents });
   const bid = await placeBid(bidder, task.id, { priceCents });
   const answer = await buyer.post(`/tasks/${task.id}/award`, { bidId: bid.id });
-  if (answer.status !== 200) throw new Error(`awarding gave ${answer.status}: ${answer.text}`);
+  if (answer.status !== 200) throw new Error(`awarding returned ${answer.status}: ${answer.text}`);
   return { task: answer.body.task, bid: answer.body.awardedBid };
 }
 
-/** Initialises an upload and PUTs the bytes, as a client would; gives the storage key. */
+/** Initialises an upload and PUTs the bytes, as a client would, and returns the storage key. */
 export async function upload(bidder: TestPerson, bidId: string, kind: "sample" | "delivery", content = "hello, world") {
   const bytes = Buffer.from(content);
   const init = await bidder.post(`/bids/${bidId}/${kind}/init`, { mimeType: "text/plain", bytes: bytes.length });
-  if (init.status !== 200) throw new Error(`the upload's init gave ${init.status}: ${init.text}`);
+  if (init.status !== 200) throw new Error(`the upload's init returned ${init.status}: ${init.text}`);
   const put = await fetch(init.body.uploadUrl, {
     method: "PUT",
     headers: { "content-type": "text/plain" },
     body: bytes,
   });
-  if (put.status !== 200) throw new Error(`the PUT gave ${put.status}: ${await put.text()}`);
+  if (put.status !== 200) throw new Error(`the PUT returned ${put.status}: ${await put.text()}`);
   return init.body.storageKey as string;
 }
 
@@ -62,7 +62,7 @@ export async function deliveredTask(
   const { bid } = await awardedTask(buyer, bidder, changes);
   const storageKey = await upload(bidder, bid.id, "delivery");
   const answer = await bidder.post(`/bids/${bid.id}/delivery/finalize`, { storageKey });
-  if (answer.status !== 201) throw new Error(`delivering gave ${answer.status}: ${answer.text}`);
+  if (answer.status !== 201) throw new Error(`delivering returned ${answer.status}: ${answer.text}`);
   const { task } = (await buyer.get(`/tasks/${bid.taskId}`)).body;
   return { task, bid };
 }
@@ -77,6 +77,6 @@ export async function disputedTask(
 ) {
   const { task: delivered, bid } = await deliveredTask(buyer, bidder, changes);
   const answer = await buyer.post(`/tasks/${delivered.id}/dispute`, { reason: disputeReason });
-  if (answer.status !== 201) throw new Error(`disputing gave ${answer.status}: ${answer.text}`);
+  if (answer.status !== 201) throw new Error(`disputing returned ${answer.status}: ${answer.text}`);
   return { task: answer.body.task, bid, dispute: answer.body.dispute };
 }

@@ -16,7 +16,7 @@ export async function openTopup(
   amountCents = 5_000,
 ): Promise<TestTopup> {
   const answer = await person.post("/wallet/topup", { amountCents });
-  if (answer.status !== 200) throw new Error(`the top-up gave ${answer.status}: ${answer.text}`);
+  if (answer.status !== 200) throw new Error(`the top-up returned ${answer.status}: ${answer.text}`);
   const { sessionId } = answer.body;
   const [row] = await services.database.query<{ id: string }>(
     sql`SELECT id FROM topups WHERE session_id = ${sessionId}`,
@@ -42,7 +42,7 @@ export async function topupStatus({ services }: TestService, { id }: TestTopup):
   return row?.status;
 }
 
-/** Waits until the processor has told everything and all of it is applied: nothing new for a while longer than its steps. */
+/** Waits until the processor has sent every event and all are applied: nothing new for longer than its steps take. */
 export async function quiet(service: TestService): Promise<void> {
   let still = 0;
   await eventually(

@@ -47,7 +47,7 @@ describe("top-ups", () => {
     expect(await harness.gateway.getCheckoutSession(session.id)).toEqual(session);
   });
 
-  test("the same key gives the same session, so a repeated call makes no second one", async () => {
+  test("the same key returns the same session, so a repeated call creates no second one", async () => {
     const input = topup();
     const [first, second] = [
       await harness.gateway.createCheckoutSession(input),
@@ -70,7 +70,7 @@ describe("top-ups", () => {
     expect(ids).not.toContain(open.id);
   });
 
-  test("lists longer than a page are walked to their end", async () => {
+  test("lists longer than a page are read to their end", async () => {
     const created = Math.floor(Date.now() / 1_000) - 60;
     const before = (await listed(harness.gateway.listBalanceTransactions(null, created))).length;
     for (let count = 0; count < 130; count += 1) await harness.test("POST", "balance", { amountCents: 1 });
@@ -79,7 +79,7 @@ describe("top-ups", () => {
 });
 
 describe("connected accounts", () => {
-  test("an account is started and active only when a person has finished onboarding", async () => {
+  test("an account counts as started once its onboarding was begun, and as active only once it is finished", async () => {
     const { gateway } = harness;
     const { accountId } = await gateway.createAccount({
       userId: "user-1",
@@ -103,7 +103,7 @@ describe("connected accounts", () => {
 });
 
 describe("payouts", () => {
-  test("money goes from the platform to the account and to the bank, and can be found by our ids", async () => {
+  test("money goes from the platform to the account and to the bank, and both movements can be found by our ids", async () => {
     const { gateway } = harness;
     const accountId = await payableAccount(harness);
     const ids = { transferGroup: "group-7", payoutId: "payout-7" };
@@ -140,7 +140,7 @@ describe("payouts", () => {
   });
 });
 
-test("refunds and disputes of a payment can be looked up with what they did to the balance", async () => {
+test("refunds and disputes of a payment can be looked up with their effect on the balance", async () => {
   const { gateway } = harness;
   const paid = async () => {
     const { id } = await gateway.createCheckoutSession(topup());
@@ -176,7 +176,7 @@ test("a new account keeps its money until we pay it out", async () => {
 });
 
 describe("errors", () => {
-  test("a platform balance that is too low is an error of its own, and waits for a new key", async () => {
+  test("a platform balance that is too low is a distinct error, and repeating the call takes a new key", async () => {
     const accountId = await payableAccount(harness);
     const input = transfer(accountId, { amountCents: 90_000_000 });
     await expect(harness.gateway.createTransfer(input)).rejects.toThrow(BalanceTooLow);
@@ -194,12 +194,12 @@ describe("errors", () => {
     await expect(fraction).rejects.toThrow(ProcessorRefused);
   });
 
-  test("an account that is not ours is a refusal, and no matter of our key's permissions", async () => {
+  test("an account that is not ours is a refusal, not a missing permission of our key", async () => {
     const foreign = harness.gateway.createPayout(payout("acct_none"));
     await expect(foreign).rejects.toMatchObject({ name: "ProcessorRefused", code: "account_invalid" });
   });
 
-  test("a reused key is no refusal, because its first call may have moved money", async () => {
+  test("a reused key is not a refusal, because its first call may have moved money", async () => {
     const input = topup();
     await harness.gateway.createCheckoutSession(input);
     const other = harness.gateway.createCheckoutSession({ ...input, amountCents: 6_000 });
@@ -220,7 +220,7 @@ describe("errors", () => {
     "server_error_after",
   ])("%s leaves the outcome open, and the same key settles it with one transfer", async (name) => {
     const accountId = await payableAccount(harness);
-    // The SDK repeats a request once by itself when the connection was reset.
+    // The SDK itself repeats a request once when the connection was reset.
     await harness.test("POST", "faults", { name, next: name.startsWith("reset") ? 2 : 1, call: "POST /v1/transfers" });
     const input = transfer(accountId, { transferGroup: name });
     await expect(harness.gateway.createTransfer(input)).rejects.toThrow(ProcessorUnavailable);
@@ -228,7 +228,7 @@ describe("errors", () => {
     expect(await harness.gateway.findTransfers(name)).toMatchObject([{ transferId }]);
   });
 
-  test("a processor that is down, and a wrong secret key, are unavailable", async () => {
+  test("a processor that is down and a wrong secret key both count as unavailable", async () => {
     const settings = { webhookSecrets: [], timeoutMs: 400 };
     const down = stripeProcessor({ ...settings, secretKey, apiBase: "http://127.0.0.1:1" });
     await expect(down.getAccount("acct_1")).rejects.toThrow(ProcessorUnavailable);
@@ -261,7 +261,7 @@ describe("events", () => {
     );
   }
 
-  test("an event signed with any of the secrets is read", () => {
+  test("an event signed with any of the secrets is accepted", () => {
     const expected = {
       id: "evt_1",
       type: "payout.paid",
@@ -287,12 +287,12 @@ describe("events", () => {
     });
   });
 
-  test("a thin event is read whatever its time says", () => {
+  test("a thin event is accepted whatever its `created` contains", () => {
     const raw = Buffer.from(JSON.stringify({ object: "v2.core.event", id: "evt_3", type: "v2.x", created: "soon" }));
     expect(verify(raw, "whsec_a", seconds)).toMatchObject({ id: "evt_3", data: null, relatedObjectId: null });
   });
 
-  test("what Postgres cannot store is replaced in texts and names, and nothing else is touched", () => {
+  test("characters that Postgres cannot store are replaced in strings and field names, and nothing else changes", () => {
     const sent = {
       "name\u0000": "a\u0000b",
       "\ud800": ["\udc00\ud800", "\ud83d\ude00", '\u0001\n"', "\\u0000 \\\\ud800", -1.5e-7, null, true],

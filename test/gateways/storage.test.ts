@@ -36,7 +36,7 @@ async function content(storageKey: string): Promise<string> {
   return (await fetch(await storage.presignDownload(download))).text();
 }
 
-test("an upload needs no header but its type and length", async () => {
+test("an upload needs no headers except its type and length", async () => {
   const url = await presign("samples/1/a", "hello");
   expect(new URL(url).searchParams.get("X-Amz-SignedHeaders")).toBe("content-length;content-type;host");
   expect([...new URL(url).searchParams.keys()].filter((name) => name.toLowerCase().includes("checksum"))).toEqual([]);
@@ -55,7 +55,7 @@ test("an upload of another type or length is refused", async () => {
   expect(await storage.head("samples/1/bound")).toBeNull();
 });
 
-test("a replayed upload never changes what was sealed", async () => {
+test("repeating an upload never changes what was sealed", async () => {
   const url = await presign("deliveries/1/a", "first");
   expect(await put(url, "first")).toBe(200);
   const sealed = await storage.seal("deliveries/1/a");
@@ -74,19 +74,19 @@ test("nothing can be uploaded under a sealed key", async () => {
   expect(() => presign(sealed?.storageKey ?? "", "x")).toThrow("sealed");
 });
 
-test("sealing twice gives two copies, so that of two finalisations neither sees the other's", async () => {
+test("sealing twice makes two copies, so that two finalisations never share one", async () => {
   await put(await presign("samples/1/twice", "x"), "x");
   const [first, second] = await Promise.all([storage.seal("samples/1/twice"), storage.seal("samples/1/twice")]);
   expect(first?.storageKey).not.toBe(second?.storageKey);
   expect(first?.storageKey).toMatch(/^sealed\/samples\/1\/twice\//);
 });
 
-test("an upload that never came is null, sealed or asked for", async () => {
+test("head and seal return null for an upload that never arrived", async () => {
   expect(await storage.head("samples/1/missing")).toBeNull();
   expect(await storage.seal("samples/1/missing")).toBeNull();
 });
 
-test("deleting is for good, and again is a success", async () => {
+test("a deletion is permanent, and deleting again succeeds", async () => {
   await put(await presign("samples/1/deleted", "x"), "x");
   await storage.delete("samples/1/deleted");
   await storage.delete("samples/1/deleted");
@@ -126,33 +126,36 @@ test("a file name cannot break out of the header", async () => {
   expect(response.headers.has("set-cookie")).toBe(false);
 });
 
-test("an address where nothing listens is StorageUnavailable", async () => {
+test("an address where nothing listens counts as StorageUnavailable", async () => {
   const gone = s3Storage({ ...account, endpoint: "http://127.0.0.1:1" });
   await expect(gone.head("a")).rejects.toBeInstanceOf(StorageUnavailable);
   await expect(gone.delete("a")).rejects.toBeInstanceOf(StorageUnavailable);
   await expect(gone.seal("a")).rejects.toBeInstanceOf(StorageUnavailable);
-  // Presigning asks nobody.
+  // Presigning sends no request.
   await gone.presignUpload({ storageKey: "a", mimeType: "text/plain", bytes: 1, expiresInSeconds: 60 });
   gone.close();
 });
 
-test.each([500, 503, 429])("an answer of %i is StorageUnavailable, after one retry", async (status) => {
-  let requests = 0;
-  const failing = createServer((_request, response) => {
-    requests += 1;
-    response.writeHead(status).end();
-  });
-  await new Promise<void>((resolve) => failing.listen(0, "127.0.0.1", resolve));
-  const address = failing.address();
-  const port = typeof address === "object" && address !== null ? address.port : 0;
-  const storageThere = s3Storage({ ...account, endpoint: `http://127.0.0.1:${port}` });
-  await expect(storageThere.head("a")).rejects.toBeInstanceOf(StorageUnavailable);
-  expect(requests).toBe(2);
-  storageThere.close();
-  failing.close();
-});
+test.each([500, 503, 429])(
+  "a response with status %i counts as StorageUnavailable, after one retry",
+  async (status) => {
+    let requests = 0;
+    const failing = createServer((_request, response) => {
+      requests += 1;
+      response.writeHead(status).end();
+    });
+    await new Promise<void>((resolve) => failing.listen(0, "127.0.0.1", resolve));
+    const address = failing.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const failingStorage = s3Storage({ ...account, endpoint: `http://127.0.0.1:${port}` });
+    await expect(failingStorage.head("a")).rejects.toBeInstanceOf(StorageUnavailable);
+    expect(requests).toBe(2);
+    failingStorage.close();
+    failing.close();
+  },
+);
 
-test("wrong credentials are not an outage: they come through as they are", async () => {
+test("wrong credentials are not an outage: their error is passed on unchanged", async () => {
   const wrong = s3Storage({ ...account, endpoint: store.url, secretAccessKey: "wrong" });
   const refused = wrong.delete("a");
   await expect(refused).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });

@@ -10,7 +10,7 @@ import { useService } from "../setup/testService.ts";
 const service = useService();
 const root = join(import.meta.dirname, "../..");
 
-/** A worker process of its own on the test's parts, as `ROLE=worker npm start` makes one. */
+/** A worker process of its own on the test's backing services, as `ROLE=worker npm start` makes one. */
 function startWorkerProcess() {
   const keys = { S3_ENDPOINT: "http://127.0.0.1:9", S3_BUCKET: "b", S3_ACCESS_KEY_ID: "k", S3_SECRET_ACCESS_KEY: "s" };
   return spawn(process.execPath, ["server/start/main.ts"], {

@@ -7,7 +7,7 @@ import { normalised, playLifecycle } from "./run.ts";
 
 const service = useService();
 
-test("the main job gives the same answers, field by field, over REST and over typed RPC", async () => {
+test("the lifecycle of a task gets the same responses, field by field, over REST and over typed RPC", async () => {
   const overRest = await playLifecycle(service, callOverRest, "rest-run");
   const overRpc = await playLifecycle(service, callOverRpc, "rpc-run");
 
@@ -33,25 +33,25 @@ test("the main job gives the same answers, field by field, over REST and over ty
   ]);
 });
 
-/** What needs a fault, a race, a setting or many uploads: provoked by tests of their own. */
-const elsewhere = [
+/** Errors that take a fault, a race, a setting or many uploads: other tests provoke them. */
+const provokedElsewhere = [
   "tasks.create: spam_guard",
   "tasks.award: ledger_failed",
   "wallet.topup: processor_unavailable",
   "bids.sampleFinalize: sample_too_large",
 ];
 
-test("every operation of the main job is played, and every error that one lists as its own is provoked", async () => {
+test("the lifecycle calls every operation that belongs to it, and provokes every error that these declare", async () => {
   const played = await playLifecycle(service, callOverRest, "whole-run");
-  // Disputing and rating belong to issues, and tests, of their own.
-  const mainJob = /^(auth|keys|wallet|bids)\.|^tasks\.(list|create|read|update|cancel|award|accept)$/;
+  // Disputes, ratings, payouts and webhooks have tests of their own.
+  const belongs = /^(auth|keys|wallet|bids)\.|^tasks\.(list|create|read|update|cancel|award|accept)$/;
   const missed = routes
-    .filter(({ procedurePath }) => mainJob.test(procedurePath))
+    .filter(({ procedurePath }) => belongs.test(procedurePath))
     .flatMap((route) => {
       const steps = played.filter((step) => step.route === route);
       const wanted = ["success", ...(route.meta.errors ?? [])];
       const got = new Set(steps.map(({ status, body }) => (status < 400 ? "success" : body.error)));
       return wanted.filter((outcome) => !got.has(outcome)).map((outcome) => `${route.procedurePath}: ${outcome}`);
     });
-  expect(missed.sort()).toEqual(elsewhere.sort());
+  expect(missed.sort()).toEqual(provokedElsewhere.sort());
 });

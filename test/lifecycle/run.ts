@@ -6,14 +6,14 @@ import { type Call, type Input, type Outcome, routeOf } from "../setup/operation
 import type { TestService } from "../setup/testService.ts";
 import { type Caller, lifecycle } from "./steps.ts";
 
-/** One call of the lifecycle, with what was really sent and what came back. */
+/** One call of the lifecycle: the input that was sent, and the response. */
 export interface Played extends Outcome {
   name: string;
   route: Route;
   input: Input;
 }
 
-/** Plays the whole lifecycle over one transport. Fails at a step that gives another answer than its description says. */
+/** Plays the whole lifecycle over one transport. Fails at a step whose outcome is not the described one. */
 export async function playLifecycle(service: TestService, call: Call, run: string): Promise<Played[]> {
   const answers: Record<string, unknown> = {};
   const credentials = new Map<Caller, Credentials>([["nobody", {}]]);
@@ -53,7 +53,7 @@ function fill(value: unknown, answers: object, run: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, fill(inner, answers, run)]));
 }
 
-/** `"$task.task.id"`: from the answer to the step `task` the field `task.id`. */
+/** `"$task.task.id"`: the field `task.id` of the response to the step `task`. */
 function lookUp(answers: object, reference: string): unknown {
   const found = reference
     .slice(1)
@@ -65,11 +65,11 @@ function lookUp(answers: object, reference: string): unknown {
 
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const timestamp = /\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z/g;
-const different = new Set(["requestId", "raw", "last4", "sessionId", "checkoutUrl", "uploadUrl", "downloadUrl"]);
+const varyingFields = new Set(["requestId", "raw", "last4", "sessionId", "checkoutUrl", "uploadUrl", "downloadUrl"]);
 
 /**
- * A run's answers without what no two runs share: ids are numbered in the order in which they first appear, so that the
- * same id stays the same; moments and secrets are replaced by what they are.
+ * A run's responses without what differs between runs: ids are numbered in the order in which they first appear, so
+ * that the same id stays the same; timestamps become "TIME", and secrets and URLs become their type.
  */
 export function normalised(played: Played[], run: string): unknown[] {
   const ids = new Map<string, string>();
@@ -88,7 +88,7 @@ export function normalised(played: Played[], run: string): unknown[] {
     return Object.fromEntries(
       Object.entries(value)
         .filter(([key]) => key !== "externalRef")
-        .map(([key, inner]) => [key, different.has(key) ? typeof inner : walk(inner)]),
+        .map(([key, inner]) => [key, varyingFields.has(key) ? typeof inner : walk(inner)]),
     );
   };
   return played.map(({ name, status, body }) => ({ name, status, body: walk(body) }));

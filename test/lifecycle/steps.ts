@@ -2,9 +2,9 @@ import type { ErrorCode } from "../../server/errors.ts";
 import type { Input } from "../setup/operations.ts";
 
 /**
- * The main job, and what can go wrong on the way, as data: who calls what with which input, and the error that it gives.
- * `"$name.path"` in an input is taken from the answer to the step of that name; `PERSON` in a text is a name that no
- * other run has.
+ * The lifecycle of a task, and what can go wrong on the way, as data: who calls which operation with which input, and
+ * the expected error. `"$name.path"` in an input is taken from the response to the step of that name; `PERSON` in a
+ * text is replaced by the name of the run, which is unique.
  */
 export type Step =
   | { name: string; as: Caller; call: string; input?: Input; error?: ErrorCode }
@@ -30,7 +30,7 @@ const unknownId = "6f9619ff-8b86-4d01-b42d-00cf4fc964ff";
 const upload = { mimeType: "text/plain", bytes: 1 };
 const finalize = { storageKey: "x" };
 
-/** Each operation on one task or bid, with an id that nothing has. */
+/** Each operation on one task or bid, with an id that does not exist. */
 const missing: Step[] = Object.entries({
   "tasks.update": { title: "Nothing" },
   "tasks.cancel": {},
@@ -51,7 +51,7 @@ const missing: Step[] = Object.entries({
   error: "not_found",
 }));
 
-/** What only a bid's owner may do, tried by a rival. */
+/** Actions that only a bid's owner may do, tried by a rival. */
 const notMine: Step[] = Object.entries({
   "bids.withdraw": {},
   "bids.sampleFinalize": finalize,

@@ -21,7 +21,7 @@ test("a reputation is public, null on the sides without activity, and 404 for an
   }
 });
 
-test("every number is right, right after the change that it counts", async () => {
+test("every number is correct immediately after the change that it counts", async () => {
   const buyer = await createPerson(service, { cents: 1_000_000 });
   const bidder = await createPerson(service);
   const moderator = await createModerator(service);
@@ -102,7 +102,7 @@ test("every number is right, right after the change that it counts", async () =>
   expect(await checkReputation(service.services.database)).toEqual([]);
 });
 
-test("the kept median of decision times is the exact one after each award, in whatever order the times come", async () => {
+test("the stored median of decision times is exact after each award, in whatever order the times come", async () => {
   const buyer = await createPerson(service, { cents: 10_000_000 });
   const bidder = await createPerson(service);
   const hours: number[] = [];
@@ -147,7 +147,7 @@ test("awards, posts and ratings of the same two users at once lose no count and 
   expect(await checkReputation(service.services.database)).toEqual([]);
 });
 
-test("the check finds a counter that is off, a missing row and one too many; a rebuild repairs them", async () => {
+test("the check finds a wrong counter, a missing row and a surplus one, and a rebuild repairs them", async () => {
   const { database } = service.services;
   const [wrong, missing, extra] = await Promise.all([1, 2, 3].map(() => createPerson(service, { cents: 1_000_000 })));
   const bidder = await createPerson(service);

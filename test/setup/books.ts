@@ -8,14 +8,14 @@ interface Fault {
 }
 
 /**
- * Asserts what must be true of the money at any moment: every wallet is the fold of its entries, step by step and
- * without a gap; every movement sums to zero; and what is held is just what the tasks under way need.
+ * Asserts the invariants of the money: every wallet is the sum of its entries, step by step and without a gap; every
+ * movement sums to zero; and the held money is exactly what unfinished tasks need.
  */
 export async function expectBooksToBalance({ services }: Pick<Reachable, "services">): Promise<void> {
   expect(await findFaults(services.database), "faults in the books").toEqual([]);
 }
 
-/** One statement, so that it sees one moment, whatever goes on beside it. */
+/** One statement, so that it sees one snapshot, whatever else is running. */
 function findFaults(connection: Connection): Promise<Fault[]> {
   return connection.query<Fault>(sql`
     WITH folded AS (
@@ -34,7 +34,7 @@ function findFaults(connection: Connection): Promise<Fault[]> {
       FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id
       WHERE t.status IN ('open', 'awarded', 'delivered', 'disputed') GROUP BY t.buyer_id
     )
-    SELECT 'an entry says its balance' AS rule, user_id::text || ' version ' || version AS subject
+    SELECT 'an entry states the balance after it' AS rule, user_id::text || ' version ' || version AS subject
       FROM folded WHERE balance_after_cents <> balance_cents
     UNION ALL SELECT 'versions have no gap', user_id::text FROM folded WHERE version <> position
     UNION ALL SELECT 'later entries have later times', user_id::text FROM folded WHERE NOT is_later
@@ -47,7 +47,7 @@ function findFaults(connection: Connection): Promise<Fault[]> {
     UNION ALL SELECT 'a movement has entries', t.id::text
       FROM ledger_transfers t WHERE NOT EXISTS (SELECT 1 FROM ledger_entries e WHERE e.transfer_id = t.id)
     UNION ALL SELECT 'all entries sum to zero', NULL FROM ledger_entries HAVING sum(amount_cents) <> 0
-    UNION ALL SELECT 'held is what the tasks under way need', coalesce(w.user_id, h.user_id)::text
+    UNION ALL SELECT 'the held money is what unfinished tasks need', coalesce(w.user_id, h.user_id)::text
       FROM wallets w FULL JOIN holds h ON h.user_id = w.user_id
       WHERE coalesce(w.held_cents, 0) <> coalesce(h.held_cents, 0)`);
 }

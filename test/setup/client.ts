@@ -9,7 +9,7 @@ export interface Answer {
   text: string;
 }
 
-/** What proves who is calling: a cookie or a bearer header; none for an anonymous caller. */
+/** The headers that authenticate a caller: a cookie or a bearer token; empty for an anonymous caller. */
 export type Credentials = Record<string, string>;
 
 /** One REST request as any client in any language would send it. */
@@ -35,12 +35,12 @@ export async function rest(
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : undefined, text };
 }
 
-/** A typed RPC client as a front-end team would make it. */
+/** A typed RPC client as a front-end team would create it. */
 export function rpc(url: string, credentials: Credentials = {}) {
   return createTRPCClient<AppRouter>({ links: [httpLink({ url: `${url}/trpc`, headers: credentials })] });
 }
 
-/** The documented error of a failed RPC call, or undefined when it did not fail. */
+/** Returns the documented error of a failed RPC call, or undefined when it did not fail. */
 export async function rpcError(call: Promise<unknown>) {
   try {
     await call;

@@ -4,7 +4,7 @@ import type { Answer } from "./client.ts";
 
 const documentedFields = new Set(["error", "message", "requestId", "issues", "violations", "requiredScope"]);
 
-/** Holds a body against the one shape of errors: its fields and no other, and nothing of our inside. */
+/** Asserts the one shape of errors: the documented fields and no others, and nothing internal. */
 export function expectErrorBody(body: Record<string, unknown>, code: ErrorCode): void {
   expect(body).toMatchObject({ error: code, message: expect.any(String), requestId: expect.any(String) });
   expect(body.requestId).not.toBe("");
@@ -12,7 +12,7 @@ export function expectErrorBody(body: Record<string, unknown>, code: ErrorCode):
   expect(JSON.stringify(body)).not.toMatch(/node_modules|\.ts:\d|\n\s+at |prisma|postgres|zod/i);
 }
 
-/** An answer over REST with this code, its status, and the request's id in body and header. */
+/** Asserts a REST response with this code, its status, and the request id in body and header. */
 export function expectError(answer: Answer, code: ErrorCode): void {
   expect(answer.text).not.toMatch(/^\s*</);
   expect(answer.headers.get("content-type")).toMatch(/^application\/json\b/);
@@ -21,7 +21,7 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   expect(answer.headers.get("x-request-id")).toBe(answer.body.requestId);
 }
 
-/** The paths that an `invalid_input` names. */
+/** The paths that the issues of an `invalid_input` name, sorted and each once. */
 export function issuePaths(body: { issues?: { path: string }[] }): string[] {
   return [...new Set((body.issues ?? []).map(({ path }) => path))].sort();
 }

@@ -3,10 +3,10 @@ import { collectRoutes, type Route } from "../../server/http/routes.ts";
 import { appRouter } from "../../server/procedures/router.ts";
 import { type Answer, type Credentials, rest } from "./client.ts";
 
-/** Every operation of the service: what is made from this list, a new procedure cannot escape. */
+/** Every operation of the service. Tests over this list include new procedures automatically. */
 export const routes: readonly Route[] = collectRoutes(appRouter._def.procedures);
 
-/** The operation of a procedure, as in `tasks.create`. */
+/** The operation of a procedure, such as `tasks.create`. */
 export function routeOf(procedurePath: string): Route {
   const route = routes.find((candidate) => candidate.procedurePath === procedurePath);
   if (route === undefined) throw new Error(`there is no procedure ${procedurePath}`);
@@ -27,11 +27,11 @@ export function pathWith(route: Route, id: string): string {
 
 export type Input = Record<string, unknown>;
 
-/** What an operation gave: its status as over REST, and its output or the error's body. */
+/** The result of a call: the status that it has over REST, and its output or the error's body. */
 export type Outcome = Pick<Answer, "status" | "body" | "headers">;
 export type Call = (url: string, route: Route, input: Input, headers?: Credentials) => Promise<Outcome>;
 
-/** Spreads one input over path, query and body. */
+/** Calls an operation over REST, with its input spread over path, query and body. */
 export const callOverRest: Call = async (url, route, input, headers = {}) => {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(input[name])));
   const fields = Object.entries(input).filter(([name]) => !route.pathParameters.includes(name));

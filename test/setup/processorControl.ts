@@ -1,6 +1,6 @@
 import type { TestService } from "./testService.ts";
 
-/** A call of the embedded processor's `/test` API: what a bank, a card's owner or a bad network does. */
+/** Calls the embedded processor's `/test` API, which plays the bank, the cardholder or a bad network. */
 export async function control<Result = unknown>(
   { processorUrl }: Pick<TestService, "processorUrl">,
   method: "GET" | "POST" | "DELETE",
@@ -12,10 +12,12 @@ export async function control<Result = unknown>(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Result; // the test says what it asked for
+  return (await response.json()) as Result; // the caller names the type
 }
 
-/** Polls until `read` gives something that `accept` takes, and gives that; fails with the last one after the deadline. */
+/**
+ * Polls until `accept` is true of what `read` returns, and returns it. Throws after the timeout, with the last value.
+ */
 export async function eventually<Value>(
   read: () => Promise<Value>,
   accept: (value: Value) => boolean,
@@ -25,7 +27,7 @@ export async function eventually<Value>(
   for (;;) {
     const value = await read();
     if (accept(value)) return value;
-    if (Date.now() > deadline) throw new Error(`still not so after ${timeoutMs} ms: ${JSON.stringify(value)}`);
+    if (Date.now() > deadline) throw new Error(`condition not met after ${timeoutMs} ms: ${JSON.stringify(value)}`);
     await new Promise((resume) => setTimeout(resume, 30));
   }
 }

@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import type { Answer } from "./client.ts";
 
 /**
- * Writes bytes to a socket as they are and reads the answers to them, in order, until `count` are there or the other
- * side closes. For what no HTTP client would send.
+ * Writes bytes to a socket unchanged, and reads the responses, in order, until `count` have arrived or the other side
+ * closes. For requests that no HTTP client would send.
  */
 export async function rawRequest(url: string, bytes: string | Buffer, count = 1): Promise<Answer[]> {
   const { hostname, port } = new URL(url);
@@ -27,7 +27,7 @@ export async function rawRequest(url: string, bytes: string | Buffer, count = 1)
   return answers;
 }
 
-/** The first whole answer in what was received; every answer of ours has a Content-Length. */
+/** The first complete response in `received`, or null. Every response of the service has a Content-Length. */
 function takeAnswer(received: Buffer): { answer: Answer; length: number } | null {
   const head = received.indexOf("\r\n\r\n");
   if (head < 0) return null;

@@ -17,11 +17,17 @@ export interface ServiceProcess {
   url: string;
   stdout(): string;
   stderr(): string;
-  /** Resolves when the process prints that it is ready, to the milliseconds since its start; rejects when it ends before. */
+  /**
+   * Resolves when the process prints that it is ready, to the milliseconds since its start; rejects when it ends
+   * before.
+   */
   ready(): Promise<number>;
   /** The exit code, or the signal that ended the process. */
   ended: Promise<number | string>;
-  /** Sends the signal and waits for the process to end; returns what `ended` resolves to, and how many milliseconds it took. */
+  /**
+   * Sends the signal and waits for the process to end; returns what `ended` resolves to, and how many milliseconds it
+   * took.
+   */
   stop(signal?: NodeJS.Signals): Promise<{ code: number | string; ms: number }>;
 }
 
@@ -45,7 +51,10 @@ export function useProcesses() {
       return join(directory, "data");
     },
 
-    /** Starts `node server/start/main.ts`, or another command, with these variables, on a free port unless PORT is given. */
+    /**
+     * Starts `node server/start/main.ts`, or another command, with these variables, on a free port unless PORT is
+     * given.
+     */
     async start(variables: Record<string, string>, command = [process.execPath, "server/start/main.ts"]) {
       const port = variables.PORT ?? String(await getPort());
       const [file = "", ...parameters] = command;
@@ -53,7 +62,7 @@ export function useProcesses() {
       const child = spawn(file, parameters, {
         cwd: root,
         stdio: ["ignore", "pipe", "pipe"],
-        // Nothing is inherited: a developer's own DATABASE_URL must not get in.
+        // Only these are inherited: a developer's own DATABASE_URL must not get in.
         env: {
           PATH: process.env.PATH,
           HOME: process.env.HOME,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../server/gateways/clock.ts";
 
-/** A clock that stands where it is put: 48 hours pass in no time. */
+/** The system's clock, moved forward by `advance`: 48 hours pass in no time. */
 export class TestClock implements Clock {
   #offsetMs = 0;
 

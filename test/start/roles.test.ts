@@ -104,7 +104,7 @@ describe("api and worker as separate processes", () => {
 
   test("on external backing services: two of each, one worker killed", async () => {
     const [apiPort, otherPort] = [await getPort(), await getPort()];
-    const settings = { ...variables, ...(await provideParts(apiPort)) };
+    const settings = { ...variables, ...(await provideBackingServices(apiPort)) };
     // All at the same time, on an empty database.
     const [api, other, worker, killed] = await Promise.all([
       start({ ...settings, ROLE: "api", PORT: String(apiPort) }),
@@ -128,7 +128,7 @@ describe("api and worker as separate processes", () => {
 test("a production process starts, serves and stops without server/local, and so do the operator's commands", async () => {
   const port = await getPort();
   const settings = {
-    ...(await provideParts(port)),
+    ...(await provideBackingServices(port)),
     NODE_ENV: "production",
     HOST: "127.0.0.1",
     PUBLIC_URL: "https://rebid.example",
@@ -167,9 +167,9 @@ async function copyWithoutLocal(): Promise<string> {
   return directory;
 }
 
-/** The parts that a deployment brings along, as settings; the database is empty. */
-async function provideParts(eventsPort: number) {
-  const directory = await mkdtemp(join(tmpdir(), "rebid-parts-"));
+/** Starts the backing services that a deployment provides, and returns their settings; the database is empty. */
+async function provideBackingServices(eventsPort: number) {
+  const directory = await mkdtemp(join(tmpdir(), "rebid-backing-services-"));
   undos.push(() => rm(directory, { recursive: true, force: true }));
   const keys = { bucket: "rebid", region: "us-east-1", accessKeyId: "test", secretAccessKey: "test-secret" };
   const store = await startObjectStore({ directory: join(directory, "objects"), port: 0, ...keys });

@@ -127,7 +127,7 @@ describe.each(Object.entries(cursorLists))("the list %s", (name, { table, filter
     },
   );
 
-  test("runs a transaction again that violates its constraint", async () => {
+  test("runs a transaction again if it violates that constraint", async () => {
     let attempts = 0;
     await service.services.database.transaction(async (tx) => {
       if (++attempts > 1) return;

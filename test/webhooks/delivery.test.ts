@@ -55,7 +55,7 @@ function newestDelivery(
 const isOver = (delivery: { status: string }) => delivery.status !== "pending";
 const hasAttempts = (count: number) => (delivery: { attempts: unknown[] }) => delivery.attempts.length === count;
 
-test("an event is signed so that Stripe's own library verifies it, over the exact bytes sent", async () => {
+test("Stripe's own library verifies an event's signature, which covers the exact bytes sent", async () => {
   const webhook = await register(bidder, ["task.created"]);
   const task = await postTask(buyer);
   const [request] = await eventually("the event", () => receiver.at(path).length === 1 && receiver.at(path));
@@ -99,7 +99,7 @@ test("task.created goes to every subscriber, the other events to the parties onl
   expect(typesAt(paths.stranger)).toEqual(["task.created"]);
 });
 
-test("only what was subscribed to arrives, and only what happened after the registration", async () => {
+test("an endpoint receives only the events that it subscribed to, and only those that happen after its registration", async () => {
   await postTask(buyer);
   const webhook = await register(buyer, ["bid.received"]);
   const task = await postTask(buyer);
@@ -108,7 +108,7 @@ test("only what was subscribed to arrives, and only what happened after the regi
   expect(receiver.at(path).map(({ event }) => event.type)).toEqual(["bid.received"]);
 });
 
-test("5xx is retried after 30 s, 2 min, 10 min, 1 h and 6 h (±10 %), five times, then kept as failed; each attempt has the same bytes and a signature of its own", async () => {
+test("a 5xx is retried five times, after 30 s, 2 min, 10 min, 1 h and 6 h (±10 %), then kept as failed; each attempt has the same bytes and its own signature", async () => {
   const webhook = await register(bidder, ["task.created"], () => 503);
   await postTask(buyer);
   for (const [index, seconds] of [30, 120, 600, 3_600, 21_600].entries()) {
@@ -131,9 +131,9 @@ test("5xx is retried after 30 s, 2 min, 10 min, 1 h and 6 h (±10 %), five times
 });
 
 test.each([
-  ["a time-out", (() => "never") as Behaviour, /within 1 s/],
+  ["a timeout", (() => "never") as Behaviour, /within 1 s/],
   ["a closed connection", (() => (response) => response.destroy()) as Behaviour, /closed/],
-])("%s is retried, and the attempt says why", async (_name, behave, reason) => {
+])("%s is retried, and the attempt records the reason", async (_name, behave, reason) => {
   const webhook = await register(bidder, ["task.created"], (request, count) =>
     count === 1 ? behave(request, count) : 200,
   );
@@ -161,12 +161,12 @@ test.each([301, 302, 307, 400, 401, 404, 408, 429])(
   },
 );
 
-test("410 switches the endpoint off, and nothing more is sent to it until a replay switches it on", async () => {
+test("410 switches the endpoint off: nothing more is sent to it until a replay switches it on again", async () => {
   const webhook = await register(bidder, ["task.created"], (_request, count) => (count === 1 ? 410 : 200));
   await postTask(buyer);
   const delivery = await newestDelivery(bidder, webhook.id, isOver);
   const activeNow = async () => (await bidder.get("/webhooks")).body.webhooks[0].active;
-  await eventually("the endpoint is off", async () => !(await activeNow()));
+  await eventually("the endpoint to be switched off", async () => !(await activeNow()));
   await postTask(buyer);
   const other = await createPerson(service);
   path = `${path}/witness`;
@@ -181,7 +181,7 @@ test("410 switches the endpoint off, and nothing more is sent to it until a repl
   expect(await activeNow()).toBe(true);
 });
 
-test("an endpoint is switched off after 100 failures in a row over 3 days, and not after 100 in a shorter time", async () => {
+test("an endpoint is switched off after 100 failures in a row over at least 3 days, not after 100 in less time", async () => {
   const person = await createPerson(service);
   const webhook = await register(person, ["task.created"], () => 404);
   const failTimes = async (count: number) => {
@@ -201,7 +201,7 @@ test("an endpoint is switched off after 100 failures in a row over 3 days, and n
   expect(await activeNow()).toBe(false);
 });
 
-test("a success in between starts the count of failures anew", async () => {
+test("a success resets the count of failures in a row", async () => {
   const person = await createPerson(service);
   const webhook = await register(person, ["task.created"], (_request, count) => (count === 2 ? 200 : 404));
   for (let sent = 1; sent <= 3; sent++) {
@@ -217,7 +217,7 @@ test("a success in between starts the count of failures anew", async () => {
   expect(failuresInRow).toBe(1);
 });
 
-test("a replay keeps the event's id and bytes, signs anew and makes one attempt", async () => {
+test("a replay keeps the event's id and bytes, signs them again and makes one attempt", async () => {
   const webhook = await register(bidder, ["task.created"], (_request, count) => (count < 3 ? 400 : 200));
   await postTask(buyer);
   const failed = await newestDelivery(bidder, webhook.id, isOver);
@@ -248,7 +248,7 @@ test("a replay that fails with 5xx is not retried", async () => {
   });
 });
 
-test("a replay since a moment sends what failed since then, and nothing else", async () => {
+test("a replay since a given time sends the deliveries that failed since then, and no others", async () => {
   let broken = true;
   const webhook = await register(bidder, ["task.created"], () => (broken ? 400 : 200));
   const known = new Set<string>();
@@ -272,7 +272,7 @@ test("a replay since a moment sends what failed since then, and nothing else", a
   expect(receiver.at(path)).toHaveLength(6);
 });
 
-test("a replay since a moment sends what happened before and failed for good only then", async () => {
+test("a replay since a given time includes the delivery of an older event if it failed permanently after that time", async () => {
   let status = 400;
   const webhook = await register(bidder, ["task.created"], () => status);
   await postTask(buyer);
@@ -285,7 +285,7 @@ test("a replay since a moment sends what happened before and failed for good onl
   expect(await newestDelivery(bidder, webhook.id, hasAttempts(3))).toMatchObject({ id, status: "succeeded" });
 });
 
-test("replays that race with the endpoint being switched off leave nothing pending, whoever comes last", async () => {
+test("replays that race with the endpoint being switched off leave nothing pending, whichever comes last", async () => {
   const person = await createPerson(service);
   const webhook = await register(person, ["task.created"], (_request, count) =>
     count > 5 && count % 3 === 0 ? 410 : 400,
@@ -306,7 +306,7 @@ test("replays that race with the endpoint being switched off leave nothing pendi
   await eventually("the end of all replays", async () => (await pending()).length === 0);
 });
 
-test("a replay since a moment switches the endpoint on, even if nothing has failed since then", async () => {
+test("a replay since a given time switches the endpoint on, even if nothing has failed since then", async () => {
   const person = await createPerson(service);
   const webhook = await register(person, ["task.created"], () => 410);
   await postTask(buyer);
@@ -318,7 +318,7 @@ test("a replay since a moment switches the endpoint on, even if nothing has fail
   expect(await activeNow()).toBe(true);
 });
 
-test("a test sends a sample of the endpoint's event, signed, once, to that endpoint only", async () => {
+test("a test sends one signed sample of an event that the endpoint subscribed to, to that endpoint only", async () => {
   const webhook = await register(bidder, ["task.awarded", "task.created"], () => 500);
   const answer = await bidder.post(`/webhooks/${webhook.id}/test`);
   expect(answer.status).toBe(202);
@@ -335,7 +335,7 @@ test("a test sends a sample of the endpoint's event, signed, once, to that endpo
   expect(receiver.received.filter(({ event }) => event.id === delivery.eventId)).toHaveLength(1);
 });
 
-test("a test's sample holds what the real event of its type holds", async () => {
+test("a test's sample has the same fields as a real event of its type", async () => {
   const fieldsOf = {
     "task.created": ["task"],
     "bid.received": ["task", "bid"],
@@ -358,7 +358,7 @@ test("a test's sample holds what the real event of its type holds", async () => 
   }
 });
 
-test("a deleted endpoint gets nothing more, not even the retries that were due", async () => {
+test("a deleted endpoint gets nothing more, not even retries that are already due", async () => {
   const webhook = await register(bidder, ["task.created"], () => 503);
   await postTask(buyer);
   const { id } = await newestDelivery(bidder, webhook.id, hasAttempts(1));
@@ -376,7 +376,7 @@ test("a deleted endpoint gets nothing more, not even the retries that were due",
   expect((await bidder.post(`/webhooks/${webhook.id}/test`)).status).toBe(404);
 });
 
-test("a suspended owner's endpoint gets nothing: what was pending fails at its turn, and is replayed only when the owner is back", async () => {
+test("a suspended owner's endpoint gets nothing: a pending delivery fails when it is due, and is replayed only after the suspension has ended", async () => {
   const { database, clock } = service.services;
   const person = await createPerson(service);
   const webhook = await register(person, ["task.created"], (_request, count) => (count === 1 ? 503 : 200));
@@ -397,7 +397,7 @@ test("a suspended owner's endpoint gets nothing: what was pending fails at its t
   expect((await newestDelivery(person, webhook.id, hasAttempts(2))).status).toBe("succeeded");
 });
 
-test("deliveries are walked by cursor without loss or repetition, and filtered by event and status", async () => {
+test("a walk over deliveries by cursor misses none and repeats none, and filters by event and status", async () => {
   const person = await createPerson(service, { cents: 1_000_000 });
   const webhook = await register(person, ["task.created", "bid.received"], (request) =>
     request.event.type === "bid.received" ? 400 : 200,

@@ -31,7 +31,7 @@ async function kill(worker: ChildProcess | undefined): Promise<void> {
 const ENDPOINTS = 5;
 const EVENTS = 400;
 
-test("with workers killed at random under load, every event arrives at every endpoint, duplicates have the same id and bytes, and none is invented", {
+test("while workers are killed at random under load, every event reaches every endpoint, duplicates have the same id and bytes, and none is invented", {
   timeout: 90_000,
 }, async () => {
   let open = 0;
@@ -64,7 +64,7 @@ test("with workers killed at random under load, every event arrives at every end
   const killing = (async () => {
     for (let round = 0; round < 6; round++) {
       await eventually("requests under way", () => open > 0, 20_000);
-      // Every other time all of them, so that what was under way is surely nobody's any more.
+      // Every other round kills all workers, so that no live one still holds what was under way.
       const victims = round % 2 === 0 ? [...workers] : [...workers].slice(0, 1);
       await Promise.all(victims.map(kill));
       killedAtWork++;

@@ -6,71 +6,71 @@ const quick = { succeeded: true, durationMs: 5 };
 const slow = { succeeded: true, durationMs: 5_000 };
 const failed = { succeeded: false, durationMs: 5 };
 
-/** An endpoint, by default of an owner of its own. */
-const of = (endpointId: string, ownerId = `owner of ${endpointId}`) => ({ endpointId, ownerId });
+/** An endpoint, each with a different owner unless one is given. */
+const endpointOf = (endpointId: string, ownerId = `owner of ${endpointId}`) => ({ endpointId, ownerId });
 
-/** Sends and answers until the endpoint has got as many requests at once as it ever will. */
-function prove(lanes: ReturnType<typeof createLanes>, endpoint: ReturnType<typeof of>): void {
+/** Completes enough quick requests for the endpoint to reach its highest limit. */
+function prove(lanes: ReturnType<typeof createLanes>, endpoint: ReturnType<typeof endpointOf>): void {
   for (let count = 0; count < 100; count++) {
     lanes.start(endpoint);
     lanes.finish(endpoint, quick);
   }
 }
 
-test("an endpoint gets 4 requests at once, up to 64 as it answers quickly, 16 when it slows down, 4 when it fails", () => {
+test("an endpoint may have 4 requests in flight, up to 64 as it answers quickly, 16 when it slows down, 4 when it fails", () => {
   for (const [setback, limit] of [
     [failed, 4],
     [slow, 16],
   ] as const) {
     const lanes = createLanes();
     expect(lanes.free().others).toBe(4);
-    prove(lanes, of("a"));
-    lanes.start(of("a"));
-    lanes.start(of("a"));
+    prove(lanes, endpointOf("a"));
+    lanes.start(endpointOf("a"));
+    lanes.start(endpointOf("a"));
     expect(lanes.free().listed).toEqual({ a: 62 });
-    lanes.finish(of("a"), setback);
+    lanes.finish(endpointOf("a"), setback);
     expect(lanes.free().listed).toEqual({ a: limit - 1 });
   }
 });
 
-test("an endpoint that answers well but slowly gets up to 16, and stays among the unproven", () => {
+test("an endpoint that succeeds slowly may have up to 16 requests in flight, and stays unproven", () => {
   const lanes = createLanes();
   for (let count = 0; count < 100; count++) {
-    lanes.start(of("a"));
-    lanes.finish(of("a"), slow);
+    lanes.start(endpointOf("a"));
+    lanes.finish(endpointOf("a"), slow);
   }
-  lanes.start(of("a"));
+  lanes.start(endpointOf("a"));
   expect(lanes.free().listed).toEqual({ a: 15 });
-  for (let count = 0; count < 255; count++) lanes.start(of(`other${count}`));
+  for (let count = 0; count < 255; count++) lanes.start(endpointOf(`other${count}`));
   expect(lanes.free()).toMatchObject({ listed: {}, others: 0 });
 });
 
-test("however many endpoints hang, half of the slots stay free for those that are known to be quick", () => {
+test("however many endpoints hang, half of the slots stay free for endpoints that are known to be quick", () => {
   const lanes = createLanes();
-  prove(lanes, of("quick"));
-  for (let count = 0; count < 256; count++) lanes.start(of(`hangs${count % 64}`));
+  prove(lanes, endpointOf("quick"));
+  for (let count = 0; count < 256; count++) lanes.start(endpointOf(`hangs${count % 64}`));
   const free = lanes.free();
   expect(free).toEqual({ listed: { quick: 64 }, others: 0, anyFull: true });
 
-  for (let count = 0; count < 256; count++) lanes.finish(of(`hangs${count % 64}`), failed);
+  for (let count = 0; count < 256; count++) lanes.finish(endpointOf(`hangs${count % 64}`), failed);
   expect(lanes.free()).toEqual({ listed: {}, others: 4, anyFull: false });
 });
 
-test("a quick endpoint that begins to hang counts among the unproven from its first failure on", () => {
+test("a quick endpoint that begins to hang counts as unproven from its first failure on", () => {
   const lanes = createLanes();
-  prove(lanes, of("a"));
-  for (let count = 0; count < 64; count++) lanes.start(of("a"));
-  for (let count = 0; count < 200; count++) lanes.start(of(`other${count}`));
+  prove(lanes, endpointOf("a"));
+  for (let count = 0; count < 64; count++) lanes.start(endpointOf("a"));
+  for (let count = 0; count < 200; count++) lanes.start(endpointOf(`other${count}`));
   expect(lanes.free().others).toBe(4);
-  lanes.finish(of("a"), failed);
+  lanes.finish(endpointOf("a"), failed);
   expect(lanes.free().others).toBe(0);
 });
 
-test("the endpoints of one owner get 128 requests at once, and a batch, even if all were quick before they hang", () => {
+test("one owner's endpoints may have 128 requests in flight, plus less than a batch, even if all were quick before they hung", () => {
   const lanes = createLanes();
-  const endpoints = Array.from({ length: 20 }, (_, index) => of(`hangs${index}`, "one owner"));
+  const endpoints = Array.from({ length: 20 }, (_, index) => endpointOf(`hangs${index}`, "one owner"));
   for (const endpoint of endpoints) prove(lanes, endpoint);
-  prove(lanes, of("quick"));
+  prove(lanes, endpointOf("quick"));
   let inFlight = 0;
   for (let claim = 0; claim < 100; claim++) {
     const { listed, others } = lanes.free();
@@ -91,13 +91,13 @@ test("the endpoints of one owner get 128 requests at once, and a batch, even if 
   expect(endpoints.map(({ endpointId }) => listed[endpointId])).toEqual(endpoints.map(() => 0));
 });
 
-test("the retry delays follow the schedule from its start, ±10 %, and end with it; a replay has none", () => {
+test("retry delays follow the schedule from its start, ±10 %, and end with it; a replay is not retried", () => {
   const schedule = [30, 120, 600];
   const delays = (random: number) => [3, 2, 1, 0].map((left) => retryDelaySeconds(left, schedule, () => random));
   expect(delays(0.5)).toEqual([30, 120, 600, null]);
   expect(delays(0)).toEqual([27, 108, 540, null]);
   expect(delays(1)).toEqual([33, 132, 660, null]);
-  // Deliveries of a time when the schedule was longer.
+  // A delivery from a time when the schedule was longer starts at the beginning of the new one.
   expect(retryDelaySeconds(5, schedule, () => 0.5)).toBe(30);
 });
 
@@ -112,6 +112,6 @@ test.each([
   [500, "retry"],
   [599, "retry"],
   [null, "retry"],
-])("status %s is %s", (statusCode, verdict) => {
+])("status %s is classified as %s", (statusCode, verdict) => {
   expect(classifyResponse({ statusCode })).toBe(verdict);
 });

@@ -7,7 +7,7 @@ import { eventually, startReceiver } from "./receiver.ts";
 
 const service = useService({ worker: true, settings: { webhookAllowInsecure: true } });
 
-test("deliveries older than 30 days are deleted by the hourly job, except those still to be sent; the events stay", async () => {
+test("the hourly job deletes deliveries older than 30 days, except pending ones, and keeps the events", async () => {
   const { database } = service.services;
   const receiver = await startReceiver(({ event }) => (event.data.task.title === "Fails for now" ? 503 : 200));
   const person = await createPerson(service, { cents: 100_000 });
@@ -19,7 +19,7 @@ test("deliveries older than 30 days are deleted by the hourly job, except those 
   await eventually("their records", async () => (await statuses()).join() === "pending,succeeded");
   await receiver.stop();
 
-  // One moment before the 30 days are over, nothing is old.
+  // A minute before the 30 days are over, nothing is deleted.
   const later = (seconds: number) => ({
     ...service.services,
     clock: { now: () => new Date(Date.now() + seconds * 1000) },
@@ -28,7 +28,7 @@ test("deliveries older than 30 days are deleted by the hourly job, except those 
   expect(await statuses()).toEqual(["pending", "succeeded"]);
 
   service.clock.advance(30 * 86_400 + 60);
-  // The payload as graphile-worker's crontab makes it.
+  // The payload that graphile-worker's crontab sends.
   const cron = JSON.stringify({ _cron: { ts: new Date().toISOString(), backfilled: false } });
   await database.pool.query("SELECT graphile_worker.add_job('pruneWebhookDeliveries', $1::json)", [cron]);
   await eventually("the pruning", async () => !(await statuses()).includes("succeeded"));

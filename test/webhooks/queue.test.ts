@@ -7,24 +7,24 @@ import { complete, stopDeliveries } from "../../server/webhooks/complete.ts";
 import type { FreeLanes } from "../../server/webhooks/lanes.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
-let place: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 beforeAll(async () => {
-  place = await createTestDatabase();
-  // One connection, so that the statistics that a test reads are those of what it did.
-  database = openDatabase(place.url, { poolSize: 1 });
+  testDatabase = await createTestDatabase();
+  // One connection, so that the statistics that a test reads are of its own statements.
+  database = openDatabase(testDatabase.url, { poolSize: 1 });
 });
 afterAll(async () => {
   await database.close();
-  await place.drop();
+  await testDatabase.drop();
 });
 beforeEach(() => database.query(sql`TRUNCATE webhook_deliveries`));
 
 const now = new Date("2026-11-20T12:00:00.000Z");
 const later = (seconds: number) => new Date(now.getTime() + seconds * 1000);
 
-/** So many endpoints, each with one delivery that is due in so many seconds; gives the endpoints' ids. */
-async function endpointsWithDelivery(count: number, dueInSeconds: number): Promise<string[]> {
+/** Creates `count` endpoints, each with one delivery due in `dueInSeconds`, and returns the endpoints' ids. */
+async function createEndpoints(count: number, dueInSeconds: number): Promise<string[]> {
   const rows = await database.query<{ endpointId: string }>(sql`
     WITH owner AS (
       INSERT INTO users (email, password_hash, display_name) VALUES (${crypto.randomUUID()}, '', 'Owner') RETURNING id
@@ -51,7 +51,7 @@ async function claim({ lanes = allFree, at = now } = {}): Promise<string[]> {
   return claimed.map(({ endpointId }) => endpointId).sort();
 }
 
-/** How often the index of the lanes was searched since the database was made. */
+/** How often the index of the lanes was searched since the database was created. */
 async function laneSearches(): Promise<number> {
   await database.query(sql`SELECT pg_stat_force_next_flush()`);
   const [row] = await database.query<{ searches: number }>(sql`
@@ -59,30 +59,30 @@ async function laneSearches(): Promise<number> {
   return row?.searches ?? Number.NaN;
 }
 
-test("a claim looks at who has something due, however many endpoints wait for a retry", async () => {
-  const due = await endpointsWithDelivery(2, 0);
-  await endpointsWithDelivery(500, 3_600);
+test("a claim searches only endpoints with a due delivery, however many others wait for a retry", async () => {
+  const due = await createEndpoints(2, 0);
+  await createEndpoints(500, 3_600);
   const before = await laneSearches();
   expect(await claim()).toEqual(due.sort());
   expect((await laneSearches()) - before).toBeLessThan(10);
 });
 
-test("while no unproven endpoint may get anything, a claim looks at the proven ones only", async () => {
-  const [proven = ""] = await endpointsWithDelivery(500, 0);
+test("while unproven endpoints may get nothing, a claim searches only the proven ones", async () => {
+  const [proven = ""] = await createEndpoints(500, 0);
   const before = await laneSearches();
   expect(await claim({ lanes: { listed: { [proven]: 1 }, others: 0, anyFull: true } })).toEqual([proven]);
   expect((await laneSearches()) - before).toBeLessThan(10);
 });
 
 test("a retry is claimed when its time has come, and not before", async () => {
-  const endpoints = await endpointsWithDelivery(3, 30);
+  const endpoints = await createEndpoints(3, 30);
   expect(await claim({ at: later(29) })).toEqual([]);
   expect(await claim({ at: later(30) })).toEqual(endpoints.sort());
 });
 
-test("an endpoint that is stopped has nothing pending any more, neither due nor waiting", async () => {
-  const [due = ""] = await endpointsWithDelivery(1, 0);
-  const [waiting = "", other = ""] = await endpointsWithDelivery(2, 30);
+test("stopping an endpoint's deliveries leaves none pending, neither due nor waiting for a retry", async () => {
+  const [due = ""] = await createEndpoints(1, 0);
+  const [waiting = "", other = ""] = await createEndpoints(2, 30);
   await stopDeliveries(database, [due, waiting]);
   const pending = await database.prisma.webhookDelivery.findMany({ where: { status: "pending" } });
   expect(pending.map(({ endpointId }) => endpointId)).toEqual([other]);
@@ -90,8 +90,8 @@ test("an endpoint that is stopped has nothing pending any more, neither due nor 
 });
 
 test("workers that count failures of the same endpoints at once do not deadlock", async () => {
-  const workers = openDatabase(place.url, { poolSize: 2 });
-  const endpoints = await endpointsWithDelivery(40, 0);
+  const workers = openDatabase(testDatabase.url, { poolSize: 2 });
+  const endpoints = await createEndpoints(40, 0);
   const attempt = { attemptedAt: now.toISOString(), statusCode: 500, durationMs: 1, error: null };
   const outcomes = (await claimDue(database, { ...claimAll, now })).map((delivery) => ({
     ...{ delivery, attempt, status: "pending" as const, attemptsLeft: 2, switchOff: false },
@@ -110,12 +110,12 @@ test("workers that count failures of the same endpoints at once do not deadlock"
   expect(counted.map(({ failuresInRow }) => failuresInRow)).toEqual(endpoints.map(() => 50));
 });
 
-test("operators see how many deliveries are pending, and since when the oldest due one is so, whether or not a worker runs", async () => {
+test("operators see how many deliveries are pending, and the due time of the oldest due one, whether or not a worker runs", async () => {
   expect(await readBacklog(database, now)).toEqual({ pending: 0, oldestDueAt: null });
-  await endpointsWithDelivery(2, 30);
+  await createEndpoints(2, 30);
   expect(await readBacklog(database, now)).toEqual({ pending: 2, oldestDueAt: null });
   expect(await readBacklog(database, later(40))).toEqual({ pending: 2, oldestDueAt: "2026-11-20T12:00:30.000000Z" });
-  for (const dueInSeconds of [-10, -20, 0]) await endpointsWithDelivery(2, dueInSeconds);
+  for (const dueInSeconds of [-10, -20, 0]) await createEndpoints(2, dueInSeconds);
   const due = await readBacklog(database, later(40));
   expect(due).toEqual({ pending: 8, oldestDueAt: "2026-11-20T11:59:40.000000Z" });
 });

@@ -13,21 +13,24 @@ export interface Received {
 export interface Receiver {
   url: string;
   received: Received[];
-  /** What this path got. */
+  /** The requests to this path, oldest first. */
   at(path: string): Received[];
   stop(): Promise<void>;
 }
 
-/** Answers with a status code, or in its own way, or never. */
+/**
+ * Returns the status to respond with, or a function that responds, or "never". `count` is the number of requests to
+ * this path so far.
+ */
 export type Behaviour = (request: Received, count: number) => number | "never" | ((response: ServerResponse) => void);
 
-/** A receiver of webhooks as a customer would run it; `count` in a behaviour is the number of the request on its path. */
+/** Starts a receiver of webhooks such as a customer would run. */
 export async function startReceiver(behave: Behaviour = () => 200): Promise<Receiver> {
   const received: Received[] = [];
   const at = (path: string) => received.filter((request) => request.path === path);
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer); // a request without an encoding gives buffers
+    for await (const chunk of request) chunks.push(chunk as Buffer); // without an encoding, chunks are buffers
     const body = Buffer.concat(chunks);
     const seen = { path: request.url ?? "", headers: request.headers, body, event: JSON.parse(body.toString()) };
     received.push(seen);
@@ -47,7 +50,7 @@ export async function startReceiver(behave: Behaviour = () => 200): Promise<Rece
   };
 }
 
-/** Waits until `check` gives something true, and gives that; fails after the deadline with what it was waiting for. */
+/** Polls until `check` returns a truthy value, and returns it. Throws after the timeout, naming `what`. */
 export async function eventually<Value>(
   what: string,
   check: () => Value | Promise<Value>,
@@ -59,5 +62,5 @@ export async function eventually<Value>(
     if (value) return value as Exclude<Value, false | null | undefined>; // the check above says so
     await new Promise((resume) => setTimeout(resume, 10));
   }
-  throw new Error(`waited in vain: ${what}`);
+  throw new Error(`timed out waiting for ${what}`);
 }

@@ -7,11 +7,11 @@ import { eventually, startReceiver } from "./receiver.ts";
 
 const service = useService({ settings: { webhookAllowInsecure: true } });
 
-test("what was sent twice because the database was away for longer than the lease keeps both attempts, and the better one counts", async () => {
+test("a delivery sent twice because the database was unreachable for longer than the lease keeps both attempts, and the better one counts", async () => {
   const { database } = service.services;
-  let away = true;
+  let isUnreachable = true;
   const transaction: Database["transaction"] = (work) =>
-    away ? Promise.reject(new Error("Connection terminated")) : database.transaction(work);
+    isUnreachable ? Promise.reject(new Error("Connection terminated")) : database.transaction(work);
   const receiver = await startReceiver((_request, count) => (count === 1 ? 503 : 200));
   const owner = await createPerson(service);
   const { id } = (await owner.post("/webhooks", { url: receiver.url, events: ["task.created"] })).body;
@@ -21,7 +21,7 @@ test("what was sent twice because the database was away for longer than the leas
   service.clock.advance(16); // the lease: the deadline of 10 s and a margin of 5 s
   await eventually("the second", () => receiver.received.length === 2);
 
-  away = false;
+  isUnreachable = false;
 
   const delivery = await eventually("its outcome", async () => {
     const [newest] = (await owner.get(`/webhooks/${id}/deliveries`)).body.deliveries;

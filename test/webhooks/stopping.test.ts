@@ -6,7 +6,7 @@ import { eventually, startReceiver } from "./receiver.ts";
 
 const service = useService({ settings: { webhookAllowInsecure: true } });
 
-test("a worker that stops records what is answered, does not wait for who hangs, and another sends that again", async () => {
+test("a stopping worker records the responses that still come and does not wait for endpoints that hang; another worker sends to those again", async () => {
   const { services } = service;
   const receiver = await startReceiver(({ path }, count) =>
     path === "/hangs" && count === 1 ? "never" : (response) => setTimeout(() => response.writeHead(200).end(), 300),

@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Records an event, which is committed when `commit` says so. */
+/** Records an event, which is committed once `commit` resolves. */
 function recordEvent(commit: Promise<void> = Promise.resolve()): Promise<void> {
   return service.services.database.transaction(async (tx) => {
     await tx.events.record("task.created", { task });
@@ -23,7 +23,7 @@ function recordEvent(commit: Promise<void> = Promise.resolve()): Promise<void> {
   });
 }
 
-test("what happened before the first call is not given, and an event that commits after younger ones is given, once", async () => {
+test("events from before the first call are left out, and an event that commits after younger ones is returned once", async () => {
   const next = createTail(service.services.database, ["task.created"]);
   expect(await next()).toEqual([]);
   const commit = Promise.withResolvers<void>();
@@ -36,7 +36,7 @@ test("what happened before the first call is not given, and an event that commit
   expect(await next()).toEqual([]);
 });
 
-test("what happened while the listener slept is given, however long that was", async () => {
+test("events that happened while the listener slept are returned, however long it slept", async () => {
   const { database } = service.services;
   vi.useFakeTimers({ toFake: ["Date"] });
   const next = createTail(database, ["task.created"]);

@@ -4,7 +4,7 @@ import { eventCatalogue } from "../../schemas/event.ts";
 import { exampleEvent } from "../../webhooks/sample.ts";
 import { servePage } from "../page.ts";
 
-/** The snippets on the page. test/webhooks/docs.test.ts runs these files. */
+/** The snippets on the page. test/http/webhookDocs.test.ts runs these files. */
 export const snippets = [
   { language: "TypeScript", file: "verify.ts" },
   { language: "Python", file: "verify.py" },

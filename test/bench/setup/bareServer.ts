@@ -6,12 +6,12 @@ import { isRetryable } from "../../../server/store/databaseErrors.ts";
 import * as statements from "./statements.ts";
 
 /**
- * The yardstick: `node:http` and `pg`, nothing between them. It sends the very statements that the service sends, in the
- * same transaction, and checks nothing that it does not need for that.
+ * The baseline: `node:http` and `pg` with nothing in between. It sends exactly the service's statements, in the same
+ * transactions, and checks nothing that it does not need for that.
  */
 const pool = openPool(process.env.DATABASE_URL ?? "", 20);
 
-/** The service prepares its statements once a connection, so the yardstick does, too. */
+/** The service prepares its statements once per connection, so the baseline does as well. */
 const named = (name: string, text: string, values: unknown[]) => ({ name, text, values });
 
 async function listTasks(): Promise<unknown> {

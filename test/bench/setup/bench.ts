@@ -1,15 +1,15 @@
-/** One line of the report: two figures of one run, side by side, and what their ratio must be. */
+/** One line of the report: two figures of one run, side by side, and the limits of their ratio. */
 export interface Measurement {
-  /** What was done, as in `GET /tasks, 50 of 200,000`. */
+  /** What was measured, as in `GET /tasks, 50 of 200,000`. */
   what: string;
   unit: string;
   ours: number;
-  /** The figure to compare with, and what it is of. */
+  /** The figure to compare with; `against` says what it measures. */
   baseline: number;
   against: string;
-  /** ours / baseline must be at least this, or the run fails: for what should be much. */
+  /** ours / baseline must be at least this, or the run fails: for figures that should be high. */
   atLeast?: number;
-  /** ours / baseline must be at most this, or the run fails: for what should be little, such as a duration. */
+  /** ours / baseline must be at most this, or the run fails: for figures that should be low, such as a duration. */
   atMost?: number;
 }
 
@@ -20,18 +20,18 @@ export interface BenchEnvironment {
   directory: string;
   /** Progress, for the person who waits. */
   log(line: string): void;
-  /** What to undo when the bench is over, whichever way it ends; the last is undone first. */
+  /** Registers what to undo when the bench ends, even with an error; the last is undone first. */
   onEnd(undo: () => Promise<void>): void;
 }
 
 /**
  * A bench is the default export of `test/bench/<name>.ts`; `npm run bench <name>` runs it, `npm run bench` all of them.
  * Servers and load generators run in processes of their own, and the two sides take turns (see `interleave`), so that
- * whatever else the machine does hits both.
+ * whatever else the machine does affects both.
  */
 export type Bench = (environment: BenchEnvironment) => Promise<Measurement[]>;
 
-/** Runs both sides in turns, A B B A A B …, and gives the median of each. */
+/** Runs both sides in turns, A B B A A B …, and returns the median of each. */
 export async function interleave(
   rounds: number,
   ours: () => Promise<number>,

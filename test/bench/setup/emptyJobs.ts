@@ -1,7 +1,10 @@
 import { run } from "graphile-worker";
 import { openPool } from "../../../server/store/connection.ts";
 
-/** graphile-worker as our own worker runs it, with jobs that do nothing; tells its parent when all are done. */
+/**
+ * graphile-worker as our own worker runs it, with jobs that do nothing; sends its parent the time at which all are
+ * done.
+ */
 let left = Number(process.env.JOBS);
 await run({
   pgPool: openPool(process.env.DATABASE_URL ?? "", 20),

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import type { Load, LoadResult } from "./processes.ts";
 
 /**
- * A load generator of its own process, over bare sockets: a full HTTP client would cost as much as the handler that is
+ * A load generator in its own process, over bare sockets: a full HTTP client would cost as much as the handler that is
  * measured, on a machine where both share the cores.
  */
 async function run(load: Load): Promise<LoadResult> {
@@ -29,7 +29,7 @@ async function run(load: Load): Promise<LoadResult> {
   };
 }
 
-/** One request after the other on one connection until `onAnswer` says that it is enough. */
+/** One request after the other on one connection until `onAnswer` returns false. */
 function send(
   { method, path, body = "", port }: Load,
   headers: Record<string, string>,

@@ -42,11 +42,11 @@ export interface LoadResult {
   requestsPerSecond: number;
   medianMs: number;
   p99Ms: number;
-  /** How often each status came. */
+  /** The number of responses with each status. */
   statuses: Record<string, number>;
 }
 
-/** A process that sends requests; `run` sends one load and gives its figures. */
+/** Starts a process that sends requests; `run` sends one load and returns its figures. */
 export async function startLoadGenerator(environment: Pick<BenchEnvironment, "onEnd">) {
   const child = await startProcess(environment, new URL("load.ts", import.meta.url).pathname, { ready: /^ready$/ });
   return {

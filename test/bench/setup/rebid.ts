@@ -2,7 +2,7 @@ import getPort from "get-port";
 import type { BenchEnvironment } from "./bench.ts";
 import { startProcess } from "./processes.ts";
 
-/** The service itself, without its guards against too many requests, on the bench's database; gives its port. */
+/** Starts the service, without its guards against too many requests, on the bench's database, and returns its port. */
 export async function startRebid(environment: BenchEnvironment): Promise<number> {
   const port = await getPort();
   const file = new URL("../../../server/start/main.ts", import.meta.url).pathname;

@@ -3,8 +3,8 @@ import { sql } from "../../../server/store/connection.ts";
 import { ledgerOver } from "../../../server/store/ledger.ts";
 
 /**
- * The SQL that the service sends for `GET /tasks` and `POST /tasks`, for the bare server to send, too: whoever
- * changes a statement there changes it here.
+ * The SQL that the service sends for `GET /tasks` and `POST /tasks`, which the bare server sends as well. A
+ * change to a statement there must be made here, too.
  */
 export const feedPage = sql`
   SELECT ${taskListColumns} FROM tasks t WHERE t.status = ${""} ORDER BY t.created_at DESC LIMIT ${0}`.text;
@@ -23,7 +23,7 @@ export const insertTask = sql`
     RETURNING *)
   SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`.text;
 
-/** The ledger keeps its SQL to itself, so this one is taken from a call. */
+/** The ledger does not export its SQL, so this statement is captured from a call. */
 export const hold = await new Promise<string>((resolve) => {
   ledgerOver({
     query: async ({ text }) => {

@@ -3,7 +3,8 @@ import { createServer as createTcpServer } from "node:net";
 
 /**
  * The customers of the bench, all in one process: every loopback address is an origin of its own. Paths: `/ok/<delay in
- * ms>`, `/fails`; a second port accepts connections and never answers. What arrived on `/ok` is noted as event id, time.
+ * ms>`, `/fails`; a second port accepts connections and never answers. Arrivals on `/ok` are recorded as
+ * event id and time.
  */
 let arrivals: [eventId: string, atMs: number][] = [];
 

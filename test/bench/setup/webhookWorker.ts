@@ -12,7 +12,7 @@ startDeliverer({
   egress: guardedEgress({ allowInsecure: true }),
   log: pino({ level: "error" }),
 });
-// What is in use, without what the garbage collector has not got to yet: that is what must not grow.
+// Measured after a garbage collection, because what is still in use must not grow.
 process.on("message", () => {
   globalThis.gc?.();
   const { heapUsed, external, rss } = process.memoryUsage();

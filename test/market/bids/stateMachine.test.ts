@@ -48,7 +48,7 @@ const snapshot = async (taskId: string) =>
            (SELECT jsonb_agg(w ORDER BY user_id) FROM wallets w) AS wallets`)
   )[0];
 
-// `reject` is what an award or a cancellation does to the other bids: nobody asks for it.
+// `reject` is what an award or a cancellation does to the other bids: nobody requests it.
 const actions = ["update", "withdraw", "award"] as const;
 const next = { update: "active", withdraw: "withdrawn", award: "awarded" } as const;
 
@@ -61,7 +61,7 @@ function expected(action: (typeof actions)[number], status: BidStatus, actor: Ac
 
 describe.each(bidStatuses)("a bid that is %s", (status) => {
   test.each(actions)(
-    "%s: allowed to one actor at most, for everyone else the documented error and no change",
+    "%s: at most one actor may; everyone else gets the documented error, and nothing changes",
     async (action) => {
       const scene = await stage(status);
       const before = await snapshot(scene.taskId);
@@ -87,7 +87,7 @@ test("cancelling a task rejects its active bids, and withdrawn bids stay withdra
   expect(bids.map((bid: { status: string }) => bid.status).toSorted()).toEqual(["rejected", "withdrawn"]);
 });
 
-test("the table and the procedures agree", () => {
+test("a bid's transition is allowed exactly as the table says, and refused with the documented error", () => {
   for (const action of Object.keys(bidTransitions) as BidAction[]) {
     for (const status of bidStatuses) {
       for (const actor of bidActors) {

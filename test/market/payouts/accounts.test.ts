@@ -10,7 +10,7 @@ import { useService } from "../../setup/testService.ts";
 const service = useService();
 const HOUR_SECONDS = 3_600;
 
-/** The service's processor, which notes the accounts that it makes, and loses the first answer when told to. */
+/** The service's processor, recording the accounts that it creates. The first call fails before or after creating one. */
 function watched({ loseFirst }: { loseFirst: "after" | "before" }) {
   const { processor } = service.services;
   const made: string[] = [];
@@ -26,7 +26,7 @@ function watched({ loseFirst }: { loseFirst: "after" | "before" }) {
   return { made, keys, services: { ...service.services, processor: { ...processor, createAccount } } };
 }
 
-test("an account whose making was never answered is found again, long after its key is forgotten", async () => {
+test("an account whose creation got no response is found again, even long after its key has expired", async () => {
   // So many that the list has a second page.
   const others = Array.from({ length: 100 }, (_, number) => ({
     userId: `other-${number}`,
@@ -48,7 +48,7 @@ test("an account whose making was never answered is found again, long after its 
   expect(keys).toHaveLength(1);
 });
 
-test("a forgotten key that made nothing is given up for a new one, but only when no call of it can be under way", async () => {
+test("an expired key that created nothing is replaced by a new one, but only when no call with it can be under way", async () => {
   const person = await createPerson(service);
   const { made, keys, services } = watched({ loseFirst: "before" });
   await expect(ensurePayoutAccount(services, person.id)).rejects.toThrow("killed");
@@ -61,7 +61,7 @@ test("a forgotten key that made nothing is given up for a new one, but only when
   expect(new Set(keys).size).toBe(2);
 });
 
-test("nobody is sent to the onboarding of an account that the processor would pay out by itself", async () => {
+test("nobody is sent to the onboarding of an account that the processor would pay out automatically", async () => {
   const person = await createPerson(service);
   await control(service, "POST", "faults", { name: "server_error", next: 1, call: "POST /v1/balance_settings" });
   expect((await person.post("/payouts/onboarding")).status).toBe(502);
@@ -75,7 +75,7 @@ test("nobody is sent to the onboarding of an account that the processor would pa
   service.errors.length = 0;
 });
 
-test("many who ask for one account at once ask the processor at most twice each", async () => {
+test("parallel checks of one account ask the processor at most twice each", async () => {
   const { accountId } = await createPayee(service, { cents: 0 });
   const { processor } = service.services;
   let calls = 0;

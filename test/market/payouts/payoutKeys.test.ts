@@ -13,7 +13,7 @@ const service = useService();
 
 const HOUR_SECONDS = 3_600;
 
-/** The service's processor, which notes the calls that change something. */
+/** The service's processor, which records the calls that change something. */
 function watched(): { calls: string[]; processor: Processor } {
   const { processor } = service.services;
   const calls: string[] = [];
@@ -64,7 +64,7 @@ test("while the outcome is unknown the call is repeated with the very same key",
   expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
 });
 
-test("a step that died after its call, before its answer was stored, is repeated with the same key", async () => {
+test("a step that died after its call, before the response was stored, is repeated with the same key", async () => {
   const { step, id, payee } = await startedPayout();
   const { database, processor } = service.services;
   const dying = new Error("killed");
@@ -103,7 +103,7 @@ test("a key that is too old is never sent again: what it did is looked up", asyn
   expect(await service.services.processor.findPayouts(payee.accountId, id)).toHaveLength(1);
 });
 
-test("an old key that did nothing is given up for a new one, but only when no call of it can be under way", async () => {
+test("an old key that did nothing is replaced by a new one, but only when no call with it can be under way", async () => {
   const { calls, step, fail, id } = await startedPayout();
   await fail("server_error", "POST /v1/transfers");
   await step();
@@ -119,7 +119,7 @@ test("an old key that did nothing is given up for a new one, but only when no ca
   expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
 });
 
-test("a key that lacks a permission makes a payout wait at each step, and costs it nothing", async () => {
+test("while our secret key lacks a permission a payout waits at its step, and loses nothing", async () => {
   const { step, fail, id, payee } = await startedPayout();
   await fail("no_permission", "POST /v1/transfers");
   expect(await step()).toBe("created");
@@ -131,7 +131,7 @@ test("a key that lacks a permission makes a payout wait at each step, and costs 
   expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
 });
 
-test("the processor's words for a refusal are for the log; the payout's owner reads ours", async () => {
+test("the processor's message for a refusal goes to the log; the payout's owner sees ours", async () => {
   const { id, payee } = await startedPayout();
   const words = "Destination acct_1Fx is on the list of 2026-11.";
   const warnings: unknown[] = [];
@@ -155,7 +155,7 @@ test("the processor's words for a refusal are for the log; the payout's owner re
 
 const refuse = () => Promise.reject(new ProcessorRefused("account_closed", "The account is closed."));
 
-test("a refusal after a call whose answer was lost credits nothing while the transfer is there", async () => {
+test("a refusal after a call whose response was lost credits nothing if the transfer exists", async () => {
   const { step, fail, payee } = await startedPayout();
   await fail("server_error_after", "POST /v1/transfers");
   await step();
@@ -163,7 +163,7 @@ test("a refusal after a call whose answer was lost credits nothing while the tra
   expect((await payee.get("/wallet")).body.availableCents).toBe(2_000);
 });
 
-test("a refusal after a call whose answer was lost fetches nothing back while the bank's payout is there", async () => {
+test("a refusal after a call whose response was lost reverses nothing if the payout to the bank exists", async () => {
   const { step, fail, id } = await startedPayout();
   await step();
   await fail("server_error_after", "POST /v1/payouts");
@@ -172,7 +172,7 @@ test("a refusal after a call whose answer was lost fetches nothing back while th
   expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
 });
 
-test("a payout whose account is gone comes back, although the account's payouts cannot be listed", async () => {
+test("a payout to a closed account returns to the wallet, although the account's payouts cannot be listed", async () => {
   const { step, payee } = await startedPayout();
   await step();
   expect(await step({ createPayout: refuse, findPayouts: refuse })).toBe("returning");
@@ -180,7 +180,7 @@ test("a payout whose account is gone comes back, although the account's payouts 
   expect((await payee.get("/wallet")).body.availableCents).toBe(5_000);
 });
 
-test("a refused look-up credits nothing: the transfer may be there", async () => {
+test("a refused lookup credits nothing, because the transfer may exist", async () => {
   const { step, fail, payee } = await startedPayout();
   await fail("server_error_after", "POST /v1/transfers");
   await step();
@@ -192,7 +192,7 @@ test("a refused look-up credits nothing: the transfer may be there", async () =>
   expect(await step()).toBe("transferred");
 });
 
-test("a definite refusal takes a new key, which Stripe does not answer with the old refusal", async () => {
+test("a definite refusal is followed by a new key, because Stripe would repeat the old refusal for the old one", async () => {
   const { calls, step, id } = await startedPayout();
   await control(service, "POST", "balance", { amountCents: -50_000_000 });
   expect(await step()).toBe("unfunded");
@@ -203,7 +203,7 @@ test("a definite refusal takes a new key, which Stripe does not answer with the 
   expect(await service.services.processor.findTransfers(id)).toHaveLength(1);
 });
 
-test("a payout whose money is not yet available on the account waits, and says so", async () => {
+test("a payout whose money is not yet available on the account waits, and its status says so", async () => {
   const { calls, step, id, payee } = await startedPayout();
   const status = async () => (await payee.get("/payouts")).body.payouts[0].status;
   const tooLow = { createPayout: () => Promise.reject(new BalanceTooLow("balance_insufficient", "Too low.")) };
@@ -221,7 +221,7 @@ test("a payout whose money is not yet available on the account waits, and says s
   expect(await service.services.processor.findTransfers(id)).toMatchObject([{ reversedCents: 0 }]);
 });
 
-test("a refused payout fetches the transfer back before the wallet is credited", async () => {
+test("a refused payout reverses the transfer before the wallet is credited", async () => {
   const { step, fail, payee } = await startedPayout();
   const { accountId } = payee;
   await step();

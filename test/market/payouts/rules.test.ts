@@ -26,7 +26,7 @@ const facts: PayoutFact[] = [
 const pairs = states.flatMap((state) => facts.map((fact) => [state, fact] as const));
 
 describe("the state machine of a payout", () => {
-  test.each(pairs)("in %s, %s told twice is as good as once", (state, fact) => {
+  test.each(pairs)("in %s, the fact %s has the same effect twice as once", (state, fact) => {
     const once = nextPayoutState(state, fact);
     expect(nextPayoutState(once, fact)).toBe(once);
   });
@@ -43,19 +43,19 @@ describe("the state machine of a payout", () => {
     }
   });
 
-  test("what was paid is undone only by a failure or a reversal", () => {
+  test("a paid payout is undone only by a failure or a reversal", () => {
     for (const fact of facts) {
       const undoes = fact === "payoutFailed" || fact === "transferReversed";
       expect(nextPayoutState("paid", fact) === "paid").toBe(!undoes);
     }
   });
 
-  test("each state but the last has a next step, with a time", () => {
+  test("each state except failed has a next step, with a delay", () => {
     for (const state of states) expect(firstStepDelaySeconds(state, 300) === null).toBe(state === "failed");
   });
 });
 
-test("a status of the processor that is newer than this code counts as under way", () => {
+test("a status of the processor that this code does not know counts as in transit", () => {
   expect(["pending", "in_transit", "unheard_of"].map(factOfPayoutStatus)).toEqual([
     "payoutSent",
     "payoutSent",

@@ -9,7 +9,9 @@ import { useService } from "../../setup/testService.ts";
 const pollSeconds = 2;
 const service = useService({ worker: true, settings: { processorPollSeconds: pollSeconds } });
 
-/** Events are neither delivered nor, unless told, read from the processor's list: what is left is to ask for each object. */
+/**
+ * Events are neither delivered nor, unless `listed`, read from the processor's list: only polling each object is left.
+ */
 async function noEvents({ listed = false } = {}): Promise<void> {
   await control(service, "POST", "faults", { name: "event_drop", share: 1 });
   await service.services.database.query(sql`
@@ -22,7 +24,7 @@ test.each([
   ["pays", "paid", 5_000],
   ["pays_later", "paid", 5_000],
   ["pays_later_fails", "failed", 0],
-])("a top-up that %s is settled although no event ever comes", async (outcome, status, cents) => {
+])("a top-up that %s is settled although no event ever arrives", async (outcome, status, cents) => {
   await noEvents();
   const person = await createPerson(service);
   const topup = await openTopup(service, person);
@@ -34,7 +36,7 @@ test.each([
   expect((await person.get("/wallet")).body.availableCents).toBe(cents);
 });
 
-test("a checkout page that expired is closed although no event ever comes", async () => {
+test("a checkout page that expired is closed although no event ever arrives", async () => {
   await noEvents();
   const topup = await openTopup(service, await createPerson(service));
   await control(service, "POST", `checkout/${topup.sessionId}/expire`);
@@ -44,7 +46,7 @@ test("a checkout page that expired is closed although no event ever comes", asyn
   );
 });
 
-test("a payment is found although we died before the session was stored", async () => {
+test("a payment is found although the process died before the session was stored", async () => {
   await noEvents();
   const person = await createPerson(service);
   const topup = await openTopup(service, person);
@@ -76,7 +78,7 @@ test.each([
   ["pays", "paid"],
   ["fails", "failed"],
   ["fails_after_paid", "failed"],
-])("a payout to a bank that %s is settled although no event ever comes", async (bank, status) => {
+])("a payout to a bank that %s is settled although no event ever arrives", async (bank, status) => {
   await noEvents();
   const payee = await createPayee(service, { cents: 5_000, bank });
   await requestPayout(payee, 3_000);

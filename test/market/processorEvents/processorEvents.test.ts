@@ -17,7 +17,7 @@ const service = useService();
 
 const tables = ["wallets", "ledger_transfers", "ledger_entries", "topups", "payouts", "processor_events"];
 
-/** Remembers all money, and gives a function that puts it back: past the triggers that protect it. */
+/** Saves all money, and returns a function that restores it, past the triggers that protect it. */
 async function backup(): Promise<() => Promise<void>> {
   const { pool } = service.services.database;
   for (const table of tables)
@@ -34,7 +34,7 @@ async function backup(): Promise<() => Promise<void>> {
   };
 }
 
-/** Waits for an event of each of these types, and gives the ids of all that are not yet applied. */
+/** Waits for an event of each of these types, and returns the ids of those that are not yet applied. */
 async function received(types: string[]): Promise<string[]> {
   const rows = await eventually(
     () =>
@@ -68,10 +68,13 @@ function permutations<Item>(items: Item[]): Item[][] {
 
 const apply = (eventId: string) => applyProcessorEvent(service.services, { eventId });
 
-/** Forgets that the events were applied: they tell the same facts again, under whatever id. */
+/** Marks all events as not applied, so that they report the same facts again. */
 const forget = () => service.services.database.query(sql`UPDATE processor_events SET processed_at = NULL`);
 
-/** Applies the events in each order, after some of them once more, and all at the same time; gives the different end states. */
+/**
+ * Applies the events in each order, after some of them once more, and all at the same time; returns the different end
+ * states.
+ */
 async function endStates(eventIds: string[], person: TestPerson, finish = async () => {}): Promise<unknown[]> {
   const restore = await backup();
   const states = new Map<string, unknown>();
@@ -253,7 +256,7 @@ test("a refund waits for its payment to become known, unless it belongs to other
   expect((await person.get("/wallet")).body.availableCents).toBe(3_000);
 });
 
-test("missed events are kept page by page, and a list that breaks off is read again from where it began", async () => {
+test("missed events are stored page by page, and a list that breaks off is read again from its beginning", async () => {
   const { services } = service;
   const { database } = services;
   const kept = async () =>
@@ -282,7 +285,7 @@ test("missed events are kept page by page, and a list that breaks off is read ag
   expect(await kept()).toBe(250);
 });
 
-test("a missed event is kept whatever was written into its fields, and those behind it are read", async () => {
+test("a missed event is stored whatever its fields contain, and those after it are read", async () => {
   const { services } = service;
   const { database, processor } = services;
   await control(service, "POST", "faults", { name: "event_drop", share: 1 });
@@ -304,7 +307,7 @@ test("a missed event is kept whatever was written into its fields, and those beh
   expect(kept.map(({ userId }) => userId)).toEqual(["after", "a\ufffdb", "before"]);
 });
 
-test("what is not understood is kept, answered and left alone", async () => {
+test("an event that is not understood is stored, answered and ignored", async () => {
   const { database } = service.services;
   for (const type of [
     "unheard.of",
@@ -329,7 +332,7 @@ test("what is not understood is kept, answered and left alone", async () => {
   service.errors.length = 0; // a session without a top-up of ours is logged as unexpected
 });
 
-test("a true event is kept, answered and done with, whatever its fields hold", async () => {
+test("a genuine event is stored, answered and processed, whatever its fields contain", async () => {
   const snapshot = { object: "event", type: "unheard.of", created: 1 };
   const thin = { object: "v2.core.event", type: "v2.core.unheard_of" };
   const events = [
@@ -350,7 +353,7 @@ test("a true event is kept, answered and done with, whatever its fields hold", a
   }
 });
 
-test("a forged, a stale and an unsigned event are 400 and leave no trace; a true one that comes twice is kept once", async () => {
+test("a forged, a stale and an unsigned event are 400 and leave no trace; a genuine one that arrives twice is stored once", async () => {
   const body = JSON.stringify({
     object: "event",
     id: "evt_signed",

@@ -50,7 +50,7 @@ describe("a query", () => {
   });
 });
 
-test("a change of title, tags, budget or status is found at once, and what it replaced no more", async () => {
+test("a change of title, tags, budget or status is found immediately, and what it replaced no longer", async () => {
   const task = await postTask(buyer, { title: "Before the change", tags: ["old tag"], maxBudgetCents: 777_700 });
   await buyer.patch(`/tasks/${task.id}`, { title: "After it", tags: ["new tag"], maxBudgetCents: 888_800 });
   expect(await search({ query: "before the", tag: "old tag" })).toEqual([]);
@@ -96,7 +96,7 @@ describe("among 6,000 tasks", () => {
   const budgets = [[], [100, 200], [5_000_000, 5_000_100], [60_000, undefined], [undefined, 1_000], [7, 7]] as const;
   const cursors = [undefined, "2022-01-01T00:00:00Z", "2019-03-01T00:00:00.000011Z", "2018-01-01T00:00:00Z"];
 
-  test("every combination of filters gives exactly the newest matches", async () => {
+  test("every combination of filters returns exactly the newest matches", async () => {
     const { database } = service.services;
     let index = 0;
     for (const tag of tags) {
@@ -112,7 +112,7 @@ describe("among 6,000 tasks", () => {
     }
   }, 120_000);
 
-  test("a walk by cursor over a filter loses nothing and repeats nothing", async () => {
+  test("a walk by cursor over a filter misses nothing and repeats nothing", async () => {
     for (const filter of ["tag=seventh3", "query=vintage", "minBudget=5000000", "status=open,cancelled"]) {
       const walked: string[] = [];
       for (let cursor: string | null = ""; cursor !== null; ) {
@@ -133,7 +133,7 @@ describe("among 6,000 tasks", () => {
   });
 });
 
-test("a range is covered by few terms without a gap, and hardly more than it", () => {
+test("few terms cover a range, without a gap and with little surplus", () => {
   const ranges = [
     [0, 0],
     [5, 4],

@@ -27,13 +27,13 @@ const eventsOf = (taskId: string, type: string) =>
   service.services.database.query<{ recipients: string[] | null }>(sql`
     SELECT recipients FROM events WHERE task_id = ${taskId}::uuid AND type = ${type}`);
 
-/** Services whose clock stands this many seconds in the future, for jobs only. */
+/** The services with a clock that is this many seconds ahead, for jobs only. */
 const inFuture = (seconds: number) => ({
   ...service.services,
   clock: { now: () => new Date(service.clock.now().getTime() + seconds * 1000) },
 });
 
-test("an awarded task without a delivery expires after the grace: the hold returns, once, and the event is recorded", async () => {
+test("an awarded task without a delivery expires after the grace period: the hold returns, once, and the event is recorded", async () => {
   const held = await heldCents();
   const { task, bid } = await awardedTask(buyer, bidder, { priceCents: 3_000 });
   await sweepOnce(inFuture(ETA_SECONDS + GRACE_SECONDS - 10));
@@ -47,7 +47,7 @@ test("an awarded task without a delivery expires after the grace: the hold retur
   expect(expired.status).toBe("expired");
   expect(Date.parse(expired.closedAt)).toBe(Date.parse(expired.deliveryDueAt) + GRACE_SECONDS * 1000);
   expect(await heldCents()).toBe(held);
-  // Nobody's webhook gets it: it has no name in the closed set of events.
+  // No webhook gets it: it is not in the closed set of events to subscribe to.
   expect(await eventsOf(task.id, "task.expired")).toEqual([{ recipients: [] }]);
   const late = await bidder.post(`/bids/${bid.id}/delivery/init`, { mimeType: "text/plain", bytes: 5 });
   expect([late.status, late.body.error]).toEqual([409, "wrong_status"]);
@@ -57,7 +57,7 @@ test("an awarded task without a delivery expires after the grace: the hold retur
   });
 });
 
-test("a delivery after the grace is refused by the clock, before anything has swept", async () => {
+test("a delivery after the grace period is refused, even before a sweep has run", async () => {
   const { task, bid } = await awardedTask(buyer, bidder);
   const storageKey = await upload(bidder, bid.id, "delivery");
   service.clock.advance(ETA_SECONDS + GRACE_SECONDS + 1);
@@ -74,7 +74,7 @@ test("a delivery after the grace is refused by the clock, before anything has sw
   expect(await statusOf(task.id)).toBe("expired");
 });
 
-test("a delivery late, but within the grace, counts, and not as on time", async () => {
+test("a late delivery within the grace period counts, but not as on time", async () => {
   const worker = await createPerson(service);
   const { task, bid } = await awardedTask(buyer, worker);
   const storageKey = await upload(worker, bid.id, "delivery");
@@ -104,7 +104,7 @@ test("a delivery that races the expiry ends in one state, with the money where t
   }
 });
 
-test("what fell due while nothing ran happens when a worker starts; several workers do it once", async () => {
+test("deadlines that passed while nothing ran are acted on when workers start, and only once", async () => {
   const { task: forgotten } = await awardedTask(buyer, bidder);
   const { task: waiting } = await deliveredTask(buyer, bidder);
   await service.services.database.query(

@@ -18,14 +18,14 @@ afterEach(() => expectBooksToBalance(service));
 
 const people = async () => [await createPerson(service, { cents: 100_000 }), await createPerson(service)] as const;
 
-/** Does `work` while a transition of a table starts from no status at all. */
+/** Runs `work` while a transition of a table is allowed from no status. */
 async function whileClosed(transition: { from: unknown }, work: () => Promise<void>): Promise<void> {
   const { from } = transition;
   Object.assign(transition, { from: [] });
   await work().finally(() => Object.assign(transition, { from }));
 }
 
-test("what the table does not allow, no procedure does", async () => {
+test("no procedure does what the table does not allow", async () => {
   const [buyer, bidder] = await people();
   const { task } = await deliveredTask(buyer, bidder);
   await whileClosed(taskTransitions.accept, async () => {
@@ -37,7 +37,7 @@ test("what the table does not allow, no procedure does", async () => {
   expect((await buyer.post(`/tasks/${task.id}/accept`)).body.task.status).toBe("accepted");
 });
 
-test("what the table does not allow, no job does, and the job does not fail", async () => {
+test("no job does what the table does not allow, and the job does not fail", async () => {
   const [buyer, bidder] = await people();
   const { task: delivered } = await deliveredTask(buyer, bidder);
   const { task: awarded } = await awardedTask(buyer, bidder);
@@ -55,7 +55,7 @@ test("what the table does not allow, no job does, and the job does not fail", as
   expect(await statuses()).toEqual(["accepted", "expired"]);
 });
 
-test("a task is moved by nobody but the actor that the table names, not even by our own code", async () => {
+test("only the actor that the table names can move a task, even from our own code", async () => {
   const [buyer, bidder] = await people();
   const { task } = await deliveredTask(buyer, bidder);
   const acceptAs = (actor: TaskActor) =>

@@ -13,7 +13,19 @@ async function award() {
   return { buyer, bidder, bid: (await awardedTask(buyer, bidder)).bid };
 }
 
-test("a sample finalised several times in parallel is one sample, and its bytes can be downloaded", async () => {
+test("finalising a sample again returns the same sample, and the buyer sees it with a working download link", async () => {
+  const { buyer, bidder, bid } = await award();
+  const storageKey = await upload(bidder, bid.id, "sample", "a taste");
+  const first = await bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
+  const again = await bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
+  expect(first.status).toBe(201);
+  expect(again.body.sample.id).toBe(first.body.sample.id);
+  const seen = await buyer.get(`/tasks/${bid.taskId}`);
+  expect(seen.body.samples).toHaveLength(1);
+  expect(await (await fetch(seen.body.samples[0].downloadUrl)).text()).toBe("a taste");
+});
+
+test("finalising a sample several times in parallel makes one sample, and its bytes can be downloaded", async () => {
   const { buyer, bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "sample", "a taste");
   const answers = await Promise.all(
@@ -26,7 +38,7 @@ test("a sample finalised several times in parallel is one sample, and its bytes 
   expect(await (await fetch(samples[0].downloadUrl)).text()).toBe("a taste");
 });
 
-test("a delivery finalised several times in parallel is delivered once, and the other calls are wrong_status", async () => {
+test("finalising a delivery several times in parallel delivers once, and the other calls are wrong_status", async () => {
   const { buyer, bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "delivery", "the work");
   const answers = await Promise.all(

@@ -30,7 +30,7 @@ const eventsOf = (taskId: string, type: string) =>
 
 describe("opening", () => {
   test.each(["buyer", "bidder"] as const)(
-    "the %s disputes a delivery: 201, money stays held, both are told",
+    "the %s can dispute a delivery: the money stays held, and the event goes to both parties",
     async (side) => {
       const { task } = await deliveredTask(buyer, bidder, { priceCents: 7_000 });
       const before = await wallet(buyer);
@@ -61,7 +61,7 @@ describe("opening", () => {
     },
   );
 
-  test("a reason has 10 to 2000 characters, counted as people count them", async () => {
+  test("a reason has 10 to 2,000 characters, counted as people count them", async () => {
     const family = "👨‍👩‍👧‍👦"; // one character of 11 code units
     const { task } = await deliveredTask(buyer, bidder);
     const send = (reason: unknown) => buyer.post(`/tasks/${task.id}/dispute`, { reason });
@@ -72,7 +72,7 @@ describe("opening", () => {
     expect((await send(family.repeat(2_000))).status).toBe(201);
   });
 
-  test("it stops the automatic release, and a second dispute is already_disputed", async () => {
+  test("a dispute stops the automatic release, and a second one is already_disputed", async () => {
     const { task } = await disputedTask(buyer, bidder);
     service.clock.advance(HOURS_48 * 2);
     await sweepOnce(service.services);
@@ -83,7 +83,7 @@ describe("opening", () => {
     expect([accept.status, accept.body.error]).toEqual([409, "wrong_status"]);
   });
 
-  test("after the deadline by the clock it is too late, even if nothing has swept yet", async () => {
+  test("after the deadline a dispute is refused, even if no sweep has run yet", async () => {
     const { task } = await deliveredTask(buyer, bidder);
     service.clock.advance(HOURS_48 + 1);
     const late = await buyer.post(`/tasks/${task.id}/dispute`, { reason: disputeReason });
@@ -93,7 +93,7 @@ describe("opening", () => {
     await sweepOnce(service.services);
   });
 
-  test("of disputes, acceptance and release at the same moment exactly one happens", async () => {
+  test("of disputes, acceptance and release at the same time exactly one succeeds", async () => {
     for (let round = 0; round < 12; round++) {
       const before = await wallet(buyer);
       const earned = (await wallet(bidder)).availableCents;
@@ -179,7 +179,7 @@ describe("resolving", () => {
     expect((await moderator.get(`/disputes/${dispute.id}`)).body.dispute.status).toBe("open");
   });
 
-  test("it happens once under two moderators who decide at once and differently", async () => {
+  test("a dispute is resolved once, even if two moderators decide differently at the same time", async () => {
     const second = await createModerator(service);
     for (let round = 0; round < 10; round++) {
       const { dispute } = await disputedTask(buyer, bidder, { priceCents: 2_000 });
@@ -194,7 +194,7 @@ describe("resolving", () => {
     }
   });
 
-  test("only a moderator's session may, never a key, never a party, and nobody twice", async () => {
+  test("only a moderator's session may resolve a dispute, never a key or a party, and only once", async () => {
     const { dispute } = await disputedTask(buyer, bidder);
     const path = `/disputes/${dispute.id}/resolve`;
     const refund = { resolution: "refund" };
@@ -211,7 +211,7 @@ describe("resolving", () => {
     expect([again.status, again.body.error]).toEqual([409, "wrong_status"]);
   });
 
-  test("a moderator who is a party to the task may not decide it; the role takes effect and ends at once", async () => {
+  test("a moderator who is a party to the task may not resolve its dispute; granting and removing the role take effect immediately", async () => {
     const both = await createPerson(service, { cents: 100_000 });
     const { dispute } = await disputedTask(both, bidder);
     const { dispute: other } = await disputedTask(buyer, bidder);
@@ -228,7 +228,7 @@ describe("resolving", () => {
 });
 
 describe("the work list", () => {
-  test("a moderator walks all disputes oldest first, each with what is needed to decide", async () => {
+  test("a moderator pages through all disputes, oldest first, each with everything that a decision needs", async () => {
     const { task, bid, dispute } = await disputedTask(buyer, bidder);
     const walked: { id: string; createdAt: string }[] = [];
     let cursor: string | null = "";
@@ -262,7 +262,7 @@ describe("the work list", () => {
     expect((await moderator.get("/disputes?status=closed")).status).toBe(400);
   });
 
-  test("anyone else sees those of their own tasks; others' are not there, and a moderator's key sees no more", async () => {
+  test("anyone else sees only the disputes of their own tasks, and so does a moderator's API key", async () => {
     const { dispute } = await disputedTask(buyer, bidder);
     for (const party of [buyer, bidder]) {
       const list = await party.get("/disputes?limit=100");
@@ -278,7 +278,7 @@ describe("the work list", () => {
   });
 });
 
-test("the kept reputations are what tasks, disputes and ratings say", async () => {
+test("the stored reputations match the tasks, disputes and ratings", async () => {
   await postTask(buyer);
   expect(await checkReputation(service.services.database)).toEqual([]);
   const { bid } = await deliveredTask(buyer, bidder);

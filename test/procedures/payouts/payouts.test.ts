@@ -16,7 +16,7 @@ const firstPayout = (person: TestPerson, status: string) =>
   ).then(([payout]) => payout);
 const availableOf = async (person: TestPerson) => (await person.get("/wallet")).body.availableCents;
 
-test("a payout is debited at once, reaches the bank, and shows where it is", async () => {
+test("a payout is debited immediately, reaches the bank, and then shows as paid", async () => {
   const payee = await createPayee(service, { cents: 5_000 });
   const answer = await payee.post("/payouts", { amountCents: 3_000 });
   expect(answer.status).toBe(202);
@@ -41,7 +41,7 @@ test("a payout is debited at once, reaches the bank, and shows where it is", asy
   expect(transfers).toMatchObject([{ accountId: payee.accountId, amountCents: 3_000, reversedCents: 0 }]);
 });
 
-test.each(["fails", "fails_after_paid"])("a payout to a bank that %s comes back to the wallet, once", async (bank) => {
+test.each(["fails", "fails_after_paid"])("a payout to a bank that %s returns to the wallet, once", async (bank) => {
   const payee = await createPayee(service, { cents: 5_000, bank });
   await requestPayout(payee, 3_000);
   const payout = await firstPayout(payee, "failed");
@@ -53,7 +53,7 @@ test.each(["fails", "fails_after_paid"])("a payout to a bank that %s comes back 
   expect(kinds).toEqual(["payout_reversal", "payout", "topup"]);
 });
 
-test("a payout that a button of the processor's start page fails comes back to the wallet", async () => {
+test("a payout failed with the button on the processor's start page returns to the wallet", async () => {
   const payee = await createPayee(service, { cents: 5_000, bank: "never_arrives" });
   await requestPayout(payee, 3_000);
   const { id } = await firstPayout(payee, "in_transit");
@@ -64,7 +64,7 @@ test("a payout that a button of the processor's start page fails comes back to t
   expect(await availableOf(payee)).toBe(5_000);
 });
 
-test("a payout that is canceled comes back", async () => {
+test("a canceled payout returns to the wallet", async () => {
   const payee = await createPayee(service, { cents: 5_000 });
   await requestPayout(payee, 1_316);
   const { failureMessage } = await firstPayout(payee, "failed");
@@ -72,7 +72,7 @@ test("a payout that is canceled comes back", async () => {
   expect(await availableOf(payee)).toBe(5_000);
 });
 
-test("a payout that the platform's balance does not cover waits and is paid when it does", async () => {
+test("a payout waits until the platform's balance covers it, and is then paid", async () => {
   const payee = await createPayee(service, { cents: 90_000_000, platformCents: 0 });
   await requestPayout(payee, 80_000_000);
   await firstPayout(payee, "waiting_funds");
@@ -82,7 +82,7 @@ test("a payout that the platform's balance does not cover waits and is paid when
   expect(await availableOf(payee)).toBe(10_000_000);
 });
 
-test("the onboarding comes before the money: 412 until it is finished, then 402", async () => {
+test("onboarding is checked before the balance: 412 until it is finished, then 402", async () => {
   const person = await createPerson(service, { cents: 1_000 });
   const ask = (amountCents: unknown) => person.post("/payouts", { amountCents });
   expect((await ask(999)).body.error).toBe("invalid_input");
@@ -102,19 +102,19 @@ test("the onboarding comes before the money: 412 until it is finished, then 402"
   expect((await ask(1_000)).status).toBe(202);
 });
 
-test("someone who never had money gets 402, not an error", async () => {
+test("a user who never had money gets 402, not an internal error", async () => {
   const payee = await createPayee(service, { cents: 0 });
   expect(await payee.post("/payouts", { amountCents: 1_000 })).toMatchObject({ status: 402 });
 });
 
-test("an API key may request payouts with the scope, and never start the onboarding", async () => {
+test("an API key with the scope may request payouts, but never start the onboarding", async () => {
   const payee = await createPayee(service, { cents: 5_000 });
   const ask = (path: string, body?: unknown) => rest(service.url, "POST", path, { body, credentials: payee.key });
   expect(await ask("/payouts/onboarding")).toMatchObject({ status: 403, body: { error: "forbidden" } });
   expect((await ask("/payouts", { amountCents: 1_000 })).status).toBe(202);
 });
 
-test("twenty parallel starts of the onboarding make one account", async () => {
+test("twenty parallel starts of the onboarding create one account", async () => {
   const person = await createPerson(service);
   const answers = await Promise.all(Array.from({ length: 20 }, () => person.post("/payouts/onboarding")));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -130,7 +130,7 @@ async function stripeVersion(): Promise<string> {
   return apiVersion;
 }
 
-test("an account is made once although its making was not answered", async () => {
+test("an account is created once even if the response to its creation is lost", async () => {
   const person = await createPerson(service);
   await control(service, "POST", "faults", { name: "server_error_after", next: 1, call: "POST /v2/core/accounts" });
   expect(await person.post("/payouts/onboarding")).toMatchObject({
@@ -144,7 +144,7 @@ test("an account is made once although its making was not answered", async () =>
   service.errors.length = 0;
 });
 
-test("while the processor is away an account that may not be paid yet is 502, and one that may is served", async () => {
+test("while the processor fails, a payout to an inactive account is 502, and one to an active account is accepted", async () => {
   const person = await createPerson(service, { cents: 5_000 });
   await person.post("/payouts/onboarding");
   const payee = await createPayee(service, { cents: 5_000 });
@@ -164,7 +164,7 @@ test("while the processor is away an account that may not be paid yet is 502, an
   service.errors.length = 0;
 });
 
-test("capabilities that are lost and regained are followed, by events in any order", async () => {
+test("lost and regained capabilities are noticed, in whatever order their events arrive", async () => {
   const payee = await createPayee(service, { cents: 5_000 });
   const { database } = service.services;
   const isActive = async () => {
@@ -182,7 +182,7 @@ test("capabilities that are lost and regained are followed, by events in any ord
   await eventually(isActive, (active) => active === true);
 });
 
-test("parallel payouts never spend more than there is", async () => {
+test("parallel payouts never exceed the balance", async () => {
   const payee = await createPayee(service, { cents: 10_000 });
   const answers = await Promise.all(Array.from({ length: 12 }, () => payee.post("/payouts", { amountCents: 2_000 })));
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(5);
@@ -201,7 +201,7 @@ test.each([
 ])("a payout whose calls end in %s is made once", async (fault) => {
   const payee = await createPayee(service, { cents: 5_000 });
   for (const call of ["POST /v1/transfers", "POST /v1/payouts"]) {
-    // One fault of a name at a time: the second call's is set when the first has hit.
+    // Only one fault of a name can be set at a time: the second call's is set once the first has hit.
     await control(service, "POST", "faults", { name: fault, next: 1, call });
     if (call === "POST /v1/transfers") {
       await requestPayout(payee, 2_000);
@@ -217,7 +217,7 @@ test.each([
   expect(await service.services.processor.findPayouts(payee.accountId, payout.id)).toHaveLength(1);
 });
 
-test("an account that lost its capability gets its money back, and the next request is told so", async () => {
+test("a payout to an account that lost its capability returns to the wallet, and the next request is onboarding_incomplete", async () => {
   const payee = await createPayee(service, { cents: 5_000 });
   await requestPayout(payee, 1_000);
   await firstPayout(payee, "paid");

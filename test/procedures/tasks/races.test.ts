@@ -11,11 +11,11 @@ import { useService } from "../../setup/testService.ts";
 const service = useService();
 afterEach(() => expectBooksToBalance(service));
 
-/** Sends all requests at once; gives the answers in their order. */
+/** Sends all requests at the same time, and returns the responses in the order of the requests. */
 const atOnce = (...requests: (() => Promise<Answer>)[]) => Promise.all(requests.map((request) => request()));
 const times = (count: number, request: () => Promise<Answer>) => Array.from({ length: count }, () => request);
 
-/** How often each status with its error code came, as in `{ "201": 10, "402 insufficient_funds": 40 }`. */
+/** Counts the responses by status and error code, as in `{ "201": 10, "402 insufficient_funds": 40 }`. */
 function tally(answers: Answer[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { status, body } of answers) {
@@ -30,7 +30,7 @@ const statusOf = async (person: TestPerson, taskId: string) => (await person.get
 const eventsOf = async (taskId: string, type: string) =>
   service.services.database.query(sql`SELECT 1 FROM events WHERE task_id = ${taskId}::uuid AND type = ${type}`);
 
-/** A race has many outcomes: it is run several times, with new people each. */
+/** A race can end in several ways, so each is run several times, with new people. */
 const ROUNDS = 6;
 
 async function buyerAndBidder(cents = 100_000) {
@@ -38,14 +38,14 @@ async function buyerAndBidder(cents = 100_000) {
   return { buyer, bidder };
 }
 
-test("50 parallel creates against a balance that covers 10 give exactly 10 tasks", async () => {
+test("50 parallel posts against a balance that covers 10 create exactly 10 tasks", async () => {
   const buyer = await createPerson(service, { cents: 10_500, using: "key" });
   const answers = await atOnce(...times(50, () => buyer.post("/tasks", taskInput({ maxBudgetCents: 1_000 }))));
   expect(tally(answers)).toEqual({ "201": 10, "402 insufficient_funds": 40 });
   expect(await walletOf(buyer)).toEqual({ availableCents: 500, heldCents: 10_000 });
 });
 
-test("20 parallel awards of one task give one award", async () => {
+test("20 parallel awards of one task award it once", async () => {
   const { buyer, bidder } = await buyerAndBidder(10_000);
   const other = await createPerson(service);
   const task = await postTask(buyer, { maxBudgetCents: 10_000 });
@@ -81,7 +81,7 @@ test("accept racing cancel: the delivered task is accepted, whatever cancel does
   }
 });
 
-test("award racing cancel: one of them wins, and the money is where it says", async () => {
+test("award racing cancel: exactly one wins, and the money matches the outcome", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const { buyer, bidder } = await buyerAndBidder(10_000);
     const task = await postTask(buyer);
@@ -101,7 +101,7 @@ test("award racing cancel: one of them wins, and the money is where it says", as
 });
 
 describe("accept racing the deadline", () => {
-  test("pays once, when the clock has passed and jobs, sweeps and the buyer all come at once", async () => {
+  test("pays once, when jobs, sweeps and the buyer all act at the same time after the deadline", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const { buyer, bidder } = await buyerAndBidder(10_000);
       const { task } = await deliveredTask(buyer, bidder, { priceCents: 8_000 });
@@ -114,7 +114,7 @@ describe("accept racing the deadline", () => {
         acceptDelivery(service.services, { taskId: task.id }),
         sweepOnce(service.services),
       ]);
-      // Judged by the clock: past the deadline it is the deadline that accepts.
+      // The clock decides: past the deadline only the automatic acceptance counts.
       expect(tally(accepts)).toEqual({ "409 wrong_status": 3 });
       const { task: after } = (await buyer.get(`/tasks/${task.id}`)).body;
       expect(after).toMatchObject({ status: "accepted", acceptedAt: acceptanceDeadlineAt });
@@ -123,7 +123,7 @@ describe("accept racing the deadline", () => {
     }
   });
 
-  test("before the deadline the buyer's accept counts, and a job that comes too early changes nothing", async () => {
+  test("before the deadline the buyer's accept counts, and a job that runs too early changes nothing", async () => {
     const { buyer, bidder } = await buyerAndBidder(10_000);
     const { task } = await deliveredTask(buyer, bidder, { priceCents: 8_000 });
     service.clock.advance(172_790);
@@ -159,7 +159,7 @@ test("withdraw racing award: the bid is withdrawn or awarded, never both", async
   }
 });
 
-test("a bid's price edit racing its award: what is held is the price that was awarded", async () => {
+test("a bid's price edit racing its award: the held amount is the price that was awarded", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const { buyer, bidder } = await buyerAndBidder(10_000);
     const task = await postTask(buyer);
@@ -176,7 +176,7 @@ test("a bid's price edit racing its award: what is held is the price that was aw
   }
 });
 
-test("a budget edit racing a bid: either the budget moved before the bid, or it is locked by it", async () => {
+test("a budget edit racing a bid: either the budget changes before the bid, or the bid locks it", async () => {
   for (let round = 0; round < ROUNDS; round++) {
     const { buyer, bidder } = await buyerAndBidder(10_000);
     const task = await postTask(buyer);
@@ -194,7 +194,7 @@ test("a budget edit racing a bid: either the budget moved before the bid, or it 
   }
 });
 
-test("parallel budget edits of one task move the differences, and nothing else", async () => {
+test("after parallel budget edits of one task exactly its final budget is held", async () => {
   const buyer = await createPerson(service, { cents: 10_000 });
   const task = await postTask(buyer, { maxBudgetCents: 5_000 });
   const budgets = [1_000, 9_000, 2_000, 11_000, 3_000, 8_000, 4_000, 7_000];
@@ -203,7 +203,7 @@ test("parallel budget edits of one task move the differences, and nothing else",
   expect(await walletOf(buyer)).toEqual({ availableCents: 10_000 - maxBudgetCents, heldCents: maxBudgetCents });
 });
 
-test("bids of different bidders in parallel are all there and counted; those of one bidder give one", async () => {
+test("parallel bids of different bidders are all stored and counted; of one bidder's, only one is", async () => {
   const { buyer, bidder } = await buyerAndBidder();
   const others = await Promise.all(Array.from({ length: 8 }, () => createPerson(service)));
   const task = await postTask(buyer);

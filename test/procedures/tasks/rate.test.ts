@@ -53,7 +53,7 @@ test("of ten parallel ratings by one side exactly one is stored", async () => {
   expect(answers.map(({ status }) => status).toSorted()).toEqual([201, ...Array(9).fill(409)]);
 });
 
-test("a resolved task can be rated too; before the end it is wrong_status, for a stranger forbidden, for an unknown task 404", async () => {
+test("a resolved task can be rated too; rating an unfinished task is wrong_status, by a stranger forbidden, and of an unknown task 404", async () => {
   const moderator = await createModerator(service);
   const { task, dispute } = await disputedTask(buyer, bidder);
   const rate = (person: TestPerson) => codeOf(person.post(`/tasks/${task.id}/rate`, { stars: 3 }));

@@ -55,11 +55,12 @@ class Tally {
     return sum(all.filter(([outcome]) => outcome === "accepted")) / sum(all);
   }
 
-  /** Each kind of command was accepted at least once, and each reason for a refusal occurred. */
+  /** Every outcome that occurred. */
   get outcomes(): Set<Outcome> {
     return new Set([...this.#counts.values()].flatMap((outcomes) => [...outcomes.keys()]));
   }
 
+  /** The kinds of command that were accepted at least once. */
   get acceptedKinds(): string[] {
     return [...this.#counts].filter(([, outcomes]) => outcomes.has("accepted")).map(([kind]) => kind);
   }
@@ -164,7 +165,7 @@ function isSerial(model: Model, done: { command: Command; result: Result }[], ob
 }
 
 test(
-  "commands at the same time end as they would have in some order one after the other",
+  "commands at the same time end as they would one after the other, in some order",
   async () => {
     const tally = new Tally();
     const scene = fc.record({

@@ -1,7 +1,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Harness, payableAccount, payout, startHarness, topup, transfer } from "../local/processorHarness.ts";
-import { hasBrowser, launchBrowser } from "./launch.ts";
+import { hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { type Harness, payableAccount, payout, startHarness, topup, transfer } from "./processorHarness.ts";
 
 describe.skipIf(!hasBrowser)("the start page of the embedded processor, in a real browser without scripts", () => {
   let browser: Browser;

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const server of stops) await server.stop();
 });
 
-/** A second instance of the same service, with a part that fails. */
+/** A second instance of the same service, with a backing service that fails. */
 async function broken(changes: (services: Services) => Partial<Services>): Promise<string> {
   const { services } = service;
   const log = pino(
@@ -35,7 +35,7 @@ async function broken(changes: (services: Services) => Partial<Services>): Promi
   return `http://127.0.0.1:${port}`;
 }
 
-const away = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:5432"), { code: "ECONNREFUSED" });
+const unreachable = Object.assign(new Error("connect ECONNREFUSED 10.0.0.7:5432"), { code: "ECONNREFUSED" });
 const bug = new TypeError("Cannot read properties of undefined (reading 'secret_column')");
 
 test("/metrics responds while the database is unreachable, with the process's own figures; a bug is not mistaken for that", async () => {
@@ -44,7 +44,7 @@ test("/metrics responds while the database is unreachable, with the process's ow
     await fetch(`${url}/livez`);
     return fetch(`${url}/metrics`);
   };
-  const answer = await metricsWhen(away);
+  const answer = await metricsWhen(unreachable);
   const text = await answer.text();
   expect(answer.status).toBe(200);
   expect(text).toContain("rebid_database_up 0\n");
@@ -56,7 +56,7 @@ test("/metrics responds while the database is unreachable, with the process's ow
 
 describe.each(transports)("over $transport", ({ call }) => {
   test.each([
-    ["unavailable", 503, "the database is unreachable", away],
+    ["unavailable", 503, "the database is unreachable", unreachable],
     ["internal_error", 500, "there is a bug", bug],
   ] as const)(
     "%s (%i) when %s: logged once with the request's id, and no detail reaches the client",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createKey, createPerson } from "../factories/people.ts";
-import { rest } from "../setup/client.ts";
-import { useService } from "../setup/testService.ts";
+import { createKey, createPerson } from "../../factories/people.ts";
+import { rest } from "../../setup/client.ts";
+import { useService } from "../../setup/testService.ts";
 
 const names: Record<string, string[]> = {
   "public.example.com": ["93.184.215.14"],
@@ -13,7 +13,7 @@ const service = useService({
 const url = "https://public.example.com/hook";
 const events = ["task.created", "bid.received"];
 
-test("registration gives the endpoint and its secret, which is shown nowhere else", async () => {
+test("registration returns the endpoint and its signing secret, which no other response shows", async () => {
   const person = await createPerson(service);
   const created = await person.post("/webhooks", { url, events });
   expect(created.status).toBe(201);
@@ -41,7 +41,7 @@ test.each([
   "https://private.example.com/",
   "https://user:password@public.example.com/",
   "no url",
-])("%s is invalid_url", async (bad) => {
+])("registering %s is refused as invalid_url", async (bad) => {
   const person = await createPerson(service);
   const answer = await person.post("/webhooks", { url: bad, events });
   expect(answer).toMatchObject({ status: 400, body: { error: "invalid_url" } });
@@ -50,17 +50,17 @@ test.each([
 
 test.each([
   ["an unknown event", { url, events: ["task.created", "task.deleted"] }, "events.1"],
-  ["no event", { url, events: [] }, "events"],
-  ["a URL of 2049 characters", { url: url.padEnd(2_049, "x"), events }, "url"],
-  ["no URL", { events }, "url"],
-  ["a secret of one's own", { url, events, signingSecret: "whsec_mine" }, "signingSecret"],
-])("%s is invalid_input", async (_name, body, path) => {
+  ["an empty list of events", { url, events: [] }, "events"],
+  ["a URL of 2,049 characters", { url: url.padEnd(2_049, "x"), events }, "url"],
+  ["a missing URL", { events }, "url"],
+  ["a signing secret chosen by the caller", { url, events, signingSecret: "whsec_mine" }, "signingSecret"],
+])("%s is refused as invalid_input", async (_name, body, path) => {
   const person = await createPerson(service);
   const answer = await person.post("/webhooks", body);
   expect(answer).toMatchObject({ status: 400, body: { error: "invalid_input", issues: [{ path }] } });
 });
 
-test("a URL of 2048 characters and repeated events are taken; the events are kept once", async () => {
+test("a URL of 2,048 characters and repeated events are accepted; each event is kept once", async () => {
   const person = await createPerson(service);
   const answer = await person.post("/webhooks", { url: url.padEnd(2_048, "x"), events: [...events, "task.created"] });
   expect(answer).toMatchObject({ status: 201, body: { events } });
@@ -86,7 +86,7 @@ test("a key needs webhook:write to register, test, replay and delete, and webhoo
   expect(await call("DELETE", `/webhooks/${id}`, writer)).toEqual([204, undefined]);
 });
 
-test("another user's endpoint and deliveries are not there", async () => {
+test("another user's endpoints and deliveries are not found", async () => {
   const owner = await createPerson(service);
   const other = await createPerson(service);
   const { id } = (await owner.post("/webhooks", { url, events })).body;
@@ -103,7 +103,7 @@ test("another user's endpoint and deliveries are not there", async () => {
   expect((await other.get("/webhooks")).body.webhooks).toEqual([]);
 });
 
-test("a user has at most 20 endpoints, however many register at once; a deleted one makes room", async () => {
+test("a user has at most 20 endpoints, however many are registered at once; deleting one makes room", async () => {
   const person = await createPerson(service);
   const answers = await Promise.all(Array.from({ length: 25 }, () => person.post("/webhooks", { url, events })));
   const created = answers.filter(({ status }) => status === 201);
@@ -113,7 +113,7 @@ test("a user has at most 20 endpoints, however many register at once; a deleted 
   expect((await person.post("/webhooks", { url, events })).status).toBe(201);
 });
 
-test("a URL whose name has come to point at a private address is refused by the test, too", async () => {
+test("a test is refused as invalid_url when the URL's host has come to resolve to a private address", async () => {
   const person = await createPerson(service);
   names["moving.example.com"] = ["93.184.215.14"];
   const { id } = (await person.post("/webhooks", { url: "https://moving.example.com/", events })).body;

@@ -1,9 +1,9 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
+import { hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
-import { hasBrowser, launchBrowser } from "./launch.ts";
 
 const service = useService();
 

@@ -18,22 +18,22 @@ const body = Buffer.from(JSON.stringify({ id: "1", data: { task: { title: 'Kää
 const now = new Date();
 const good = signatureOf(body, secret, now);
 
-/** What each of the page's snippets must accept and refuse. */
+/** Deliveries that every snippet on the page must accept (`valid`) or refuse. */
 const cases: [name: string, body: Buffer, header: string, secret: string, valid: boolean][] = [
   ["what was sent", body, good, secret, true],
   ["a changed body", Buffer.concat([body, Buffer.from(" ")]), good, secret, false],
   ["another secret", body, good, generateSigningSecret(), false],
   ["an old signature", body, signatureOf(body, secret, new Date(now.getTime() - 301_000)), secret, false],
-  ["one from the future", body, signatureOf(body, secret, new Date(now.getTime() + 330_000)), secret, false],
+  ["a signature from the future", body, signatureOf(body, secret, new Date(now.getTime() + 330_000)), secret, false],
   ["a changed time", body, good.replace(/t=\d+/, `t=${Math.floor(now.getTime() / 1000) - 1}`), secret, false],
   ["a changed signature", body, good.replace(/.$/, (last) => (last === "0" ? "1" : "0")), secret, false],
   ["no signature", body, "t=1", secret, false],
   ["an empty header", body, "", secret, false],
   ["a command in the time", body, good.replace(/t=\d+/, "t=a[$(touch ran)]"), secret, false],
-  ["a command for a header", body, "a[$(touch ran)]", secret, false],
+  ["a command as the header", body, "a[$(touch ran)]", secret, false],
 ];
 
-/** A program around the snippet, as its reader would write one: exits with 0 when it takes the delivery. */
+/** A program around the snippet, as its reader would write one: exits with 0 if it accepts the delivery. */
 const programs: Record<
   (typeof snippets)[number]["file"],
   { tool: string; arguments: string[]; files: Record<string, string> }
@@ -69,7 +69,7 @@ func TestVerify(t *testing.T) {
 }`,
     },
   },
-  // Not sh: where that is bash, too, more can go wrong than with the plain ones.
+  // bash, not sh: bash evaluates more of a hostile header than a plain sh does.
   "verify.sh": { tool: "bash", arguments: ["verify.sh"], files: {} },
 };
 
@@ -82,7 +82,7 @@ const exists = (tool: string) =>
 describe.each(snippets)("the page's snippet in $language", async ({ file }) => {
   const program = programs[file];
   test.runIf(await exists(program.tool))(
-    "accepts what was sent, and refuses all else",
+    "accepts the delivery that was sent, and refuses every other",
     { timeout: 120_000 },
     async () => {
       const directory = await mkdtemp(join(tmpdir(), "rebid-snippet-"));
@@ -107,7 +107,7 @@ describe.each(snippets)("the page's snippet in $language", async ({ file }) => {
   );
 });
 
-test("the page is public and shows these very snippets", async () => {
+test("the page is public and shows exactly the snippets tested here", async () => {
   const page = await rest(service.url, "GET", "/docs/webhooks");
   expect(page.status).toBe(200);
   expect(page.headers.get("content-type")).toContain("text/html");

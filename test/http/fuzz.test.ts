@@ -57,7 +57,7 @@ function inputsFor(route: Route) {
 function documented(route: Route, status: number, body: { error?: string } | undefined): void {
   if (status === route.status) return;
   const code = errorsOf(route.meta).find((known) => known === body?.error);
-  expect(code, `${route.procedurePath} gave ${status} ${JSON.stringify(body)}`).toBeDefined();
+  expect(code, `${route.procedurePath} returned ${status} ${JSON.stringify(body)}`).toBeDefined();
   if (code === undefined || body === undefined) return;
   expectErrorBody(body, code);
   expect(status).toBe(errorCatalogue[code].status);
@@ -65,7 +65,7 @@ function documented(route: Route, status: number, body: { error?: string } | und
 }
 
 test.each(routes.map((route) => [route.procedurePath, route] as const))(
-  "whatever JSON is sent, %s gives only documented answers, the same over REST and RPC",
+  "whatever JSON is sent, %s returns only documented responses, the same over REST and RPC",
   async (_name, route) => {
     // Every valid sign-up runs argon2, and logging out would end the session of the next run.
     if (route.procedurePath === "auth.logout") return;

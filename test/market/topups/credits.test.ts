@@ -35,7 +35,7 @@ async function openTopup(user: TestPerson, amountCents = 5_000) {
   return { id: topup?.id ?? "", ...(answer.body as { checkoutUrl: string; sessionId: string }) };
 }
 
-/** An event about a top-up's session, with an id of its own, as the processor writes them. */
+/** An event about a top-up's session, with a new id, in the processor's format. */
 function checkoutEvent(
   topup: { id: string; sessionId: string },
   type: "completed" | "async_payment_succeeded" | "async_payment_failed" | "expired",
@@ -70,7 +70,7 @@ const settled = (assertion: () => Promise<void>) =>
     (error: unknown) => String(error),
   );
 
-/** Waits until every event that was kept has been applied. */
+/** Waits until every stored event has been applied. */
 async function allApplied(): Promise<void> {
   await eventually(async () => {
     const left = await service.services.database.query(sql`SELECT id FROM processor_events WHERE processed_at IS NULL`);
@@ -122,7 +122,7 @@ test("a session that expired, failed or is not yet paid credits nothing", async 
   expect(await walletOf(user)).toEqual({ availableCents: 0, heldCents: 0 });
 });
 
-test("an event that does not fit its top-up, or that nobody here knows, is kept and credits nothing", async () => {
+test("an event that does not match its top-up, or that is unknown, is stored and credits nothing", async () => {
   const user = await createPerson(service);
   const events = [
     checkoutEvent(await openTopup(user), "completed", { amount_total: 50_000 }),
@@ -150,7 +150,7 @@ describe("a payment that is not this top-up's", () => {
     return row;
   };
 
-  test("since it was made to a connected account, neither credits nor takes anything", async () => {
+  test("because it was made to a connected account neither credits nor debits anything", async () => {
     const user = await createPerson(service);
     const [paid, open] = [await openTopup(user), await openTopup(user)];
     await postEvent(checkoutEvent(paid, "completed"));
@@ -177,7 +177,7 @@ describe("a payment that is not this top-up's", () => {
     expect(await storedSession(open)).toEqual({ sessionId: open.sessionId, status: "created" });
   });
 
-  test("since it has another session, neither credits nor closes it", async () => {
+  test("because it has another session neither credits nor closes it", async () => {
     const user = await createPerson(service);
     const topup = await openTopup(user);
     for (const type of ["completed", "expired"] as const) {
@@ -194,12 +194,12 @@ describe("a payment that is not this top-up's", () => {
     expect(await walletOf(user)).toEqual({ availableCents: 5_000, heldCents: 0 });
   });
 
-  test("is told from its own while its session is not stored", async () => {
+  test("is told apart from the top-up's own even while its session is not stored", async () => {
     const user = await createPerson(service);
     const topup = await openTopup(user);
     await service.services.database.query(sql`
       UPDATE topups SET session_id = NULL, next_check_at = 'infinity' WHERE id = ${topup.id}::uuid`);
-    // As a payment link makes it: on our account, with the reference that its payer chose.
+    // Like a payment link's session: on our account, with a reference that its payer chose.
     const link = await fetch(`${service.processorUrl}/v1/checkout/sessions`, {
       method: "POST",
       headers: { authorization: "Bearer sk_test_tests", "idempotency-key": crypto.randomUUID() },
@@ -241,15 +241,15 @@ describe("an event that is not from the processor is 400 and leaves no trace", (
     ["signed with another secret", (body) => sign(body, { secret: "whsec_other" })],
     ["signed for another body", () => sign("{}")],
     ["older than five minutes", (body) => sign(body, { ageSeconds: 301 })],
-    ["with an empty signature", () => ""],
-    ["with something else for a signature", () => "nonsense"],
+    ["with an empty signature header", () => ""],
+    ["with a signature header that makes no sense", () => "nonsense"],
     ["with a signature of the wrong length", () => `t=${Math.floor(Date.now() / 1000)},v1=00`],
-    ["with nothing for a time and a signature", () => "t=,v1="],
-    ["with nothing for a signature", () => `t=${Math.floor(Date.now() / 1000)},v1=`],
-    ["with names alone", () => "t,v1"],
-    ["of a time that is none", (body) => sign(body).replace(/t=\d+/, "t=soon")],
-    ["with its true signature under another scheme", (body) => sign(body).replace("v1=", "v0=")],
-    ["with bytes for a signature", () => `t=${Math.floor(Date.now() / 1000)},v1=\u00ff\u0080\u00fe`],
+    ["with an empty time and an empty signature", () => "t=,v1="],
+    ["with a time and an empty signature", () => `t=${Math.floor(Date.now() / 1000)},v1=`],
+    ["with names without values", () => "t,v1"],
+    ["with a time that is not a number", (body) => sign(body).replace(/t=\d+/, "t=soon")],
+    ["with its valid signature under another scheme", (body) => sign(body).replace("v1=", "v0=")],
+    ["with raw bytes as the signature", () => `t=${Math.floor(Date.now() / 1000)},v1=\u00ff\u0080\u00fe`],
     ["with thousands of signatures", () => `t=${Math.floor(Date.now() / 1000)}${",v1=".repeat(3_000)}`],
   ])("%s", async (_, signatureOf) => {
     const user = await createPerson(service);
@@ -266,7 +266,7 @@ describe("a top-up through the checkout page", () => {
     return fetch(`${checkoutUrl}/pay`, { method: "POST", redirect: "manual", body: new URLSearchParams({ outcome }) });
   }
 
-  test("that is paid credits once, and leads the browser back", async () => {
+  test("that is paid credits once, and sends the browser back", async () => {
     const user = await createPerson(service);
     const { checkoutUrl } = await openTopup(user, 2_500);
     expect(await (await fetch(checkoutUrl)).text()).toContain("25.00");
@@ -282,7 +282,7 @@ describe("a top-up through the checkout page", () => {
     expect(entry).toMatchObject({ kind: "topup", bucket: "available", amountCents: 2_500, taskId: null, bidId: null });
   });
 
-  test("that is paid later credits when the money comes; one that fails later credits nothing", async () => {
+  test("that is paid later credits when the money arrives; one that fails later credits nothing", async () => {
     const [user, other] = await Promise.all([createPerson(service), createPerson(service)]);
     await pay((await openTopup(user)).checkoutUrl, "pays_later");
     const failing = await openTopup(other);

@@ -18,7 +18,7 @@ interface Entry {
   externalRef: string | null;
 }
 
-/** The whole history, oldest first, and that it adds up to the wallet. */
+/** Returns the whole history, oldest first, and asserts that it adds up to the wallet. */
 async function storyOf(person: TestPerson): Promise<Entry[]> {
   const { entries } = (await person.get("/wallet/ledger?limit=100")).body;
   const sum = (bucket: string) =>
@@ -71,14 +71,14 @@ test("a buyer can follow each cent: topped up, held, returned, paid, taken back,
   expect(story[7]).toMatchObject({ taskId: task.id, bidId: bid.id });
   expect(story[9]).toMatchObject({ taskId: task.id, bidId: bid.id });
   expect(story[10]).toMatchObject({ externalRef: `refund:${refund.refund.id}` });
-  // The payment of the debt names what left it.
+  // The payment of the debt names what caused it.
   expect(story[12]?.externalRef).toMatch(new RegExp(`^debt:refund:${refund.refund.id}:\\d+$`));
   expect((await storyOf(bidder)).map(({ kind, bidId }) => ({ kind, bidId }))).toEqual([
     { kind: "task_earning", bidId: bid.id },
   ]);
 });
 
-test("a bidder can follow payouts, their return, a dispute and its end", async () => {
+test("a payee can follow a payout and its return, a chargeback and its reinstatement", async () => {
   const payee = await createPayee(service, { cents: 0 });
   const topup = await paidTopup(service, payee, 10_000);
   await quiet(service);
@@ -109,7 +109,7 @@ test("a bidder can follow payouts, their return, a dispute and its end", async (
   ]);
 });
 
-test("several debts are paid off the oldest first, each payment naming its own", async () => {
+test("several debts are paid off oldest first, and each payment names its debt", async () => {
   const person = await createPerson(service);
   const { database } = service.services;
   await database.transaction((tx) => tx.ledger.clawBack(person.id, "chargeback", 300, "test debt 1"));
@@ -127,7 +127,7 @@ test("several debts are paid off the oldest first, each payment naming its own",
   expect((await person.get("/wallet")).body.availableCents).toBe(600);
 });
 
-test("an award at the full budget needs no return, and the hold names its task", async () => {
+test("an award at the full budget returns nothing, and the hold names its task", async () => {
   const buyer = await createPerson(service, { cents: 10_000 });
   const { task } = await awardedTask(buyer, await createPerson(service), {
     maxBudgetCents: 10_000,
@@ -137,7 +137,7 @@ test("an award at the full budget needs no return, and the hold names its task",
   expect(story.slice(1).map(({ taskId }) => taskId)).toEqual([task.id, task.id]);
 });
 
-test("a task that was disputed and divided, or never delivered, names itself and its bid on both sides", async () => {
+test("the entries of a split dispute and of an expired task name the task on both sides, and after the award its bid", async () => {
   const buyer = await createPerson(service, { cents: 10_000 });
   const bidder = await createPerson(service);
   const moderator = await createModerator(service);

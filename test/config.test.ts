@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../server/config.ts";
+import { ConfigError, readConfig } from "../server/config.ts";
 
 const upToADay = "must be a number of seconds above 0 and at most 86400.";
 
@@ -57,4 +57,18 @@ test("each wrong setting has a line", () => {
 test("an empty variable counts as not set", () => {
   expect(readConfig({ PORT: "", WEBHOOK_RETRY_SECONDS: "" })).toEqual(readConfig({}));
   expect(readConfig({}).webhookRetrySeconds).toEqual([30, 120, 600, 3_600, 21_600]);
+});
+
+test("WEBHOOK_ALLOW_INSECURE is refused in production", () => {
+  const production = {
+    NODE_ENV: "production",
+    PUBLIC_URL: "https://rebid.example.com",
+    DATABASE_URL: "postgres://127.0.0.1/rebid",
+    SESSION_SECRET: "a secret of the tests, 32 characters or more",
+    STRIPE_SECRET_KEY: "sk_test_tests",
+    STRIPE_WEBHOOK_SECRET: "whsec_tests",
+    ...{ S3_BUCKET: "rebid", S3_ACCESS_KEY_ID: "test", S3_SECRET_ACCESS_KEY: "test" },
+  };
+  expect(readConfig(production).webhookAllowInsecure).toBe(false);
+  expect(() => readConfig({ ...production, WEBHOOK_ALLOW_INSECURE: "1" })).toThrow("WEBHOOK_ALLOW_INSECURE");
 });

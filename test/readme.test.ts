@@ -3,8 +3,8 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as choices from "../../server/local/processor/model/choices.ts";
-import { useProcesses } from "../setup/serviceProcess.ts";
+import * as choices from "../server/local/processor/model/choices.ts";
+import { useProcesses } from "./setup/serviceProcess.ts";
 
 const { start, dataDirectory } = useProcesses();
 
@@ -95,7 +95,7 @@ echo '${answer}'`,
   });
 });
 
-test("the README lists everything that can be chosen of the embedded payment processor", async () => {
+test("the README lists every choice that the embedded payment processor offers", async () => {
   const readme = await readFile("README.md", "utf8");
   const { checkoutOutcomes, onboardingOutcomes, bankAccounts, payoutAmounts, callFaults, eventFaults } = choices;
   const tables = [checkoutOutcomes, onboardingOutcomes, bankAccounts, payoutAmounts, callFaults, eventFaults];
