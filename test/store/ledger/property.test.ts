@@ -6,6 +6,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { taskStatuses } from "../../../server/schemas/task.ts";
+import { sql } from "../../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../../server/store/database.ts";
 import { createTestDatabase, type TestDatabase } from "../../setup/testDatabase.ts";
 import { commandOf, type Wish, wish } from "./commands.ts";
@@ -28,6 +29,9 @@ const errors: string[] = [];
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = openDatabase(testDatabase.url, { poolSize: 20 });
+  // Thousands of observations read the events of a few tasks and the entries of a few transfers.
+  await database.query(sql`CREATE INDEX ON events (task_id)`);
+  await database.query(sql`CREATE INDEX ON ledger_entries (transfer_id)`);
 });
 afterAll(async () => {
   await database.close();
