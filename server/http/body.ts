@@ -2,7 +2,7 @@ import express, { type Request, type Response } from "express";
 import { ApiError } from "../errors.ts";
 
 /** Source: docs/contract.md "Conventions". */
-export const MAX_BODY_BYTES = 256 * 1024;
+const MAX_BODY_BYTES = 256 * 1024;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 

@@ -7,7 +7,7 @@ import { Task } from "./task.ts";
 
 export const disputeStatuses = ["open", "resolved"] as const;
 export const resolutions = ["refund", "release", "split"] as const;
-export const sides = ["buyer", "bidder"] as const;
+const sides = ["buyer", "bidder"] as const;
 
 export const Dispute = z
   .object({

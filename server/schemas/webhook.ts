@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Id, Timestamp } from "./common.ts";
 import { eventTypes } from "./event.ts";
 
-export const EventType = z.enum(eventTypes);
+const EventType = z.enum(eventTypes);
 
 export const Webhook = z
   .object({

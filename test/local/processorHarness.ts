@@ -9,7 +9,7 @@ import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 
 export const secretKey = "sk_test_embedded";
-export const webhookSecret = "whsec_embedded";
+const webhookSecret = "whsec_embedded";
 
 export interface Harness {
   url: string;
