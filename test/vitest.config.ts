@@ -8,8 +8,8 @@ export default defineConfig({
     pool: "forks",
     // A file's state is in its own database and servers, so files can share a process and load the modules once.
     isolate: false,
-    // One more than the two cores: several files mostly wait for deadlines, or for processes that they have killed.
-    maxWorkers: 3,
+    // Two cores. A third worker slows the other two down by as much as it does itself (measured).
+    maxWorkers: 2,
     sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 60_000,

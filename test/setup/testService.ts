@@ -28,7 +28,7 @@ export interface TestService {
 /** What factories need: where a service listens, and its database. */
 export interface Reachable {
   url: string;
-  services: Pick<Services, "database">;
+  services: Pick<Services, "database"> & Partial<Pick<Services, "settings" | "clock">>;
 }
 
 export interface TestServiceOptions {
