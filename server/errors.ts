@@ -30,6 +30,11 @@ export const errorCatalogue = {
   email_taken: { status: 409, message: "An account with this email address already exists." },
   already_rated: { status: 409, message: "You have already rated this task." },
   already_disputed: { status: 409, message: "This task already has a dispute." },
+  bid_changed: { status: 409, message: "The bid's price is no longer the expected one; see `priceCents`." },
+  idempotency_conflict: {
+    status: 409,
+    message: "This `Idempotency-Key` was used for another operation or with other input. Use a new key.",
+  },
   onboarding_required: { status: 412, message: "Start the payout onboarding first: POST /payouts/onboarding." },
   onboarding_incomplete: {
     status: 412,
@@ -67,6 +72,11 @@ export interface ErrorDetails {
   issues?: InputIssue[];
   violations?: LimitViolation[];
   requiredScope?: string;
+  id?: string;
+  bidId?: string;
+  priceCents?: number;
+  neededCents?: number;
+  availableCents?: number;
   retryAfterSeconds?: number;
 }
 
@@ -78,6 +88,11 @@ export const ErrorBody = z.object({
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   violations: z.array(z.object({ field: z.string(), limit: z.number(), actual: z.number() })).optional(),
   requiredScope: z.string().optional(),
+  id: z.string().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
+  bidId: z.string().optional().meta({ description: "The active bid that exists already." }),
+  priceCents: z.int().optional().meta({ description: "The bid's price now." }),
+  neededCents: z.int().optional().meta({ description: "What the operation takes from the wallet." }),
+  availableCents: z.int().optional().meta({ description: "What the caller's wallet has available." }),
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
@@ -99,14 +114,7 @@ export class ApiError extends Error {
 
   /** Returns the body that clients see. */
   toBody(requestId: string): ErrorBody {
-    const { issues, violations, requiredScope } = this.details;
-    return {
-      error: this.code,
-      message: this.message,
-      requestId,
-      ...(issues && { issues }),
-      ...(violations && { violations }),
-      ...(requiredScope && { requiredScope }),
-    };
+    const { message: _, retryAfterSeconds: __, ...extras } = this.details;
+    return { error: this.code, message: this.message, requestId, ...extras };
   }
 }

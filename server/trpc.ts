@@ -2,6 +2,7 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody, type ErrorCode, type InputIssue } from "./errors.ts";
+import { openChanges } from "./repeats/changes.ts";
 import { currentRequestId } from "./requestId.ts";
 import { findJsonError } from "./schemas/jsonSyntax.ts";
 import { shortName } from "./schemas/messages.ts";
@@ -17,15 +18,29 @@ export interface Context extends Services {
   readonly inputText?: string;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
+  /** The header `Idempotency-Key` as it was sent. */
+  readonly idempotencyKey?: string;
+  /** Whether the call is one of several in a batch. */
+  readonly isBatched: boolean;
+  /** Sets a header of the response; does nothing without HTTP. */
+  setHeader(name: string, value: string): void;
 }
 
 /** Creates a context without HTTP, for tests and commands. */
 export function buildContext(
   services: Services,
   principal: Principal | null,
-  requestId: string = crypto.randomUUID(),
+  options: { requestId?: string; idempotencyKey?: string } = {},
 ): Context {
-  return { ...services, requestId, principal, sessionCookie: { set: async () => {}, clear: () => {} } };
+  return {
+    ...services,
+    requestId: crypto.randomUUID(),
+    ...options,
+    principal,
+    sessionCookie: { set: async () => {}, clear: () => {} },
+    isBatched: false,
+    setHeader: () => {},
+  };
 }
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
@@ -40,6 +55,10 @@ export interface Meta {
   description?: string;
   errors?: readonly ErrorCode[];
   access?: Access;
+  /** The response has a secret that is shown only once, so a repeat is refused instead of answered. */
+  showsSecret?: boolean;
+  /** The operation changes something, but nothing that `Idempotency-Key` could protect. */
+  ignoresIdempotencyKey?: boolean;
 }
 
 /** What tRPC clients see as `error`; `data` has the fields of the REST error body. */
@@ -81,11 +100,29 @@ export function errorsOf(meta: Meta): ErrorCode[] {
   // A state-changing request with the session cookie is refused when it comes from another site.
   if (rest?.method !== "GET" || access === "session" || access === "moderator") codes.add("forbidden");
   if (typeof access === "object") codes.add("missing_scope");
+  if (takesIdempotencyKey(meta)) codes.add("idempotency_conflict");
   if (rest?.method === "POST" || rest?.method === "PATCH") {
     codes.add("payload_too_large");
     codes.add("unsupported_media_type");
   }
   return [...codes];
+}
+
+/** Whether the operation can be repeated with an `Idempotency-Key`: every one that changes something for a known caller. */
+export function takesIdempotencyKey({ access = "public", rest, ignoresIdempotencyKey = false }: Meta): boolean {
+  return access !== "public" && rest?.method !== "GET" && !ignoresIdempotencyKey;
+}
+
+/** Visible ASCII. Source: docs/contract.md "Repeating a request". */
+export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
+
+/** Returns the key of a request that may be repeated, or undefined. Throws `invalid_input`. */
+function idempotencyKeyOf({ idempotencyKey, isBatched }: Context, meta: Meta): string | undefined {
+  if (idempotencyKey === undefined || !takesIdempotencyKey(meta)) return undefined;
+  const refuse = (message: string) => new ApiError("invalid_input", { issues: [{ path: "Idempotency-Key", message }] });
+  if (isBatched) throw refuse("One key cannot stand for several calls. Send each call in a request of its own.");
+  if (!idempotencyKeyPattern.test(idempotencyKey)) throw refuse("A key has 1 to 255 visible ASCII characters.");
+  return idempotencyKey;
 }
 
 /** Turns every failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */
@@ -150,10 +187,20 @@ function authorized(access: Access, require: Requirement = () => {}) {
   return t.procedure
     .meta({ access })
     .use(translateFailures)
-    .use(({ ctx, next }) => {
-      if (ctx.principal === null) throw new ApiError("unauthenticated");
-      require(ctx.principal);
-      return next({ ctx: { principal: ctx.principal, userId: ctx.principal.userId } });
+    .use(({ ctx, meta = {}, path, getRawInput, next }) => {
+      const { principal } = ctx;
+      if (principal === null) throw new ApiError("unauthenticated");
+      require(principal);
+      const { userId } = principal;
+      const changes = openChanges({
+        ...{ database: ctx.database, log: ctx.log, userId },
+        idempotencyKey: idempotencyKeyOf(ctx, meta),
+        operation: path,
+        readInput: getRawInput,
+        showsSecret: meta.showsSecret ?? false,
+        markReplayed: () => ctx.setHeader("Idempotent-Replayed", "true"),
+      });
+      return next({ ctx: { principal, userId, ...changes } });
     })
     .use(refuseBrokenText);
 }

@@ -9,7 +9,12 @@ import type { Context } from "../trpc.ts";
  * Creates the context of one HTTP request, the same for both transports. Throws `forbidden` for a request that another
  * site's page makes with the session cookie.
  */
-export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
+export async function createContext(
+  services: Services,
+  request: Request,
+  response: Response,
+  { isBatched = false } = {},
+): Promise<Context> {
   const { publicUrl, sessionSecret } = services.settings;
   if (isCrossSite(request, publicUrl)) {
     throw new ApiError("forbidden", {
@@ -21,10 +26,14 @@ export async function createContext(services: Services, request: Request, respon
     sessionSecret,
     now: services.clock.now(),
   });
+  const idempotencyKey = request.get("Idempotency-Key");
   return {
     ...services,
     requestId: currentRequestId(),
     principal,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    isBatched,
+    setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
       clear: () => clearSessionCookie(response),

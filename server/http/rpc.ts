@@ -21,9 +21,10 @@ export function rpcApi(router: AppRouter, services: Services): Router {
     .use(
       createExpressMiddleware({
         router,
-        createContext: async ({ req, res }) => {
+        createContext: async ({ req, res, info }) => {
           const inputText = req.method === "POST" ? req.body : req.query.input;
-          return { ...(await createContext(services, req, res)), ...(typeof inputText === "string" && { inputText }) };
+          const context = await createContext(services, req, res, { isBatched: info.calls.length > 1 });
+          return { ...context, ...(typeof inputText === "string" && { inputText }) };
         },
         maxBatchSize: MAX_BATCH_SIZE,
         onError: ({ error }) => {
