@@ -2,7 +2,7 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody, type ErrorCode, type InputIssue } from "./errors.ts";
-import { openChanges } from "./repeats/changes.ts";
+import { type Changes, openChanges } from "./repeats/changes.ts";
 import { currentRequestId } from "./requestId.ts";
 import { findJsonError } from "./schemas/jsonSyntax.ts";
 import { shortName } from "./schemas/messages.ts";
@@ -25,6 +25,9 @@ export interface Context extends Services {
   /** Sets a header of the response; does nothing without HTTP. */
   setHeader(name: string, value: string): void;
 }
+
+/** What every procedure for a known caller receives. */
+export type CallerContext = Context & Changes & { readonly principal: Principal; readonly userId: string };
 
 /** Creates a context without HTTP, for tests and commands. */
 export function buildContext(

@@ -24,16 +24,16 @@ export interface KnownKey<Result> {
 const LEASE_SECONDS = 10;
 export const LEASE_EXTENSION_INTERVAL_MS = (LEASE_SECONDS * 1000) / 4;
 
+/** Less than the 24 hours after which the payment processor may forget what a claim's id has created. */
+const CLAIM_LIFETIME_HOURS = 22;
+
 const rowOf = ({ userId, key }: KeyedRequest) => sql`user_id = ${userId}::uuid AND key = ${key}`;
 const claimOf = (request: KeyedRequest, owner: string) =>
   sql`${rowOf(request)} AND owner = ${owner}::uuid AND answer IS NULL`;
 const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
 
 /** Returns null for a key that was not used in the last 24 hours, or that is free again. */
-export async function findKey<Result>(
-  connection: Connection,
-  request: KeyedRequest,
-): Promise<KnownKey<Result> | null> {
+export async function findKey<Result>(connection: Connection, request: KeyedRequest): Promise<KnownKey<Result> | null> {
   const [known] = await connection.query<KnownKey<Result>>(sql`
     SELECT operation = ${request.operation} AND input_hash = ${request.inputHash} AS "isSame",
            answer, lease_until <= clock_timestamp() AS "isAbandoned"
@@ -74,15 +74,13 @@ const jsonOf = (result: unknown) => JSON.stringify({ result });
  * Claims a key that is not used, or takes over the claim of a process that died. Returns the claim's id, which an
  * earlier owner may have used already; null if another request has the key.
  */
-export async function takeClaim(
-  connection: Connection,
-  request: KeyedRequest,
-  owner: string,
-): Promise<string | null> {
+export async function takeClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<string | null> {
   const { userId, key, operation, inputHash } = request;
   const [claim] = await connection.query<{ claimId: string }>(sql`
-    INSERT INTO idempotency_keys AS known (user_id, key, operation, input_hash, claim_id, owner, lease_until)
-    VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, uuid_v7(), ${owner}::uuid, ${leaseEnd})
+    INSERT INTO idempotency_keys AS known
+      (user_id, key, operation, input_hash, claim_id, owner, lease_until, expires_at)
+    VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, uuid_v7(), ${owner}::uuid, ${leaseEnd},
+            clock_timestamp() + make_interval(hours => ${CLAIM_LIFETIME_HOURS}))
     ON CONFLICT (user_id, key) DO UPDATE SET owner = excluded.owner, lease_until = excluded.lease_until
     WHERE known.answer IS NULL AND known.lease_until <= clock_timestamp() AND known.expires_at > clock_timestamp()
       AND known.operation = excluded.operation AND known.input_hash = excluded.input_hash
@@ -109,9 +107,7 @@ export async function releaseClaim(connection: Connection, request: KeyedRequest
 
 /** Deletes a key whose 24 hours are over and which has not been pruned yet. */
 export async function deleteExpiredKey(connection: Connection, request: KeyedRequest): Promise<void> {
-  await connection.query(
-    sql`DELETE FROM idempotency_keys WHERE ${rowOf(request)} AND expires_at <= clock_timestamp()`,
-  );
+  await connection.query(sql`DELETE FROM idempotency_keys WHERE ${rowOf(request)} AND expires_at <= clock_timestamp()`);
 }
 
 const PRUNED_AT_ONCE = 1_000;

@@ -71,6 +71,7 @@ export const ModelName = {
   Payout: 'Payout',
   ProcessorEvent: 'ProcessorEvent',
   ProcessorEventRead: 'ProcessorEventRead',
+  IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
   WebhookEndpoint: 'WebhookEndpoint',
   WebhookDelivery: 'WebhookDelivery'
@@ -262,6 +263,7 @@ export const TaskScalarFieldEnum = {
   acceptanceDeadlineAt: 'acceptanceDeadlineAt',
   acceptedAt: 'acceptedAt',
   closedAt: 'closedAt',
+  contentEditedAt: 'contentEditedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -324,6 +326,7 @@ export const TopupScalarFieldEnum = {
   expiresAt: 'expiresAt',
   successUrl: 'successUrl',
   cancelUrl: 'cancelUrl',
+  checkoutUrl: 'checkoutUrl',
   nextCheckAt: 'nextCheckAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
@@ -394,6 +397,21 @@ export const ProcessorEventReadScalarFieldEnum = {
 export type ProcessorEventReadScalarFieldEnum = (typeof ProcessorEventReadScalarFieldEnum)[keyof typeof ProcessorEventReadScalarFieldEnum]
 
 
+export const IdempotencyKeyScalarFieldEnum = {
+  userId: 'userId',
+  key: 'key',
+  operation: 'operation',
+  inputHash: 'inputHash',
+  answer: 'answer',
+  claimId: 'claimId',
+  owner: 'owner',
+  leaseUntil: 'leaseUntil',
+  expiresAt: 'expiresAt'
+} as const
+
+export type IdempotencyKeyScalarFieldEnum = (typeof IdempotencyKeyScalarFieldEnum)[keyof typeof IdempotencyKeyScalarFieldEnum]
+
+
 export const EventScalarFieldEnum = {
   id: 'id',
   type: 'type',
@@ -454,6 +472,14 @@ export const JsonNullValueInput = {
 } as const
 
 export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
+
+
+export const NullableJsonNullValueInput = {
+  DbNull: DbNull,
+  JsonNull: JsonNull
+} as const
+
+export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
 
 
 export const QueryMode = {

@@ -53,6 +53,7 @@ export type TaskMinAggregateOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  contentEditedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -74,6 +75,7 @@ export type TaskMaxAggregateOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  contentEditedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -96,6 +98,7 @@ export type TaskCountAggregateOutputType = {
   acceptanceDeadlineAt: number
   acceptedAt: number
   closedAt: number
+  contentEditedAt: number
   createdAt: number
   updatedAt: number
   _all: number
@@ -129,6 +132,7 @@ export type TaskMinAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -150,6 +154,7 @@ export type TaskMaxAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -172,6 +177,7 @@ export type TaskCountAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
   _all?: true
@@ -281,6 +287,7 @@ export type TaskGroupByOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  contentEditedAt: Date | null
   createdAt: Date
   updatedAt: Date
   _count: TaskCountAggregateOutputType | null
@@ -326,6 +333,7 @@ export type TaskWhereInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   buyer?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -358,6 +366,7 @@ export type TaskOrderByWithRelationInput = {
   acceptanceDeadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
   acceptedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   closedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   buyer?: Prisma.UserOrderByWithRelationInput
@@ -394,6 +403,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   buyer?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   awardedBidder?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
@@ -425,6 +435,7 @@ export type TaskOrderByWithAggregationInput = {
   acceptanceDeadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
   acceptedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   closedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   _count?: Prisma.TaskCountOrderByAggregateInput
@@ -455,6 +466,7 @@ export type TaskScalarWhereWithAggregatesInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
+  contentEditedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Task"> | Date | string
 }
@@ -474,6 +486,7 @@ export type TaskCreateInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -506,6 +519,7 @@ export type TaskUncheckedCreateInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -532,6 +546,7 @@ export type TaskUpdateInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -564,6 +579,7 @@ export type TaskUncheckedUpdateInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -593,6 +609,7 @@ export type TaskCreateManyInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -612,6 +629,7 @@ export type TaskUpdateManyMutationInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -634,6 +652,7 @@ export type TaskUncheckedUpdateManyInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -676,6 +695,7 @@ export type TaskCountOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -702,6 +722,7 @@ export type TaskMaxOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -723,6 +744,7 @@ export type TaskMinOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -986,6 +1008,7 @@ export type TaskCreateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
@@ -1016,6 +1039,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1052,6 +1076,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1082,6 +1107,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1140,6 +1166,7 @@ export type TaskScalarWhereInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
 }
@@ -1175,6 +1202,7 @@ export type TaskCreateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1206,6 +1234,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1247,6 +1276,7 @@ export type TaskUpdateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1278,6 +1308,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -1303,6 +1334,7 @@ export type TaskCreateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1334,6 +1366,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1375,6 +1408,7 @@ export type TaskUpdateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1406,6 +1440,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -1431,6 +1466,7 @@ export type TaskCreateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1462,6 +1498,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1503,6 +1540,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1534,6 +1572,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -1559,6 +1598,7 @@ export type TaskCreateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1590,6 +1630,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1631,6 +1672,7 @@ export type TaskUpdateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1662,6 +1704,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -1687,6 +1730,7 @@ export type TaskCreateWithoutBidsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1718,6 +1762,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
@@ -1748,6 +1793,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1778,6 +1824,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1825,6 +1872,7 @@ export type TaskUpdateWithoutBidsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1856,6 +1904,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
@@ -1897,6 +1946,7 @@ export type TaskCreateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1928,6 +1978,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1969,6 +2020,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -2000,6 +2052,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2025,6 +2078,7 @@ export type TaskCreateWithoutEventsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -2056,6 +2110,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -2097,6 +2152,7 @@ export type TaskUpdateWithoutEventsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -2128,6 +2184,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2155,6 +2212,7 @@ export type TaskCreateManyBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -2176,6 +2234,7 @@ export type TaskCreateManyAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -2195,6 +2254,7 @@ export type TaskUpdateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
@@ -2225,6 +2285,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2253,6 +2314,7 @@ export type TaskUncheckedUpdateManyWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -2272,6 +2334,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -2302,6 +2365,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2330,6 +2394,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -2351,6 +2416,7 @@ export type TaskCreateManyAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -2370,6 +2436,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -2400,6 +2467,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2428,6 +2496,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -2526,6 +2595,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2559,6 +2629,7 @@ export type TaskSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2584,6 +2655,7 @@ export type TaskSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2609,11 +2681,12 @@ export type TaskSelectScalar = {
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
+export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
 export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   awardedBidder?: boolean | Prisma.Task$awardedBidderArgs<ExtArgs>
@@ -2670,6 +2743,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     acceptanceDeadlineAt: Date | null
     acceptedAt: Date | null
     closedAt: Date | null
+    contentEditedAt: Date | null
     createdAt: Date
     updatedAt: Date
   }, ExtArgs["result"]["task"]>
@@ -3122,6 +3196,7 @@ export interface TaskFieldRefs {
   readonly acceptanceDeadlineAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly acceptedAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly closedAt: Prisma.FieldRef<"Task", 'DateTime'>
+  readonly contentEditedAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Task", 'DateTime'>
 }

@@ -45,6 +45,7 @@ export type TopupMinAggregateOutputType = {
   expiresAt: Date | null
   successUrl: string | null
   cancelUrl: string | null
+  checkoutUrl: string | null
   nextCheckAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -61,6 +62,7 @@ export type TopupMaxAggregateOutputType = {
   expiresAt: Date | null
   successUrl: string | null
   cancelUrl: string | null
+  checkoutUrl: string | null
   nextCheckAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -77,6 +79,7 @@ export type TopupCountAggregateOutputType = {
   expiresAt: number
   successUrl: number
   cancelUrl: number
+  checkoutUrl: number
   nextCheckAt: number
   createdAt: number
   updatedAt: number
@@ -103,6 +106,7 @@ export type TopupMinAggregateInputType = {
   expiresAt?: true
   successUrl?: true
   cancelUrl?: true
+  checkoutUrl?: true
   nextCheckAt?: true
   createdAt?: true
   updatedAt?: true
@@ -119,6 +123,7 @@ export type TopupMaxAggregateInputType = {
   expiresAt?: true
   successUrl?: true
   cancelUrl?: true
+  checkoutUrl?: true
   nextCheckAt?: true
   createdAt?: true
   updatedAt?: true
@@ -135,6 +140,7 @@ export type TopupCountAggregateInputType = {
   expiresAt?: true
   successUrl?: true
   cancelUrl?: true
+  checkoutUrl?: true
   nextCheckAt?: true
   createdAt?: true
   updatedAt?: true
@@ -238,6 +244,7 @@ export type TopupGroupByOutputType = {
   expiresAt: Date | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl: string | null
   nextCheckAt: Date
   createdAt: Date
   updatedAt: Date
@@ -277,6 +284,7 @@ export type TopupWhereInput = {
   expiresAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
+  checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
@@ -294,6 +302,7 @@ export type TopupOrderByWithRelationInput = {
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrderInput | Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -314,6 +323,7 @@ export type TopupWhereUniqueInput = Prisma.AtLeast<{
   expiresAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
+  checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
@@ -331,6 +341,7 @@ export type TopupOrderByWithAggregationInput = {
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrderInput | Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -355,6 +366,7 @@ export type TopupScalarWhereWithAggregatesInput = {
   expiresAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Topup"> | Date | string | null
   successUrl?: Prisma.StringWithAggregatesFilter<"Topup"> | string
   cancelUrl?: Prisma.StringWithAggregatesFilter<"Topup"> | string
+  checkoutUrl?: Prisma.StringNullableWithAggregatesFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
@@ -370,6 +382,7 @@ export type TopupCreateInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -387,6 +400,7 @@ export type TopupUncheckedCreateInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -402,6 +416,7 @@ export type TopupUpdateInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -419,6 +434,7 @@ export type TopupUncheckedUpdateInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -435,6 +451,7 @@ export type TopupCreateManyInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -450,6 +467,7 @@ export type TopupUpdateManyMutationInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -466,6 +484,7 @@ export type TopupUncheckedUpdateManyInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -492,6 +511,7 @@ export type TopupCountOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -512,6 +532,7 @@ export type TopupMaxOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -528,6 +549,7 @@ export type TopupMinOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -589,6 +611,7 @@ export type TopupCreateWithoutUserInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -604,6 +627,7 @@ export type TopupUncheckedCreateWithoutUserInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -649,6 +673,7 @@ export type TopupScalarWhereInput = {
   expiresAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
+  checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
@@ -664,6 +689,7 @@ export type TopupCreateManyUserInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -679,6 +705,7 @@ export type TopupUpdateWithoutUserInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -694,6 +721,7 @@ export type TopupUncheckedUpdateWithoutUserInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -709,6 +737,7 @@ export type TopupUncheckedUpdateManyWithoutUserInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -727,6 +756,7 @@ export type TopupSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   expiresAt?: boolean
   successUrl?: boolean
   cancelUrl?: boolean
+  checkoutUrl?: boolean
   nextCheckAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -744,6 +774,7 @@ export type TopupSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   expiresAt?: boolean
   successUrl?: boolean
   cancelUrl?: boolean
+  checkoutUrl?: boolean
   nextCheckAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -761,6 +792,7 @@ export type TopupSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   expiresAt?: boolean
   successUrl?: boolean
   cancelUrl?: boolean
+  checkoutUrl?: boolean
   nextCheckAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -778,12 +810,13 @@ export type TopupSelectScalar = {
   expiresAt?: boolean
   successUrl?: boolean
   cancelUrl?: boolean
+  checkoutUrl?: boolean
   nextCheckAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "nextCheckAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
+export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "checkoutUrl" | "nextCheckAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
 export type TopupInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -810,6 +843,7 @@ export type $TopupPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     expiresAt: Date | null
     successUrl: string
     cancelUrl: string
+    checkoutUrl: string | null
     nextCheckAt: Date
     createdAt: Date
     updatedAt: Date
@@ -1247,6 +1281,7 @@ export interface TopupFieldRefs {
   readonly expiresAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly successUrl: Prisma.FieldRef<"Topup", 'String'>
   readonly cancelUrl: Prisma.FieldRef<"Topup", 'String'>
+  readonly checkoutUrl: Prisma.FieldRef<"Topup", 'String'>
   readonly nextCheckAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Topup", 'DateTime'>

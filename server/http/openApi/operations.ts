@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../../errors.ts";
-import { errorsOf } from "../../trpc.ts";
+import { errorsOf, idempotencyKeyPattern, takesIdempotencyKey } from "../../trpc.ts";
 import type { Route } from "../routes.ts";
 import { type Json, type JsonObject, type Operation, toJson } from "./json.ts";
 
@@ -14,9 +14,14 @@ export function correctOperation(operation: Operation, route: Route): void {
   const responses: JsonObject = {
     [status]: {
       description: successes[status] ?? "Done.",
+      ...(takesIdempotencyKey(meta) && !meta.showsSecret && { headers: replayedHeader }),
       ...(status !== 204 && { content: success.content ?? {} }),
     },
   };
+  if (takesIdempotencyKey(meta)) {
+    const parameters = Array.isArray(operation.parameters) ? operation.parameters : [];
+    operation.parameters = [...parameters, { $ref: "#/components/parameters/IdempotencyKey" }];
+  }
   for (const [code, codes] of codesByStatus(errorsOf(meta))) {
     responses[code] = { $ref: `#/components/responses/${nameOfErrors(codes)}` };
   }
@@ -37,6 +42,23 @@ export function correctOperation(operation: Operation, route: Route): void {
   schema.additionalProperties = false;
   if (route.method === "PATCH") schema.minProperties = 1;
 }
+
+const replayedHeader = { "Idempotent-Replayed": { $ref: "#/components/headers/IdempotentReplayed" } };
+
+/** What the operations that change something refer to. */
+export const idempotencyKeyParameter: Json = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Makes the request safe to repeat: a repeat with the same key and the same input within 24 hours changes nothing and gets " +
+    "the first one's answer. Any text of your choice, such as a UUID; its scope is your user. A refused request leaves its " +
+    "key free.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: idempotencyKeyPattern.source },
+};
+export const replayedHeaderDefinition: Json = {
+  description: "`true` if this is the answer of an earlier request with the same `Idempotency-Key`.",
+  schema: { type: "string", enum: ["true"] },
+};
 
 const successes: Record<number, string> = {
   200: "Done.",

@@ -6,7 +6,9 @@ import { type Connection, type Sql, sql } from "../../store/connection.ts";
 export const bidColumns = sql`
   b.id, b.task_id AS "taskId", json_build_object('id', bidder.id, 'displayName', bidder.display_name) AS bidder,
   b.price_cents AS "priceCents", b.eta_hours AS "etaHours", b.notes, b.status, b.created_at AS "createdAt",
-  b.updated_at AS "updatedAt"`;
+  b.updated_at AS "updatedAt", (
+    SELECT t.content_edited_at FROM tasks t
+    WHERE t.id = b.task_id AND b.status = 'active' AND t.content_edited_at > b.created_at) AS "taskEditedAt"`;
 
 export async function findBid(connection: Connection, bidId: string): Promise<Bid | null> {
   const [bid] = await connection.query<Bid>(sql`

@@ -17,24 +17,34 @@ export const topupColumns = sql`
   id, user_id AS "userId", amount_cents AS "amountCents", currency, success_url AS "successUrl", cancel_url AS "cancelUrl"`;
 
 /**
- * Opens a top-up's checkout page and stores its session. The idempotency key derives from the top-up's id, so a
- * repeated call, even after a crash, returns the session of the first. A definite refusal closes the top-up. Throws
- * ProcessorUnavailable or ProcessorRefused.
+ * Opens a top-up's checkout page. The idempotency key derives from the top-up's id, so a repeated call, even after a
+ * crash, returns the session of the first. A definite refusal closes the top-up. Throws ProcessorUnavailable or
+ * ProcessorRefused.
  */
 export async function openCheckout(services: Services, topup: TopupRecord): Promise<CheckoutSession> {
-  const { database, processor, clock, settings } = services;
+  const { database, processor } = services;
   const { id: topupId, ...parameters } = topup;
-  const session = await processor
+  return processor
     .createCheckoutSession({ topupId, ...parameters, idempotencyKey: `topup-${topupId}` })
     .catch(async (error: unknown) => {
       if (error instanceof ProcessorRefused) await closeTopup(database, topupId, "failed");
       throw error;
     });
+}
+
+/** Stores the session that `openCheckout` has opened. */
+export async function recordCheckout(
+  connection: Connection,
+  { clock, settings }: Pick<Services, "clock" | "settings">,
+  { id }: TopupRecord,
+  session: CheckoutSession,
+): Promise<void> {
   const nextCheckAt = new Date(clock.now().getTime() + settings.processorPollSeconds * 500).toISOString();
-  await database.query(sql`
+  await connection.query(sql`
     UPDATE topups SET session_id = ${session.id}, expires_at = to_timestamp(${session.expiresAt}),
-           next_check_at = ${nextCheckAt}::timestamptz, updated_at = clock_timestamp() WHERE id = ${topupId}::uuid`);
-  return session;
+           checkout_url = coalesce(${session.url}, checkout_url), next_check_at = ${nextCheckAt}::timestamptz,
+           updated_at = clock_timestamp()
+    WHERE id = ${id}::uuid`);
 }
 
 /** Closes a top-up that nobody has paid. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkUpload, openUpload } from "../../market/uploads/declare.ts";
+import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
 import { assertDeliveryLimits, deliveryMimeTypes } from "../../market/uploads/limits.ts";
 import { UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
@@ -15,7 +15,10 @@ export const deliveryInit = scoped("bid:write")
   .input(z.strictObject({ id: Id, mimeType: z.enum(deliveryMimeTypes), bytes: z.int().min(1).max(MAX_INT32) }))
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
-    await checkUpload(ctx, "delivery", id);
-    assertDeliveryLimits(upload);
-    return openUpload(ctx, "delivery", id, upload);
+    const declared = await ctx.change(async (tx) => {
+      await checkUpload(tx, ctx, "delivery", id);
+      assertDeliveryLimits(upload);
+      return declareUpload(tx, "delivery", id, upload);
+    });
+    return signUpload(ctx, declared);
   });

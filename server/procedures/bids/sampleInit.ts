@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { countSamples } from "../../market/uploads/artifacts.ts";
-import { checkUpload, openUpload } from "../../market/uploads/declare.ts";
+import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
 import { assertSampleLimits, sampleMimeTypes } from "../../market/uploads/limits.ts";
 import { Dimensions, UploadTarget } from "../../schemas/artifact.ts";
 import { Id, MAX_INT32 } from "../../schemas/common.ts";
@@ -24,7 +24,10 @@ export const sampleInit = scoped("bid:write")
   )
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
-    await checkUpload(ctx, "sample", id);
-    assertSampleLimits(upload, await countSamples(ctx.database, id));
-    return openUpload(ctx, "sample", id, upload);
+    const declared = await ctx.change(async (tx) => {
+      await checkUpload(tx, ctx, "sample", id);
+      assertSampleLimits(upload, await countSamples(tx, id));
+      return declareUpload(tx, "sample", id, upload);
+    });
+    return signUpload(ctx, declared);
   });

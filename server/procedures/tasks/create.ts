@@ -3,7 +3,7 @@ import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
 import { checkSpamGuard } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { queryOne, sql } from "../../store/connection.ts";
-import { refuseOverdraft } from "../../store/databaseErrors.ts";
+import { refuseOverdraft } from "../../store/ledger.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Posts a task and holds its whole maximum budget. */
@@ -24,8 +24,8 @@ export const create = scoped("task:write")
   )
   .output(z.object({ task: Task }))
   .mutation(({ ctx, input }) =>
-    ctx.database
-      .transaction(async (tx) => {
+    ctx
+      .change(async (tx) => {
         if (ctx.settings.spamGuard) await checkSpamGuard(tx, ctx.userId, input);
         const task = await queryOne<TaskRecord>(
           tx,
@@ -41,5 +41,5 @@ export const create = scoped("task:write")
         await tx.events.record("task.created", { task });
         return { task };
       })
-      .catch(refuseOverdraft("insufficient_funds")),
+      .catch(refuseOverdraft(ctx, "insufficient_funds")),
   );

@@ -17,6 +17,7 @@ export const create = scoped("webhook:write")
     summary: "Register a webhook endpoint",
     description: `At most ${MAX_ENDPOINTS} endpoints per user. How to verify deliveries: [/docs/webhooks](/docs/webhooks).`,
     errors: ["invalid_url"],
+    showsSecret: true,
   })
   .input(z.strictObject(webhookInput))
   .output(
@@ -27,21 +28,24 @@ export const create = scoped("webhook:write")
     }),
   )
   .mutation(async ({ ctx, input }) => {
-    await checkWebhookUrl(ctx.egress, input.url);
     const signingSecret = generateSigningSecret();
-    return ctx.database.transaction(async (tx) => {
-      // A user's registrations run one at a time: parallel ones would all see the same count.
-      await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || ${ctx.userId}, 0))`);
-      const [webhook] = await tx.query<Webhook>(sql`
+    const webhook = await ctx.claim(async () => {
+      await checkWebhookUrl(ctx.egress, input.url);
+      return ctx.change(async (tx) => {
+        // A user's registrations run one at a time: parallel ones would all see the same count.
+        await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || ${ctx.userId}, 0))`);
+        const [webhook] = await tx.query<Webhook>(sql`
         INSERT INTO webhook_endpoints AS e (user_id, url, events, signing_secret)
         SELECT ${ctx.userId}::uuid, ${input.url}, ${input.events}::text[], ${signingSecret}
         WHERE (SELECT count(*) FROM webhook_endpoints
                WHERE user_id = ${ctx.userId}::uuid AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
         RETURNING ${webhookColumns}`);
-      if (!webhook) {
-        const message = `You already have ${MAX_ENDPOINTS} endpoints: delete one first.`;
-        throw new ApiError("invalid_input", { message, issues: [{ path: "", message }] });
-      }
-      return { ...webhook, signingSecret };
+        if (!webhook) {
+          const message = `You already have ${MAX_ENDPOINTS} endpoints: delete one first.`;
+          throw new ApiError("invalid_input", { message, issues: [{ path: "", message }] });
+        }
+        return webhook;
+      });
     });
+    return { ...webhook, signingSecret };
   });

@@ -15,7 +15,7 @@ export const replay = scoped("webhook:write")
   .input(z.strictObject({ id: Id }))
   .output(z.object({ delivery: WebhookDelivery }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       await findOwnDelivery(tx, input.id, ctx.userId);
       await replayDelivery(tx, input.id, ctx.clock.now());
       return { delivery: await findOwnDelivery(tx, input.id, ctx.userId) };

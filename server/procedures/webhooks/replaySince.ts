@@ -23,7 +23,7 @@ export const replaySince = scoped("webhook:write")
   )
   .output(z.object({ replayed: z.int().meta({ description: "The number of deliveries that are sent again." }) }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       await requireOwnEndpoint(tx, input.id, ctx.userId);
       const replayed = await replayFailed(tx, { since: input.since, endpointId: input.id, now: ctx.clock.now() });
       return { replayed };
