@@ -161,7 +161,10 @@ export async function countRows({ services }: TestService): Promise<Record<strin
 }
 
 /** The tables that have grown, and by how many rows. */
-export async function growthDuring(service: TestService, work: () => Promise<unknown>): Promise<Record<string, number>> {
+export async function growthDuring(
+  service: TestService,
+  work: () => Promise<unknown>,
+): Promise<Record<string, number>> {
   const before = await countRows(service);
   await work();
   const after = await countRows(service);
