@@ -97,20 +97,15 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
     hasChanged = true;
     if (owner !== null) return runOnce(work);
     for (;;) {
-      const answer = await findAnswer<Result>();
-      if (answer !== null) return answer.result;
       try {
         return await runOnce(work);
       } catch (error) {
-        if (error instanceof KeyTaken) {
-          await kept.deleteExpiredKey(database, await keyedRequest());
-          await sleep(FIRST_PAUSE_MS);
-          continue;
-        }
-        // A repeat that runs beside the first may be refused because of what the first has just done.
+        // The first request has the key, or what it has done is why this one is refused.
         const answer = await findAnswer<Result>();
         if (answer !== null) return answer.result;
-        throw error;
+        if (!(error instanceof KeyTaken)) throw error;
+        await kept.deleteExpiredKey(database, await keyedRequest());
+        await sleep(FIRST_PAUSE_MS);
       }
     }
   }
