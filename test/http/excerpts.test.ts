@@ -40,6 +40,15 @@ const idsOf = (rows: { id: string }[]) => rows.map(({ id }) => id);
 const isStatement = (argument: unknown): argument is pg.QueryConfig =>
   typeof argument === "object" && argument !== null && "text" in argument;
 
+/** Returns the statements that a GET sends to the database. */
+async function statementsOf(person: TestPerson, path: string): Promise<pg.QueryConfig[]> {
+  const query = vi.spyOn(service.services.database.pool, "query");
+  expect((await person.get(path)).status).toBe(200);
+  const sent: unknown[] = query.mock.calls.flat();
+  query.mockRestore();
+  return sent.filter(isStatement);
+}
+
 /** Writes bids on a task, each a second older than the one before. Returns their ids. */
 async function writeBids(taskId: string, bidderId: string, status: string, count = 1, notes = controls(5_000)) {
   const { rows } = await client.query<{ id: string }>(
@@ -156,11 +165,9 @@ describe("a task with a hundred withdrawn bids", () => {
   test("reads no more rows than it shows, whoever asks", async () => {
     await writeBids(taskId, moderator.id, "withdrawn", 5_000, "short");
     await client.query("ANALYZE bids");
-    const query = vi.spyOn(service.services.database.pool, "query");
-    for (const person of [buyer, stranger]) await person.get(`/tasks/${taskId}`);
-    const sent: unknown[] = query.mock.calls.flat();
-    query.mockRestore();
-    const statements = sent.filter(isStatement).filter(({ text }) => /FROM bids b JOIN/.test(text));
+    const sent = [];
+    for (const person of [buyer, stranger]) sent.push(...(await statementsOf(person, `/tasks/${taskId}`)));
+    const statements = sent.filter(({ text }) => /FROM bids b JOIN/.test(text));
     expect(statements).toHaveLength(2);
     for (const { text, values = [] } of statements) {
       // As a connection that has prepared the statement runs it: planned once for all values.
@@ -214,6 +221,17 @@ describe("a page of a hundred", () => {
     expect([task.description, task.acceptanceCriteria, bid.notes]).toEqual(
       [20_000, 10_000, 5_000].map((length) => controls(length)),
     );
+  });
+
+  test("disputes is read from the caller's own tasks, however many disputes others have", async () => {
+    await client.query("ANALYZE tasks, disputes");
+    const statements = await statementsOf(stranger, "/disputes");
+    const page = statements.find(({ text }) => /FROM disputes d/.test(text));
+    const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) ${page?.text}`, page?.values);
+    const plan = JSON.stringify(rows[0]["QUERY PLAN"][0].Plan);
+    expect(plan).toContain("tasks_buyer_disputed_idx");
+    expect(plan).toContain("tasks_bidder_disputed_idx");
+    expect(plan).not.toContain("Rows Removed by Filter");
   });
 
   test("own tasks has list items, and fits into a megabyte", async () => {
