@@ -231,7 +231,7 @@ describe("a page of a hundred", () => {
     const plan = JSON.stringify(rows[0]["QUERY PLAN"][0].Plan);
     expect(plan).toContain("tasks_buyer_disputed_idx");
     expect(plan).toContain("tasks_bidder_disputed_idx");
-    expect(plan).not.toContain("Rows Removed by Filter");
+    expect(plan).not.toMatch(/"Rows Removed by Filter":[1-9]/);
   });
 
   test("own tasks has list items, and fits into a megabyte", async () => {
