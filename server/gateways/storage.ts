@@ -8,7 +8,7 @@ import {
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
-import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
+import { getSignedUrl, S3RequestPresigner } from "@aws-sdk/s3-request-presigner";
 
 /** An object as the store describes it. */
 interface StoredObject {
@@ -109,6 +109,18 @@ export function s3Storage(settings: StorageSettings): Storage {
     requestHandler: { connectionTimeout: 2000, requestTimeout: REQUEST_TIMEOUT_MS, throwOnRequestTimeout: true },
   });
 
+  // `getSignedUrl` runs the command through the whole SDK, which takes 0.7 ms of processor time. Signing alone takes 0.08 ms
+  // and is what a download needs, because a detail has the links of up to eleven files.
+  const presigner = new S3RequestPresigner(client.config);
+  let bucketUrl: Promise<URL> | undefined;
+  /** Returns the URL of the bucket, with a slash at its end. The SDK knows how the provider's hosts are named. */
+  async function findBucketUrl(): Promise<URL> {
+    const key = "a";
+    const url = new URL(await getSignedUrl(client, new GetObjectCommand({ Bucket, Key: key })));
+    url.pathname = url.pathname.slice(0, -key.length);
+    return url;
+  }
+
   async function head(storageKey: string): Promise<StoredObject | null> {
     const command = new HeadObjectCommand({ Bucket, Key: storageKey, ChecksumMode: "ENABLED" });
     const found = await orNull(client.send(command));
@@ -133,14 +145,20 @@ export function s3Storage(settings: StorageSettings): Storage {
       });
     },
 
-    presignDownload({ storageKey, fileName, mimeType, expiresInSeconds }) {
-      const command = new GetObjectCommand({
-        Bucket,
-        Key: storageKey,
-        ResponseContentType: mimeType,
-        ResponseContentDisposition: attachment(fileName),
-      });
-      return getSignedUrl(client, command, { expiresIn: expiresInSeconds });
+    async presignDownload({ storageKey, fileName, mimeType, expiresInSeconds }) {
+      bucketUrl ??= findBucketUrl();
+      const { protocol, hostname, port, host, pathname } = await bucketUrl;
+      const query = {
+        "response-content-type": mimeType,
+        "response-content-disposition": attachment(fileName),
+      };
+      const path = pathname + storageKey.split("/").map(percentEncode).join("/");
+      const request = { method: "GET", protocol, hostname, ...(port && { port: Number(port) }), path };
+      const signed = await presigner.presign({ ...request, headers: { host }, query }, { expiresIn: expiresInSeconds });
+      const parameters = Object.entries(signed.query ?? {}).map(
+        ([name, value]) => `${percentEncode(name)}=${percentEncode(String(value))}`,
+      );
+      return `${protocol}//${host}${path}?${parameters.join("&")}`;
     },
 
     async seal(storageKey) {
@@ -189,9 +207,10 @@ function attachment(fileName: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
   const safe = fileName.toWellFormed().replace(/[\u0000-\u001f\u007f/\\]/g, "_");
   const ascii = safe.replace(/[^\u0020-\u007e]|["%]/g, "_");
-  const exact = encodeURIComponent(safe).replace(
-    /['()*]/g,
-    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${exact}`;
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${percentEncode(safe)}`;
+}
+
+/** Encodes everything except RFC 3986's unreserved characters, as signatures of S3 require. */
+function percentEncode(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -32,7 +32,7 @@ export const Dispute = z
   .meta({ id: "Dispute" });
 export type Dispute = z.infer<typeof Dispute>;
 
-/** What a moderator needs for a decision: the agreement, the uploads, and both sides' reputations. */
+/** Beside a dispute, what a decision needs: the agreement, the uploads, and both sides' reputations. */
 export const disputeCase = {
   task: Task,
   bid: Bid,
@@ -41,9 +41,11 @@ export const disputeCase = {
   reputations: z.object({ buyer: Reputation, bidder: Reputation }),
 } as const;
 
-export const DisputeCase = Dispute.extend(disputeCase).meta({ id: "DisputeCase" });
 /** Before output validation, which drops the fields of an artifact that a delivery does not have. */
-export type DisputeCase = Omit<z.infer<typeof DisputeCase>, "deliveries"> & { deliveries: Artifact[] };
+export type DisputeCase = Omit<z.infer<z.ZodObject<typeof disputeCase>>, "deliveries"> & {
+  dispute: Dispute;
+  deliveries: Artifact[];
+};
 
 /** A moderator's decision. The bid's price, the upper bound of the bidder's share, is checked elsewhere. */
 export const resolveInput = {

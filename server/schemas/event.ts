@@ -1,17 +1,18 @@
 import { z } from "zod";
-import { Bid } from "./bid.ts";
-import { Dispute } from "./dispute.ts";
-import { Task } from "./task.ts";
+import type { Bid } from "./bid.ts";
+import type { Dispute } from "./dispute.ts";
+import { BidExcerpt, DisputeExcerpt, TaskExcerpt } from "./excerpts.ts";
+import type { Task } from "./task.ts";
 
-const withTask = z.object({ task: Task });
-const withBid = withTask.extend({ bid: Bid });
-const withDispute = withBid.extend({ dispute: Dispute });
+const withTask = z.object({ task: TaskExcerpt });
+const withBid = withTask.extend({ bid: BidExcerpt });
+const withDispute = withBid.extend({ dispute: DisputeExcerpt });
 
 const theParties = "the buyer and the awarded bidder";
 
 /**
- * All events: when each is sent, to whom, and with what data (public fields as they were right after the change). Fields
- * that `data` does not name are not sent. Source: docs/contract.md "Events and webhooks".
+ * All events: when each is sent, to whom, and with what data (public fields as they were right after the change, long
+ * texts shortened). Fields that `data` does not name are not sent. Source: docs/contract.md "Events and webhooks".
  */
 export const eventCatalogue = {
   "task.created": { when: "a task is posted", to: "every subscriber", data: withTask },
@@ -34,5 +35,12 @@ export const eventTypes = Object.keys(eventCatalogue) as EventType[]; // the key
 export const internalEvents = { "task.expired": { data: withBid } } as const;
 export type InternalEventType = keyof typeof internalEvents;
 
-/** The data of any event. */
+/** The data of any event, as it is stored and sent. */
 export type EventData = z.infer<(typeof eventCatalogue)[EventType]["data"]>;
+
+/** The records that an event is about. What its data does not need is ignored. */
+export interface EventRecords {
+  task: Task;
+  bid?: Bid;
+  dispute?: Dispute;
+}

@@ -105,6 +105,7 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "users.reputation": ["open", () => ({ id: buyer.id })],
   "bids.place": ["open", ({ openTaskId }) => ({ id: openTaskId, priceCents: 5, etaHours: 1 })],
   "bids.listForTask": ["own view", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
+  "bids.read": ["not_found", ({ activeBidId }) => ({ id: activeBidId })],
   "bids.listOwn": ["own view", () => ({})],
   "bids.update": ["forbidden", ({ activeBidId }) => ({ id: activeBidId, priceCents: 1 })],
   "bids.withdraw": ["forbidden", ({ activeBidId }) => ({ id: activeBidId })],

@@ -37,6 +37,7 @@ const missing: Step[] = Object.entries({
   "tasks.award": { bidId: unknownId },
   "tasks.accept": {},
   "bids.listForTask": {},
+  "bids.read": {},
   "bids.update": { priceCents: 1 },
   "bids.withdraw": {},
   "bids.sampleInit": upload,
@@ -286,6 +287,9 @@ export const lifecycle: Step[] = [
   { name: "allBids", as: "buyer", call: "bids.listForTask", input: { id: "$task.task.id" } },
   { name: "rivalSeesOwn", as: "rival", call: "bids.listForTask", input: { id: "$task.task.id", limit: 1 } },
   { name: "ownBids", as: "rival", call: "bids.listOwn", input: { status: "active,withdrawn" } },
+  { name: "ownBid", as: "rival", call: "bids.read", input: { id: "$rivalAgain.bid.id" } },
+  { name: "buyersBid", as: "buyer", call: "bids.read", input: { id: "$bid.bid.id" } },
+  { name: "othersBid", as: "rival", call: "bids.read", input: { id: "$bid.bid.id" }, error: "not_found" },
   { name: "publicTask", as: "nobody", call: "tasks.read", input: { id: "$task.task.id" } },
   { name: "buyersTask", as: "buyer", call: "tasks.read", input: { id: "$task.task.id" } },
 

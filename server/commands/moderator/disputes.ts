@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { readDisputeCases } from "../../market/disputes/records.ts";
+import { getDisputeCase, listDisputes as listPage } from "../../market/disputes/records.ts";
 import { type Resolution, resolveDispute } from "../../market/disputes/resolution.ts";
 import { type DisputeCase, resolutions, resolveInput } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
@@ -10,10 +10,11 @@ import { bold, dim, printable } from "../terminal.ts";
 const PAGE_SIZE = 50;
 
 export async function listDisputes(services: Pick<Services, "database" | "storage">): Promise<void> {
+  const reader = { partyId: null };
   let count = 0;
   for (let cursor: string | undefined; ; ) {
-    const page = await readDisputeCases(services, { partyId: null, statuses: ["open"], cursor, limit: PAGE_SIZE });
-    for (const dispute of page) console.log(describe(dispute));
+    const page = await listPage(services.database, { reader, statuses: ["open"], cursor, limit: PAGE_SIZE });
+    for (const { id } of page) console.log(describe(await getDisputeCase(services, id, reader)));
     count += page.length;
     cursor = page.at(-1)?.createdAt;
     if (page.length < PAGE_SIZE) break;
@@ -27,11 +28,11 @@ const cents = (amount: number) => `${amount} cents`;
 /** Formats one labelled field. Further lines of the text are indented to align with the first. */
 const field = (name: string, text: string) => `  ${name.padEnd(10)}${text.replaceAll("\n", `\n${" ".repeat(12)}`)}`;
 
-function describe({ id, task, bid, samples, deliveries, reputations, ...dispute }: DisputeCase): string {
+function describe({ dispute, task, bid, samples, deliveries, reputations }: DisputeCase): string {
   const record = (role: { tasksAccepted: number; disputesLost: number } | null) =>
     dim(role === null ? "(no history)" : `(${role.tasksAccepted} accepted, ${role.disputesLost} disputes lost)`);
   return [
-    bold(id),
+    bold(dispute.id),
     field("task", `${printable(task.title)} ${dim(task.id)}`),
     field("held", cents(bid.priceCents)),
     field("buyer", `${printable(task.buyer.displayName)} ${record(reputations.buyer.buyer)}`),

@@ -51,7 +51,8 @@ up to 20 endpoints.</p>
 <p>Each event is a POST request with <code>Content-Type: application/json</code>, <code>User-Agent: Rebid-Webhooks/1</code> and
 <code>X-Service-Signature</code>. The body may gain fields over time, so ignore fields that you do not know. What each event
 contains is in the <a href="/docs#/webhooks">API reference</a>, and its schema in <a href="/openapi.json">the OpenAPI
-document</a>, under <code>webhooks</code>. An example:</p>
+document</a>, under <code>webhooks</code>. Long texts are shortened to their first 500 characters; a flag such as
+<code>notesTruncated</code> says where, and <code>GET /bids/{id}</code> and so on have the whole text. An example:</p>
 ${code(JSON.stringify(exampleEvent("bid.received"), null, 2))}
 <p>Respond with any 2xx status within 10 seconds, and do the work afterwards. The same event can arrive more than once, and
 events can arrive in any order: remember the <code>id</code> of each event that you have handled, and skip it if it arrives

@@ -1,14 +1,23 @@
 import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
+import { type BidExcerpt, EXCERPT_CHARACTERS, excerptOfBid } from "../../schemas/excerpts.ts";
 import { type Connection, type Sql, sql } from "../../store/connection.ts";
 
-/** Columns of `bids b JOIN users bidder`. */
-export const bidColumns = sql`
+const columnsWith = (notes: Sql) => sql`
   b.id, b.task_id AS "taskId", json_build_object('id', bidder.id, 'displayName', bidder.display_name) AS bidder,
-  b.price_cents AS "priceCents", b.eta_hours AS "etaHours", b.notes, b.status, b.created_at AS "createdAt",
+  b.price_cents AS "priceCents", b.eta_hours AS "etaHours", ${notes} AS notes, b.status, b.created_at AS "createdAt",
   b.updated_at AS "updatedAt", (
     SELECT t.content_edited_at FROM tasks t
     WHERE t.id = b.task_id AND b.status = 'active' AND t.content_edited_at > b.created_at) AS "taskEditedAt"`;
+
+/** Columns of `bids b JOIN users bidder`. */
+export const bidColumns = columnsWith(sql`b.notes`);
+
+/**
+ * Columns of `bids b JOIN users bidder` for `excerptOfBid`. They have one character more of the notes than it keeps, so
+ * that it can tell whether there are more.
+ */
+export const bidExcerptColumns = columnsWith(sql`left(b.notes, ${EXCERPT_CHARACTERS + 1})`);
 
 export async function findBid(connection: Connection, bidId: string): Promise<Bid | null> {
   const [bid] = await connection.query<Bid>(sql`
@@ -21,6 +30,33 @@ export async function getBid(connection: Connection, bidId: string): Promise<Bid
   const bid = await findBid(connection, bidId);
   if (bid === null) throw new ApiError("not_found");
   return bid;
+}
+
+const MAX_BIDS_IN_DETAIL = 100;
+
+/**
+ * Returns the bids that a task's detail shows to this user: the buyer sees everyone's, anyone else their own. Active bids
+ * and the awarded one come first, because a buyer decides about these and any number of withdrawn ones may be newer; within
+ * both groups, the newest come first. At most 100.
+ */
+export async function readBidsForDetail(
+  connection: Connection,
+  task: { id: string; buyerId: string },
+  userId: string,
+): Promise<BidExcerpt[]> {
+  // Nobody places a bid while their last one is active, so of one bidder's bids the newest is the one that comes first.
+  const bids = await connection.query<Bid>(
+    task.buyerId === userId
+      ? sql`
+        SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
+        WHERE b.task_id = ${task.id}::uuid
+        ORDER BY (b.status IN ('active', 'awarded')) DESC, b.created_at DESC LIMIT ${MAX_BIDS_IN_DETAIL}`
+      : sql`
+        SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
+        WHERE b.task_id = ${task.id}::uuid AND b.bidder_id = ${userId}::uuid
+        ORDER BY b.created_at DESC LIMIT ${MAX_BIDS_IN_DETAIL}`,
+  );
+  return bids.map(excerptOfBid);
 }
 
 /** Writes `changes` (SQL assignments) to a bid whose task is locked, and returns the new row. */

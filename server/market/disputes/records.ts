@@ -1,20 +1,28 @@
 import { ApiError } from "../../errors.ts";
-import type { Bid } from "../../schemas/bid.ts";
 import type { Dispute, DisputeCase } from "../../schemas/dispute.ts";
+import { type DisputeListItem, EXCERPT_CHARACTERS, excerptOfDispute } from "../../schemas/excerpts.ts";
 import type { Services } from "../../services.ts";
-import { type Connection, empty, queryOne, sql } from "../../store/connection.ts";
-import { pageStatement } from "../../store/cursorLists.ts";
+import { type Connection, empty, queryOne, type Sql, sql } from "../../store/connection.ts";
+import { type Page, pageStatement } from "../../store/cursorLists.ts";
 import type { Transaction } from "../../store/database.ts";
-import { bidColumns } from "../bids/records.ts";
+import { getBid } from "../bids/records.ts";
 import { readReputations } from "../reputation.ts";
-import { type TaskRecord, taskColumns } from "../tasks/records.ts";
-import { readArtifactsOfTasks } from "../uploads/artifacts.ts";
+import { findTask, taskListColumns } from "../tasks/records.ts";
+import { readArtifacts } from "../uploads/artifacts.ts";
+
+const columnsWith = (reason: Sql, note: Sql) => sql`
+  d.id, d.task_id AS "taskId", d.opened_by AS "openedBy", ${reason} AS reason, d.status, d.resolution,
+  d.buyer_cents AS "buyerCents", d.bidder_cents AS "bidderCents", ${note} AS note, d.created_at AS "createdAt",
+  d.resolved_at AS "resolvedAt"`;
 
 /** Columns of `disputes d`. */
-export const disputeColumns = sql`
-  d.id, d.task_id AS "taskId", d.opened_by AS "openedBy", d.reason, d.status, d.resolution,
-  d.buyer_cents AS "buyerCents", d.bidder_cents AS "bidderCents", d.note, d.created_at AS "createdAt",
-  d.resolved_at AS "resolvedAt"`;
+export const disputeColumns = columnsWith(sql`d.reason`, sql`d.note`);
+
+/** Columns of `disputes d` for `excerptOfDispute`, with one character more than it keeps. */
+const disputeExcerptColumns = columnsWith(
+  sql`left(d.reason, ${EXCERPT_CHARACTERS + 1})`,
+  sql`left(d.note, ${EXCERPT_CHARACTERS + 1})`,
+);
 
 export async function findDispute(connection: Connection, disputeId: string): Promise<Dispute> {
   const [dispute] = await connection.query<Dispute>(sql`
@@ -49,46 +57,58 @@ export async function addDispute(
 /** Whose disputes to read: all of them (null, for a moderator), or those about tasks that this user is a party to. */
 export type DisputeReader = { partyId: string | null };
 
-interface DisputeFilter extends DisputeReader {
-  disputeId?: string;
-  statuses?: string[];
-  /** Only disputes younger than this timestamp. */
-  cursor?: string;
-  limit: number;
+/** A condition on `disputes d JOIN tasks t`. The statuses are those of tasks with a dispute, which have indexes by party. */
+const isReadableBy = ({ partyId }: DisputeReader) =>
+  partyId === null
+    ? sql`true`
+    : sql`(t.buyer_id = ${partyId}::uuid OR t.awarded_bidder_id = ${partyId}::uuid) AND t.status IN ('disputed', 'resolved')`;
+
+/** Reads a page of disputes, oldest first. */
+export async function listDisputes(
+  connection: Connection,
+  { statuses, reader, ...page }: Page & { reader: DisputeReader; statuses?: string[] | undefined },
+): Promise<DisputeListItem[]> {
+  const where = sql`${isReadableBy(reader)} ${statuses === undefined ? empty : sql`AND d.status = ANY (${statuses}::text[])`}`;
+  const select = sql`SELECT ${disputeExcerptColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`;
+  const statement = pageStatement("disputes.list", select, where, page);
+  // Whether to walk the list or to look up the party's tasks depends on how many disputes the party has.
+  const disputes = await connection.query<Dispute>(statement, { plan: reader.partyId === null ? "cached" : "fresh" });
+  if (disputes.length === 0) return [];
+  type Agreement = Pick<DisputeListItem, "task" | "buyer" | "bidder" | "priceCents">;
+  const agreements = await connection.query<Agreement["task"] & Omit<Agreement, "task">>(sql`
+    SELECT ${taskListColumns}, b.price_cents AS "priceCents",
+           json_build_object('id', buyer.id, 'displayName', buyer.display_name) AS buyer,
+           json_build_object('id', bidder.id, 'displayName', bidder.display_name) AS bidder
+    FROM tasks t JOIN bids b ON b.id = t.awarded_bid_id
+         JOIN users buyer ON buyer.id = t.buyer_id JOIN users bidder ON bidder.id = b.bidder_id
+    WHERE t.id = ANY (${disputes.map(({ taskId }) => taskId)}::uuid[])`);
+  const byTask = new Map(
+    agreements.map(({ priceCents, buyer, bidder, ...task }) => [task.id, { task, buyer, bidder, priceCents }]),
+  );
+  return disputes.map((dispute) => {
+    const agreement = byTask.get(dispute.taskId);
+    if (!agreement) throw new Error(`dispute ${dispute.id} has no task or awarded bid`);
+    return { ...excerptOfDispute(dispute), ...agreement };
+  });
 }
 
-/** Reads disputes with everything a decision needs, oldest first, in one statement per kind of row. */
-export async function readDisputeCases(
+/** Returns a dispute with everything that a decision needs. Throws `not_found` if the reader may not see it. */
+export async function getDisputeCase(
   services: Pick<Services, "database" | "storage">,
-  { partyId, disputeId, statuses, cursor, limit }: DisputeFilter,
-): Promise<DisputeCase[]> {
+  disputeId: string,
+  reader: DisputeReader,
+): Promise<DisputeCase> {
   const { database } = services;
-  const select = sql`SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`;
-  const where = sql`true
-      ${partyId === null ? empty : sql`AND ${partyId}::uuid IN (t.buyer_id, t.awarded_bidder_id)`}
-      ${disputeId === undefined ? empty : sql`AND d.id = ${disputeId}::uuid`}
-      ${statuses === undefined ? empty : sql`AND d.status = ANY (${statuses}::text[])`}`;
-  const disputes = await database.query<Dispute>(pageStatement("disputes.list", select, where, { cursor, limit }));
-  if (disputes.length === 0) return [];
-
-  const taskIds = disputes.map((dispute) => dispute.taskId);
-  const tasks = await database.query<TaskRecord>(sql`
-    SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ANY (${taskIds}::uuid[])`);
-  const bids = await database.query<Bid>(sql`
-    SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
-    WHERE b.id = ANY (${tasks.map((task) => task.awardedBidId)}::uuid[])`);
-  const artifacts = await readArtifactsOfTasks(services, taskIds);
-  const reputations = await readReputations(database, [
-    ...new Set(tasks.flatMap(({ buyerId, awardedBidderId }) => [buyerId, awardedBidderId ?? buyerId])),
-  ]);
-
-  return disputes.map((dispute) => {
-    const task = tasks.find(({ id }) => id === dispute.taskId);
-    const bid = bids.find(({ id }) => id === task?.awardedBidId);
-    const buyer = reputations.find(({ userId }) => userId === task?.buyerId);
-    const bidder = reputations.find(({ userId }) => userId === bid?.bidder.id);
-    if (!task || !bid || !buyer || !bidder) throw new Error(`dispute ${dispute.id} has no task, bid or parties`);
-    const { samples = [], deliveries = [] } = artifacts.get(task.id) ?? {};
-    return { ...dispute, task, bid, samples, deliveries, reputations: { buyer, bidder } };
-  });
+  const [dispute] = await database.query<Dispute>(sql`
+    SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id
+    WHERE d.id = ${disputeId}::uuid AND ${isReadableBy(reader)}`);
+  if (!dispute) throw new ApiError("not_found");
+  const task = await findTask(database, dispute.taskId);
+  if (task.awardedBidId === null) throw new Error(`dispute ${dispute.id} is about a task without an awarded bid`);
+  const bid = await getBid(database, task.awardedBidId);
+  const reputations = await readReputations(database, [task.buyerId, bid.bidder.id]);
+  const buyer = reputations.find(({ userId }) => userId === task.buyerId);
+  const bidder = reputations.find(({ userId }) => userId === bid.bidder.id);
+  if (!buyer || !bidder) throw new Error(`dispute ${dispute.id} has no parties`);
+  return { dispute, task, bid, ...(await readArtifacts(services, task.id)), reputations: { buyer, bidder } };
 }

@@ -72,25 +72,17 @@ export async function toArtifact({ storage }: Pick<Services, "storage">, row: Ar
   };
 }
 
-/** Returns the samples and deliveries that were finalised for these tasks, oldest first, by task id. */
-export async function readArtifactsOfTasks(
+/** Returns the samples and deliveries that were finalised for a task, oldest first. */
+export async function readArtifacts(
   services: Pick<Services, "database" | "storage">,
-  taskIds: readonly string[],
-): Promise<Map<string, { samples: Artifact[]; deliveries: Artifact[] }>> {
+  taskId: string,
+): Promise<{ samples: Artifact[]; deliveries: Artifact[] }> {
   const rows = await services.database.query<ArtifactRow>(sql`
     SELECT ${artifactColumns} FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key
-    WHERE a.task_id = ANY (${taskIds}::uuid[]) ORDER BY a.created_at`);
-  const byTask = new Map(taskIds.map((id) => [id, { samples: [] as Artifact[], deliveries: [] as Artifact[] }]));
-  for (const row of rows) {
-    const artifact = await toArtifact(services, row);
-    byTask.get(row.taskId)?.[row.kind === "sample" ? "samples" : "deliveries"].push(artifact);
-  }
-  return byTask;
-}
-
-/** Returns the samples and deliveries that were finalised for a task, oldest first. */
-export async function readArtifacts(services: Pick<Services, "database" | "storage">, taskId: string) {
-  return (await readArtifactsOfTasks(services, [taskId])).get(taskId) ?? { samples: [], deliveries: [] };
+    WHERE a.task_id = ${taskId}::uuid ORDER BY a.created_at`);
+  const artifactsOf = (kind: UploadKind) =>
+    Promise.all(rows.filter((row) => row.kind === kind).map((row) => toArtifact(services, row)));
+  return { samples: await artifactsOf("sample"), deliveries: await artifactsOf("delivery") };
 }
 
 const extensions: Record<string, string> = {

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { bidColumns } from "../../market/bids/records.ts";
+import { bidExcerptColumns } from "../../market/bids/records.ts";
 import { findTask } from "../../market/tasks/records.ts";
-import { Bid } from "../../schemas/bid.ts";
+import type { Bid } from "../../schemas/bid.ts";
 import { Id, NextCursor, PageQuery } from "../../schemas/common.ts";
+import { BidExcerpt, excerptOfBid } from "../../schemas/excerpts.ts";
 import { empty, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
@@ -11,14 +12,14 @@ import { signedIn } from "../../trpc.ts";
 export const listForTask = signedIn
   .meta({ rest: { method: "GET", path: "/tasks/{id}/bids" }, summary: "List a task's bids", errors: ["not_found"] })
   .input(PageQuery.extend({ id: Id }))
-  .output(z.object({ bids: z.array(Bid), nextCursor: NextCursor }))
+  .output(z.object({ bids: z.array(BidExcerpt), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const task = await findTask(ctx.database, input.id);
     const { rows, nextCursor } = await readPage<Bid>(ctx.database, "bids.listForTask", {
       ...input,
-      select: sql`SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
+      select: sql`SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
       where: sql`b.task_id = ${task.id}::uuid
         ${task.buyerId === ctx.userId ? empty : sql`AND b.bidder_id = ${ctx.userId}::uuid`}`,
     });
-    return { bids: rows, nextCursor };
+    return { bids: rows.map(excerptOfBid), nextCursor };
   });

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { bidColumns } from "../../market/bids/records.ts";
-import { Bid, bidStatuses } from "../../schemas/bid.ts";
+import { bidExcerptColumns } from "../../market/bids/records.ts";
+import { type Bid, bidStatuses } from "../../schemas/bid.ts";
 import { listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
+import { BidExcerpt, excerptOfBid } from "../../schemas/excerpts.ts";
 import { empty, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
@@ -10,13 +11,13 @@ import { signedIn } from "../../trpc.ts";
 export const listOwn = signedIn
   .meta({ rest: { method: "GET", path: "/bids" }, summary: "List my bids" })
   .input(PageQuery.extend({ status: listOf(bidStatuses).optional() }))
-  .output(z.object({ bids: z.array(Bid), nextCursor: NextCursor }))
+  .output(z.object({ bids: z.array(BidExcerpt), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { rows, nextCursor } = await readPage<Bid>(ctx.database, "bids.listOwn", {
       ...input,
-      select: sql`SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
+      select: sql`SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
       where: sql`b.bidder_id = ${ctx.userId}::uuid
         ${input.status === undefined ? empty : sql`AND b.status = ANY (${input.status.split(",")}::text[])`}`,
     });
-    return { bids: rows, nextCursor };
+    return { bids: rows.map(excerptOfBid), nextCursor };
   });

@@ -4,6 +4,7 @@ import { deliveryInit } from "./deliveryInit.ts";
 import { listForTask } from "./listForTask.ts";
 import { listOwn } from "./listOwn.ts";
 import { place } from "./place.ts";
+import { read } from "./read.ts";
 import { sampleFinalize } from "./sampleFinalize.ts";
 import { sampleInit } from "./sampleInit.ts";
 import { update } from "./update.ts";
@@ -13,6 +14,7 @@ export const bidsRouter = router({
   place,
   listForTask,
   listOwn,
+  read,
   update,
   withdraw,
   sampleInit,

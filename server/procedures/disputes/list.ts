@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { readDisputeCases } from "../../market/disputes/records.ts";
+import { listDisputes } from "../../market/disputes/records.ts";
 import { disputeReader } from "../../market/disputes/rules.ts";
 import { InputTimestamp, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
-import { DisputeCase, disputeStatuses } from "../../schemas/dispute.ts";
+import { disputeStatuses } from "../../schemas/dispute.ts";
+import { DisputeListItem } from "../../schemas/excerpts.ts";
 import { nextCursorOf } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
@@ -15,8 +16,8 @@ export const list = signedIn
     rest: { method: "GET", path: "/disputes" },
     summary: "List disputes",
     description:
-      "A moderator's session sees all disputes; anyone else sees those of their own tasks. Each contains what is needed " +
-      "to decide it. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a walk ends with the newest.",
+      "A moderator's session sees all disputes; anyone else sees those of their own tasks. `GET /disputes/{id}` has " +
+      "what is needed to decide one. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a walk ends with the newest.",
   })
   .input(
     PageQuery.extend({
@@ -27,10 +28,10 @@ export const list = signedIn
       status: listOf(disputeStatuses).optional(),
     }),
   )
-  .output(z.object({ disputes: z.array(DisputeCase), nextCursor: NextCursor }))
+  .output(z.object({ disputes: z.array(DisputeListItem), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, status } = input;
-    const filter = { cursor, limit, statuses: status?.split(",") };
-    const disputes = await readDisputeCases(ctx, { ...disputeReader(ctx.principal), ...filter });
+    const reader = disputeReader(ctx.principal);
+    const disputes = await listDisputes(ctx.database, { reader, statuses: status?.split(","), cursor, limit });
     return { disputes, nextCursor: nextCursorOf(disputes, limit) };
   });

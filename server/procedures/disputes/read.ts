@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { ApiError } from "../../errors.ts";
-import { readDisputeCases } from "../../market/disputes/records.ts";
+import { getDisputeCase } from "../../market/disputes/records.ts";
 import { disputeReader } from "../../market/disputes/rules.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute, disputeCase } from "../../schemas/dispute.ts";
@@ -14,10 +13,4 @@ export const read = signedIn
   .meta({ rest: { method: "GET", path: "/disputes/{id}" }, summary: "Read a dispute", errors: ["not_found"] })
   .input(z.strictObject({ id: Id }))
   .output(z.object({ dispute: Dispute, ...disputeCase }))
-  .query(async ({ ctx, input }) => {
-    const filter = { disputeId: input.id, limit: 1 };
-    const [dispute] = await readDisputeCases(ctx, { ...disputeReader(ctx.principal), ...filter });
-    if (!dispute) throw new ApiError("not_found");
-    const { task, bid, samples, deliveries, reputations } = dispute;
-    return { dispute, task, bid, samples, deliveries, reputations };
-  });
+  .query(({ ctx, input }) => getDisputeCase(ctx, input.id, disputeReader(ctx.principal)));

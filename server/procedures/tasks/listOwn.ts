@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
+import { taskListColumns } from "../../market/tasks/records.ts";
 import { listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
-import { Task, taskStatuses } from "../../schemas/task.ts";
+import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import { empty, type Sql, sql } from "../../store/connection.ts";
 import { nextCursorOf, pageStatement } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
@@ -17,23 +17,22 @@ export const listOwn = signedIn
       status: listOf(taskStatuses).optional(),
     }),
   )
-  .output(z.object({ tasks: z.array(Task), nextCursor: NextCursor }))
+  .output(z.object({ tasks: z.array(TaskListItem), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, role, status } = input;
     // Each role has its own index, so this reads a page for each and keeps the newest rows of both.
     const pageOf = (party: Sql) =>
       sql`(${pageStatement(
         "tasks.listOwn",
-        sql`SELECT t.* FROM tasks t`,
+        sql`SELECT ${taskListColumns} FROM tasks t`,
         sql`${party} = ${ctx.userId}::uuid
         ${status === undefined ? empty : sql`AND t.status = ANY (${status.split(",")}::text[])`}`,
         { cursor, limit },
       )})`;
     const posted = role === "bidder" ? empty : pageOf(sql`t.buyer_id`);
     const awarded = role === "buyer" ? empty : pageOf(sql`t.awarded_bidder_id`);
-    const tasks = await ctx.database.query<TaskRecord>(sql`
-      SELECT ${taskColumns}
-      FROM (${posted} ${role === undefined ? sql`UNION ALL` : empty} ${awarded}) t JOIN users buyer ON buyer.id = t.buyer_id
-      ORDER BY t.created_at DESC LIMIT ${limit}`);
+    const tasks = await ctx.database.query<TaskListItem>(sql`
+      SELECT * FROM (${posted} ${role === undefined ? sql`UNION ALL` : empty} ${awarded}) own
+      ORDER BY "createdAt" DESC LIMIT ${limit}`);
     return { tasks, nextCursor: nextCursorOf(tasks, limit) };
   });

@@ -1,25 +1,22 @@
 import { z } from "zod";
-import { bidColumns } from "../../market/bids/records.ts";
+import { readBidsForDetail } from "../../market/bids/records.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
 import { findTask } from "../../market/tasks/records.ts";
 import { readArtifacts } from "../../market/uploads/artifacts.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
-import { Bid } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute } from "../../schemas/dispute.ts";
+import { BidExcerpt } from "../../schemas/excerpts.ts";
 import { Rating } from "../../schemas/rating.ts";
 import { Task, TaskListItem } from "../../schemas/task.ts";
-import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
 const PublicTask = TaskListItem.extend({ description: z.string() }).meta({ id: "PublicTask" });
 
-const MAX_BIDS = 100;
-
 /**
  * Returns the parts of a task that the caller may see. Anonymous callers get the public fields; signed-in callers all
- * fields and their own bids; the buyer the newest 100 bids. The two parties, and a moderator's session if there is a
+ * fields and their own bids; the buyer up to 100 bids. The two parties, and a moderator's session if there is a
  * dispute, also get samples, deliveries, dispute and ratings. Source: docs/contract.md "Records".
  */
 export const read = open
@@ -28,7 +25,7 @@ export const read = open
   .output(
     z.object({
       task: z.union([Task, PublicTask]),
-      bids: z.array(Bid).optional(),
+      bids: z.array(BidExcerpt).optional(),
       samples: z.array(Sample).optional(),
       deliveries: z.array(Delivery).optional(),
       dispute: Dispute.optional(),
@@ -41,12 +38,8 @@ export const read = open
     if (principal === null) return { task: PublicTask.parse(task) };
 
     const { userId } = principal;
-    const isBuyer = task.buyerId === userId;
-    const bids = await ctx.database.query<Bid>(sql`
-      SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
-      WHERE b.task_id = ${task.id}::uuid AND (${isBuyer} OR b.bidder_id = ${userId}::uuid)
-      ORDER BY b.created_at DESC LIMIT ${MAX_BIDS}`);
-    const isParty = isBuyer || task.awardedBidderId === userId;
+    const bids = await readBidsForDetail(ctx.database, task, userId);
+    const isParty = task.buyerId === userId || task.awardedBidderId === userId;
     const isModerator = principal.kind === "session" && principal.moderator;
     if (!isParty && !isModerator) return { task, bids };
 

@@ -228,7 +228,7 @@ describe("resolving", () => {
 });
 
 describe("the work list", () => {
-  test("a moderator pages through all disputes, oldest first, each with everything that a decision needs", async () => {
+  test("a moderator pages through all disputes, oldest first, and reads one with everything that a decision needs", async () => {
     const { task, bid, dispute } = await disputedTask(buyer, bidder);
     const walked: { id: string; createdAt: string }[] = [];
     let cursor: string | null = "";
@@ -242,9 +242,16 @@ describe("the work list", () => {
       SELECT array_agg(id::text ORDER BY created_at) AS ids FROM disputes`);
     expect(walked.map(({ id }) => id)).toEqual(all?.ids);
 
-    const item = walked.at(-1);
-    expect(item).toMatchObject({
+    expect(walked.at(-1)).toMatchObject({
       id: dispute.id,
+      task: { id: task.id, title: task.title, status: "disputed" },
+      buyer: { id: buyer.id, displayName: buyer.displayName },
+      bidder: { id: bidder.id, displayName: bidder.displayName },
+      priceCents: 8_000,
+    });
+    const detail = (await moderator.get(`/disputes/${dispute.id}`)).body;
+    expect(detail).toMatchObject({
+      dispute: { id: dispute.id, reason: disputeReason },
       task: { id: task.id, status: "disputed", acceptanceCriteria: null, buyer: { id: buyer.id } },
       bid: { id: bid.id, priceCents: 8_000, bidder: { id: bidder.id } },
       samples: [],
@@ -254,7 +261,6 @@ describe("the work list", () => {
         bidder: { userId: bidder.id, bidder: { tasksDelivered: expect.any(Number) } },
       },
     });
-    const detail = (await moderator.get(`/disputes/${dispute.id}`)).body;
     expect(Object.keys(detail).toSorted()).toEqual(["bid", "deliveries", "dispute", "reputations", "samples", "task"]);
     expect(await (await fetch(detail.deliveries[0].downloadUrl)).text()).toBe("hello, world");
     const open = (await moderator.get("/disputes?status=open&limit=100")).body.disputes;

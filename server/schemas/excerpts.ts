@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { Bid } from "./bid.ts";
+import { Person } from "./common.ts";
+import { Dispute } from "./dispute.ts";
+import { Task, TaskListItem } from "./task.ts";
+
+/**
+ * The length, in code points, to which lists and events shorten the long texts of a record, so that a page and a stored
+ * event stay small. The record itself has the whole text. Source: docs/contract.md "Records".
+ */
+export const EXCERPT_CHARACTERS = 500;
+
+/** The flag beside a text: true if the text was shortened, absent otherwise. */
+const truncated = (field: string) =>
+  z
+    .literal(true)
+    .optional()
+    .meta({ description: `Present if \`${field}\` has only the first ${EXCERPT_CHARACTERS} characters.` });
+
+/** A bid as lists, a task's detail and events show it. */
+export const BidExcerpt = Bid.extend({ notesTruncated: truncated("notes") }).meta({ id: "BidExcerpt" });
+export type BidExcerpt = z.infer<typeof BidExcerpt>;
+
+/** A dispute as lists and events show it. */
+export const DisputeExcerpt = Dispute.extend({
+  reasonTruncated: truncated("reason"),
+  noteTruncated: truncated("note"),
+}).meta({ id: "DisputeExcerpt" });
+export type DisputeExcerpt = z.infer<typeof DisputeExcerpt>;
+
+/**
+ * A dispute as `GET /disputes` shows it, with what tells the cases apart. Tags are left out because they can be 3 kB a
+ * task, and would make a page of 100 larger than 1 MB.
+ */
+export const DisputeListItem = DisputeExcerpt.extend({
+  task: TaskListItem.omit({ tags: true }).meta({ id: "DisputedTask" }),
+  buyer: Person,
+  bidder: Person,
+  priceCents: z.int().meta({ description: "Integer cents: the price of the awarded bid, which the dispute is about." }),
+}).meta({ id: "DisputeListItem" });
+export type DisputeListItem = z.infer<typeof DisputeListItem>;
+
+/** A task as events show it. */
+export const TaskExcerpt = Task.extend({
+  descriptionTruncated: truncated("description"),
+  acceptanceCriteriaTruncated: truncated("acceptanceCriteria"),
+}).meta({ id: "TaskExcerpt" });
+export type TaskExcerpt = z.infer<typeof TaskExcerpt>;
+
+/** Shortens a text as Postgres' `left` does, by code points. */
+function shorten(text: string): string {
+  if (text.length <= EXCERPT_CHARACTERS) return text;
+  // A code point has at most two UTF-16 code units, so the slice has enough of them. If it ends inside a pair, it has more
+  // than enough, and the half is dropped.
+  return [...text.slice(0, 2 * EXCERPT_CHARACTERS)].slice(0, EXCERPT_CHARACTERS).join("");
+}
+
+export function excerptOfBid(bid: Bid): BidExcerpt {
+  const notes = bid.notes && shorten(bid.notes);
+  return { ...bid, notes, ...(notes !== bid.notes && { notesTruncated: true as const }) };
+}
+
+export function excerptOfDispute(dispute: Dispute): DisputeExcerpt {
+  const reason = shorten(dispute.reason);
+  const note = dispute.note && shorten(dispute.note);
+  return {
+    ...{ ...dispute, reason, note },
+    ...(reason !== dispute.reason && { reasonTruncated: true as const }),
+    ...(note !== dispute.note && { noteTruncated: true as const }),
+  };
+}
+
+export function excerptOfTask(task: Task): TaskExcerpt {
+  const description = shorten(task.description);
+  const acceptanceCriteria = task.acceptanceCriteria && shorten(task.acceptanceCriteria);
+  return {
+    ...{ ...task, description, acceptanceCriteria },
+    ...(description !== task.description && { descriptionTruncated: true as const }),
+    ...(acceptanceCriteria !== task.acceptanceCriteria && { acceptanceCriteriaTruncated: true as const }),
+  };
+}
