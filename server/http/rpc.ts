@@ -1,11 +1,10 @@
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
-import { type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { errorShape } from "../trpc.ts";
 import { readJsonText } from "./body.ts";
 import { createContext } from "./context.ts";
 import { errorHeaders } from "./sendError.ts";
@@ -21,9 +20,13 @@ export function rpcApi(router: AppRouter, services: Services): Router {
     .use(
       createExpressMiddleware({
         router,
-        createContext: async ({ req, res }) => {
+        createContext: async ({ req, res, info }) => {
           const inputText = req.method === "POST" ? req.body : req.query.input;
-          return { ...(await createContext(services, req, res)), ...(typeof inputText === "string" && { inputText }) };
+          return {
+            ...(await createContext(services, req, res)),
+            ...(typeof inputText === "string" && { inputText }),
+            calls: info.calls.length,
+          };
         },
         maxBatchSize: MAX_BATCH_SIZE,
         onError: ({ error }) => {
@@ -32,12 +35,23 @@ export function rpcApi(router: AppRouter, services: Services): Router {
           if (failure.status < 500 || error.cause instanceof ApiError) return;
           services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
         },
-        // tRPC would derive the status from its own code. A single call gets the same status and headers as over REST.
-        responseMeta: ({ errors: [error], paths = [], type }) => {
-          if (error === undefined || paths.length > 1) return {};
-          const failure = toApiError(error);
-          const allow = failure.code === "method_not_allowed" && { Allow: type === "mutation" ? "POST" : "GET" };
-          return { status: failure.status, headers: { ...errorHeaders(failure), ...allow } };
+        // tRPC would derive the status from its own codes, and send what it refuses before the procedures as plain text.
+        responseMeta: ({ errors, data, type }) => {
+          if (errors.length === 0) return {};
+          const failures = errors.map((error) => toApiError(error));
+          const statuses = new Set(failures.map(({ status }) => status));
+          const headers = { "Content-Type": "application/json" };
+          const isCommon = errors.length === data.length && statuses.size === 1;
+          if (!isCommon) return { status: 207, headers };
+          const isWrongMethod = failures.some(({ code }) => code === "method_not_allowed");
+          return {
+            status: [...statuses][0] ?? 500,
+            headers: {
+              ...headers,
+              ...errorHeaders(...failures),
+              ...(isWrongMethod && { Allow: type === "mutation" ? "POST" : "GET" }),
+            },
+          };
         },
       }),
     );
@@ -59,28 +73,28 @@ function nameOperation(router: AppRouter): RequestHandler {
  * can post, and paths of any depth; and it handles neither charsets nor compressed bodies.
  */
 const checkRequest: RequestHandler = async (request, response, next) => {
-  try {
-    if (!/^\/[^/]+$/.test(request.path)) throw new ApiError("not_found");
-    if (request.method !== "GET" && request.method !== "POST") {
-      response.set("Allow", "GET, POST");
-      throw new ApiError("method_not_allowed");
-    }
-    // A streamed response would report errors after a status of 200.
-    delete request.headers["trpc-accept"];
-    delete request.headers.accept;
-    if (request.method === "POST") {
-      request.body = (await readJsonText(request, response)) ?? "";
-      request.headers["content-type"] = "application/json";
-    } else {
-      delete request.headers["content-type"];
-    }
-  } catch (error) {
-    const failure = toApiError(error);
-    response
-      .status(failure.status)
-      .set(errorHeaders(failure))
-      .json({ error: errorShape(failure) });
-    return;
+  if (!/^\/[^/]+$/.test(request.path)) throw new ApiError("not_found");
+  if (request.method !== "GET" && request.method !== "POST") {
+    response.set("Allow", "GET, POST");
+    throw new ApiError("method_not_allowed");
+  }
+  const batchSize = batchSizeOf(request);
+  if (batchSize !== undefined && batchSize > MAX_BATCH_SIZE) {
+    throw new ApiError("invalid_input", { message: `A batch holds at most ${MAX_BATCH_SIZE} calls.` });
+  }
+  // A streamed response would report errors after a status of 200.
+  delete request.headers["trpc-accept"];
+  delete request.headers.accept;
+  if (request.method === "POST") {
+    request.body = (await readJsonText(request, response, batchSize)) ?? "";
+    request.headers["content-type"] = "application/json";
+  } else {
+    delete request.headers["content-type"];
   }
   next();
 };
+
+/** Returns the number of calls in a batch, or undefined for a lone call. tRPC decodes the path before it splits it, too. */
+function batchSizeOf({ path, query }: Request): number | undefined {
+  return query.batch === "1" ? path.replaceAll(/%2c/gi, ",").split(",").length : undefined;
+}
