@@ -4,7 +4,6 @@ import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody, type ErrorCode } from "./errors.ts";
 import { currentRequestId } from "./requestId.ts";
 import { findUnacceptable } from "./schemas/inputBounds.ts";
-import { findJsonError } from "./schemas/jsonSyntax.ts";
 import type { Scope } from "./schemas/scope.ts";
 import type { Services } from "./services.ts";
 import { rpcCodeOf, toApiError } from "./translateErrors.ts";
@@ -13,8 +12,6 @@ import { rpcCodeOf, toApiError } from "./translateErrors.ts";
 export interface Context extends Services {
   readonly requestId: string;
   readonly principal: Principal | null;
-  /** The JSON text of a tRPC call's input, to report where it is invalid. Absent over REST, which has parsed its body. */
-  readonly inputText?: string;
   /** Number of calls in the request: more than 1 in a tRPC batch. */
   readonly calls?: number;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
@@ -107,21 +104,8 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   throw new TRPCError({ code: rpcCodeOf(error.code), message: error.message, cause: error });
 });
 
-/** tRPC parses a call's JSON when its input is read. Its own error does not say where invalid JSON is wrong. */
-async function readInput(getRawInput: () => Promise<unknown>, inputText: string | undefined): Promise<unknown> {
-  try {
-    return await getRawInput();
-  } catch (error) {
-    const problem = inputText === undefined ? null : findJsonError(inputText);
-    if (problem === null) throw error;
-    throw new ApiError("invalid_input", {
-      issues: [{ path: "", message: `The input is not valid JSON at ${problem}.` }],
-    });
-  }
-}
-
-const refuseUnacceptable = t.middleware(async ({ ctx, next, getRawInput }) => {
-  const issues = findUnacceptable(await readInput(getRawInput, ctx.inputText));
+const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
+  const issues = findUnacceptable(await getRawInput());
   if (issues.length > 0) throw new ApiError("invalid_input", { issues });
   return next();
 });

@@ -1,6 +1,7 @@
 import express, { type Request, type Response } from "express";
 import { ApiError } from "../errors.ts";
 import { findExceededBound } from "../schemas/inputBounds.ts";
+import { findJsonError } from "../schemas/jsonSyntax.ts";
 
 /** Source: docs/contract.md "Conventions". */
 const MAX_BODY_BYTES = 256 * 1024;
@@ -49,10 +50,9 @@ const readJsonBody = bodyReader(MAX_BODY_BYTES);
 
 /**
  * Returns the text of a JSON body, not parsed yet, or null for an empty body. Both transports read their bodies here, so
- * both refuse the same: another media type or charset, a body that is too large, bytes that are not UTF-8, and more depth
- * or values than an input may have. `batchSize` is the number of calls in a tRPC batch.
+ * both refuse the same: another media type or charset, a body that is too large, bytes that are not UTF-8.
  */
-export async function readJsonText(request: Request, response: Response, batchSize?: number): Promise<string | null> {
+export async function readJsonText(request: Request, response: Response): Promise<string | null> {
   const { headers } = request;
   const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   if (!hasBody) return null;
@@ -60,13 +60,6 @@ export async function readJsonText(request: Request, response: Response, batchSi
   const bytes = await readJsonBody(request, response);
   // A chunked body can turn out to be empty.
   if (bytes.length === 0) return null;
-  const text = decodeUtf8(bytes);
-  const exceeded = findExceededBound(text, batchSize);
-  if (exceeded !== null) throw invalidBody(exceeded);
-  return text;
-}
-
-function decodeUtf8(bytes: Buffer): string {
   try {
     return utf8.decode(bytes);
   } catch {
@@ -74,8 +67,22 @@ function decodeUtf8(bytes: Buffer): string {
   }
 }
 
-export function invalidBody(message: string, path = ""): ApiError {
-  return new ApiError("invalid_input", { issues: [{ path, message }] });
+/**
+ * Parses a JSON text, whose bounds are checked before. It is one input, or an object of `batchSize` inputs. Throws
+ * `invalid_input` for a text that exceeds a bound or is not valid JSON; `subject` begins the message, as in "The body".
+ */
+export function parseJson(text: string, subject: string, batchSize?: number): unknown {
+  const exceeded = findExceededBound(text, batchSize);
+  if (exceeded !== null) throw invalidBody(exceeded);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidBody(`${subject} is not valid JSON at ${findJsonError(text)}.`);
+  }
+}
+
+export function invalidBody(message: string): ApiError {
+  return new ApiError("invalid_input", { issues: [{ path: "", message }] });
 }
 
 /** JSON is always UTF-8 (RFC 8259), so another charset is refused instead of misread. */

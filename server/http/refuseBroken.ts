@@ -2,9 +2,6 @@ import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ApiError } from "../errors.ts";
 
-/** A connection is destroyed this long after its last answer, so that a client that still sends can read it before. */
-const FAREWELL_MS = 1_000;
-
 interface Connection {
   /** The responses that are under way, in the order of their requests. */
   responses: Set<ServerResponse>;
@@ -17,7 +14,7 @@ interface Connection {
  * any other. The answer waits for those of earlier requests on the connection, which is then destroyed: a client that keeps
  * its half open would otherwise keep it for good.
  */
-export function refuseBroken(server: Server): void {
+export function refuseBroken(server: Server, { farewellMs }: { farewellMs: number }): void {
   const connections = new WeakMap<Socket, Connection>();
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
@@ -37,7 +34,7 @@ export function refuseBroken(server: Server): void {
     // The parser reports every further piece of a broken request.
     if (connection.isRefused) return;
     connection.isRefused = true;
-    afterEarlierAnswers(connection, () => farewell(socket, isAnswered(connection) ? "" : answerTo(error)));
+    afterEarlierAnswers(connection, () => farewell(socket, isAnswered(connection) ? "" : answerTo(error), farewellMs));
   });
 
   function track({ socket }: { socket: Socket }, response: ServerResponse): void {
@@ -66,10 +63,10 @@ function afterEarlierAnswers({ responses }: Connection, then: () => void): void 
   }
 }
 
-function farewell(socket: Socket, answer: string): void {
+function farewell(socket: Socket, answer: string, farewellMs: number): void {
   // An earlier answer can have ended the connection already, and may still be on its way.
   if (socket.writable) socket.end(answer);
-  const timeout = setTimeout(() => socket.destroy(), FAREWELL_MS);
+  const timeout = setTimeout(() => socket.destroy(), farewellMs);
   socket.once("close", () => clearTimeout(timeout));
 }
 

@@ -5,7 +5,7 @@ import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { readJsonText } from "./body.ts";
+import { parseJson, readJsonText } from "./body.ts";
 import { createContext } from "./context.ts";
 import { errorHeaders } from "./sendError.ts";
 
@@ -20,14 +20,10 @@ export function rpcApi(router: AppRouter, services: Services): Router {
     .use(
       createExpressMiddleware({
         router,
-        createContext: async ({ req, res, info }) => {
-          const inputText = req.method === "POST" ? req.body : req.query.input;
-          return {
-            ...(await createContext(services, req, res)),
-            ...(typeof inputText === "string" && { inputText }),
-            calls: info.calls.length,
-          };
-        },
+        createContext: async ({ req, res, info }) => ({
+          ...(await createContext(services, req, res)),
+          calls: info.calls.length,
+        }),
         maxBatchSize: MAX_BATCH_SIZE,
         onError: ({ error }) => {
           // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
@@ -86,11 +82,14 @@ const checkRequest: RequestHandler = async (request, response, next) => {
   delete request.headers["trpc-accept"];
   delete request.headers.accept;
   if (request.method === "POST") {
-    request.body = (await readJsonText(request, response, batchSize)) ?? "";
+    request.body = (await readJsonText(request, response)) ?? "";
     request.headers["content-type"] = "application/json";
   } else {
     delete request.headers["content-type"];
   }
+  const text = request.method === "POST" ? request.body : [request.query.input].flat()[0];
+  // tRPC parses it again, once for all calls; its own error does not say where invalid JSON is wrong.
+  if (typeof text === "string" && text !== "") parseJson(text, "The input", batchSize);
   next();
 };
 

@@ -21,6 +21,8 @@ export const connectionLimits = {
   keepAliveMs: 65_000,
   /** Without a byte in either direction, such as a client that does not read its answer. The longest answer is held back 30 s. */
   silenceMs: 120_000,
+  /** From the answer to a broken or late request to the end of its connection, so that a client that still sends can read it. */
+  farewellMs: 1_000,
   /**
    * Open connections; beyond it, a new one is closed at once. An idle one takes 23 kB of memory (measured), so that all of
    * them take 50 MB, and a file descriptor.
@@ -61,7 +63,7 @@ export async function serve(
   server.on("request", handle);
   // Node would respond with an empty 417 to an unknown `Expect` header; we ignore it.
   server.on("checkExpectation", handle);
-  refuseBroken(server);
+  refuseBroken(server, limits);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const message = `Port ${port} is in use. Set PORT to another port, or stop the process that uses it.`;

@@ -70,10 +70,16 @@ test("a request for an absolute address is handled as one for its path", async (
 test.each([
   ["two Host headers", "GET /tasks HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n"],
   ["no Host header", "GET /tasks HTTP/1.1\r\n\r\n"],
-])("%s are refused in the shape of every error", async (_name, request) => {
-  const [answer] = await rawRequest(url, request);
+  [
+    "chunks over HTTP/1.0",
+    "POST /auth/login HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+  ],
+])("%s are refused in the shape of every error, and the connection is closed", async (_name, request) => {
+  const [answer, second] = await rawRequest(url, request + next, 2);
   if (!answer) throw new Error("no answer");
   expectError(answer, "invalid_input");
+  expect(answer.headers.get("connection")).toBe("close");
+  expect(second).toBeUndefined();
 });
 
 test.each([
