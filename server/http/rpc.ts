@@ -69,7 +69,9 @@ function nameOperation(router: AppRouter): RequestHandler {
  * can post, and paths of any depth; and it handles neither charsets nor compressed bodies.
  */
 const checkRequest: RequestHandler = async (request, response, next) => {
-  if (!/^\/[^/]+$/.test(request.path)) throw new ApiError("not_found");
+  if (!/^\/[^/\\]+$/.test(request.path)) throw new ApiError("not_found");
+  // Without the host of a target in absolute form: tRPC parses the target as a URL, and a failure would end the process.
+  request.url = request.path + (/\?[^#]*/.exec(request.url)?.[0] ?? "");
   if (request.method !== "GET" && request.method !== "POST") {
     response.set("Allow", "GET, POST");
     throw new ApiError("method_not_allowed");
