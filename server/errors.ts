@@ -54,6 +54,26 @@ export interface InputIssue {
   message: string;
 }
 
+/** Maximum number of issues in one error. Source: docs/contract.md "Errors". */
+export const MAX_ISSUES = 100;
+
+/**
+ * Maximum size of all issues in one response, in bytes of JSON, so that a small request cannot cause a large response: an
+ * error body stays under 16 kB, and so does a failed tRPC batch. Source: docs/contract.md "Errors".
+ */
+const MAX_ISSUES_BYTES = 14_000;
+/** What an error has beside its issues, at most, in bytes of JSON over tRPC. */
+const ENVELOPE_BYTES = 400;
+
+/** Returns the first issues that fit into a response with the results of `calls` calls, and at least one. */
+function fittingIssues(issues: readonly InputIssue[], calls: number): InputIssue[] {
+  let rest = (MAX_ISSUES_BYTES + ENVELOPE_BYTES) / calls - ENVELOPE_BYTES;
+  return issues.slice(0, MAX_ISSUES).filter((issue, index) => {
+    rest -= Buffer.byteLength(JSON.stringify(issue)) + 1;
+    return rest >= 0 || index === 0;
+  });
+}
+
 /** A limit that an upload exceeds, and the declared value. */
 export interface LimitViolation {
   field: string;
@@ -97,14 +117,14 @@ export class ApiError extends Error {
     return errorCatalogue[this.code].status;
   }
 
-  /** Returns the body that clients see. */
-  toBody(requestId: string): ErrorBody {
+  /** Returns the body that clients see, as one of `calls` results in the response. */
+  toBody(requestId: string, calls = 1): ErrorBody {
     const { issues, violations, requiredScope } = this.details;
     return {
       error: this.code,
       message: this.message,
       requestId,
-      ...(issues && { issues }),
+      ...(issues && { issues: fittingIssues(issues, calls) }),
       ...(violations && { violations }),
       ...(requiredScope && { requiredScope }),
     };

@@ -153,7 +153,7 @@ describe.each(transports)("over $transport", ({ call }) => {
       "`maxBudgetCents` is required.",
       "`title` must be a string, not a number.",
     ]);
-    const unknown = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`f${index}`, 1]));
+    const unknown = Object.fromEntries(Array.from({ length: 900 }, (_, index) => [`f${index}`, 1]));
     expect(await issuesOf("tasks.create", taskInput(unknown))).toHaveLength(100);
   });
 });
