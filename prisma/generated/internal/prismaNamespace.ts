@@ -2413,6 +2413,7 @@ export const TopupScalarFieldEnum = {
   successUrl: 'successUrl',
   cancelUrl: 'cancelUrl',
   nextCheckAt: 'nextCheckAt',
+  expireRequestedAt: 'expireRequestedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const

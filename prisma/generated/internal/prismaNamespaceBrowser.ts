@@ -325,6 +325,7 @@ export const TopupScalarFieldEnum = {
   successUrl: 'successUrl',
   cancelUrl: 'cancelUrl',
   nextCheckAt: 'nextCheckAt',
+  expireRequestedAt: 'expireRequestedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
