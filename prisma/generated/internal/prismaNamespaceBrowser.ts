@@ -73,6 +73,7 @@ export const ModelName = {
   ProcessorEventRead: 'ProcessorEventRead',
   Event: 'Event',
   WebhookEndpoint: 'WebhookEndpoint',
+  WebhookHost: 'WebhookHost',
   WebhookDelivery: 'WebhookDelivery'
 } as const
 
@@ -412,16 +413,28 @@ export const WebhookEndpointScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
   url: 'url',
+  host: 'host',
   events: 'events',
   signingSecret: 'signingSecret',
   failuresInRow: 'failuresInRow',
   failingSince: 'failingSince',
   switchedOffAt: 'switchedOffAt',
   deletedAt: 'deletedAt',
+  replayedAt: 'replayedAt',
+  testedAt: 'testedAt',
   createdAt: 'createdAt'
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
+
+
+export const WebhookHostScalarFieldEnum = {
+  host: 'host',
+  answeredAt: 'answeredAt',
+  nextRequestAt: 'nextRequestAt'
+} as const
+
+export type WebhookHostScalarFieldEnum = (typeof WebhookHostScalarFieldEnum)[keyof typeof WebhookHostScalarFieldEnum]
 
 
 export const WebhookDeliveryScalarFieldEnum = {
@@ -435,7 +448,9 @@ export const WebhookDeliveryScalarFieldEnum = {
   dueAt: 'dueAt',
   leasedUntil: 'leasedUntil',
   waiting: 'waiting',
+  heldFor: 'heldFor',
   failedAt: 'failedAt',
+  replayedAt: 'replayedAt',
   createdAt: 'createdAt'
 } as const
 
