@@ -1,5 +1,5 @@
-import { type Connection, sql } from "../store/connection.ts";
-import { type Claimed, claimedColumns } from "./claim.ts";
+import { type Connection, type Sql, sql } from "../store/connection.ts";
+import { type Claimed, claimedColumns, NIL_UUID } from "./claim.ts";
 import { provenSince } from "./hostProof.ts";
 
 /** Pause between two requests to a host that has not answered with 2xx lately: 60 a minute. */
@@ -42,14 +42,15 @@ export async function releaseHeld(connection: Connection, hosts: readonly string
   const release = sql`
     UPDATE webhook_deliveries SET waiting = false, held_for = NULL WHERE id IN (
       SELECT id FROM webhook_deliveries WHERE held_for = ANY (${hosts}::text[])
-      ORDER BY held_for, due_at LIMIT ${RELEASE_BATCH} FOR UPDATE SKIP LOCKED)
+      ORDER BY held_for, endpoint_id, due_at LIMIT ${RELEASE_BATCH} FOR UPDATE SKIP LOCKED)
     RETURNING 1`;
   return (await connection.query(release, { plan: "fresh" })).length;
 }
 
 /**
- * Leases the oldest delivery that is held back for each of these hosts, unless another one was taken less than a second
- * ago, by whichever worker. The host's row decides, so no number of workers sends more.
+ * Leases one delivery that is held back for each of these hosts, unless another one was taken less than a second ago, by
+ * whichever worker: the host's row decides, so no number of workers sends more. The host's endpoints take turns, each with
+ * its oldest delivery.
  */
 export function claimHeld(
   connection: Connection,
@@ -57,22 +58,32 @@ export function claimHeld(
 ): Promise<Claimed[]> {
   const leasedUntil = new Date(now.getTime() + leaseSeconds * 1000).toISOString();
   const nextRequestAt = new Date(now.getTime() + PAUSE_SECONDS * 1000).toISOString();
+  const nextEndpoint = (after: Sql) => sql`
+    (SELECT d.endpoint_id FROM webhook_deliveries d
+     WHERE d.held_for = ready.host AND d.endpoint_id > ${after} ORDER BY d.endpoint_id LIMIT 1)`;
   const claim = sql`
     WITH ready AS MATERIALIZED (
-      SELECT host FROM webhook_hosts
+      SELECT host, last_endpoint FROM webhook_hosts
       WHERE host = ANY (${hosts}::text[]) AND next_request_at <= ${now.toISOString()}::timestamptz
       ORDER BY host FOR NO KEY UPDATE SKIP LOCKED
+    ), turn AS MATERIALIZED (
+      SELECT host, coalesce(${nextEndpoint(sql`ready.last_endpoint`)}, ${nextEndpoint(sql`${NIL_UUID}::uuid`)}) AS endpoint_id
+      FROM ready
     ), oldest AS MATERIALIZED (
-      SELECT ready.host, picked.id FROM ready CROSS JOIN LATERAL (
-        SELECT d.id FROM webhook_deliveries d WHERE d.held_for = ready.host
-        ORDER BY d.due_at LIMIT 1 FOR UPDATE SKIP LOCKED
+      SELECT turn.host, turn.endpoint_id, picked.id FROM turn CROSS JOIN LATERAL (
+        SELECT d.id FROM webhook_deliveries d WHERE d.held_for = turn.host AND d.endpoint_id = turn.endpoint_id
+        ORDER BY d.due_at LIMIT 1
       ) picked
     ), paused AS (
-      UPDATE webhook_hosts h SET next_request_at = ${nextRequestAt}::timestamptz FROM oldest WHERE h.host = oldest.host
+      UPDATE webhook_hosts h
+      SET next_request_at = ${nextRequestAt}::timestamptz, last_endpoint = oldest.endpoint_id
+      FROM oldest WHERE h.host = oldest.host
     )
     UPDATE webhook_deliveries d SET leased_until = ${leasedUntil}::timestamptz, waiting = false, held_for = NULL
     FROM oldest, webhook_endpoints e, users u, webhook_hosts h
-    WHERE d.id = oldest.id AND e.id = d.endpoint_id AND u.id = e.user_id AND h.host = e.host
+    -- Unless it has just been released, or stopped.
+    WHERE d.id = oldest.id AND d.held_for = oldest.host
+      AND e.id = d.endpoint_id AND u.id = e.user_id AND h.host = e.host
     RETURNING ${claimedColumns(now)}`;
   return connection.query<Claimed>(claim, { plan: "fresh" });
 }

@@ -2593,7 +2593,8 @@ export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldE
 export const WebhookHostScalarFieldEnum = {
   host: 'host',
   answeredAt: 'answeredAt',
-  nextRequestAt: 'nextRequestAt'
+  nextRequestAt: 'nextRequestAt',
+  lastEndpoint: 'lastEndpoint'
 } as const
 
 export type WebhookHostScalarFieldEnum = (typeof WebhookHostScalarFieldEnum)[keyof typeof WebhookHostScalarFieldEnum]

@@ -28,18 +28,21 @@ export type WebhookHostMinAggregateOutputType = {
   host: string | null
   answeredAt: Date | null
   nextRequestAt: Date | null
+  lastEndpoint: string | null
 }
 
 export type WebhookHostMaxAggregateOutputType = {
   host: string | null
   answeredAt: Date | null
   nextRequestAt: Date | null
+  lastEndpoint: string | null
 }
 
 export type WebhookHostCountAggregateOutputType = {
   host: number
   answeredAt: number
   nextRequestAt: number
+  lastEndpoint: number
   _all: number
 }
 
@@ -48,18 +51,21 @@ export type WebhookHostMinAggregateInputType = {
   host?: true
   answeredAt?: true
   nextRequestAt?: true
+  lastEndpoint?: true
 }
 
 export type WebhookHostMaxAggregateInputType = {
   host?: true
   answeredAt?: true
   nextRequestAt?: true
+  lastEndpoint?: true
 }
 
 export type WebhookHostCountAggregateInputType = {
   host?: true
   answeredAt?: true
   nextRequestAt?: true
+  lastEndpoint?: true
   _all?: true
 }
 
@@ -139,6 +145,7 @@ export type WebhookHostGroupByOutputType = {
   host: string
   answeredAt: Date
   nextRequestAt: Date
+  lastEndpoint: string
   _count: WebhookHostCountAggregateOutputType | null
   _min: WebhookHostMinAggregateOutputType | null
   _max: WebhookHostMaxAggregateOutputType | null
@@ -166,6 +173,7 @@ export type WebhookHostWhereInput = {
   host?: Prisma.StringFilter<"WebhookHost"> | string
   answeredAt?: Prisma.DateTimeFilter<"WebhookHost"> | Date | string
   nextRequestAt?: Prisma.DateTimeFilter<"WebhookHost"> | Date | string
+  lastEndpoint?: Prisma.UuidFilter<"WebhookHost"> | string
   endpoints?: Prisma.WebhookEndpointListRelationFilter
 }
 
@@ -173,6 +181,7 @@ export type WebhookHostOrderByWithRelationInput = {
   host?: Prisma.SortOrder
   answeredAt?: Prisma.SortOrder
   nextRequestAt?: Prisma.SortOrder
+  lastEndpoint?: Prisma.SortOrder
   endpoints?: Prisma.WebhookEndpointOrderByRelationAggregateInput
 }
 
@@ -183,6 +192,7 @@ export type WebhookHostWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.WebhookHostWhereInput | Prisma.WebhookHostWhereInput[]
   answeredAt?: Prisma.DateTimeFilter<"WebhookHost"> | Date | string
   nextRequestAt?: Prisma.DateTimeFilter<"WebhookHost"> | Date | string
+  lastEndpoint?: Prisma.UuidFilter<"WebhookHost"> | string
   endpoints?: Prisma.WebhookEndpointListRelationFilter
 }, "host">
 
@@ -190,6 +200,7 @@ export type WebhookHostOrderByWithAggregationInput = {
   host?: Prisma.SortOrder
   answeredAt?: Prisma.SortOrder
   nextRequestAt?: Prisma.SortOrder
+  lastEndpoint?: Prisma.SortOrder
   _count?: Prisma.WebhookHostCountOrderByAggregateInput
   _max?: Prisma.WebhookHostMaxOrderByAggregateInput
   _min?: Prisma.WebhookHostMinOrderByAggregateInput
@@ -202,12 +213,14 @@ export type WebhookHostScalarWhereWithAggregatesInput = {
   host?: Prisma.StringWithAggregatesFilter<"WebhookHost"> | string
   answeredAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookHost"> | Date | string
   nextRequestAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookHost"> | Date | string
+  lastEndpoint?: Prisma.UuidWithAggregatesFilter<"WebhookHost"> | string
 }
 
 export type WebhookHostCreateInput = {
   host: string
   answeredAt?: Date | string
   nextRequestAt?: Date | string
+  lastEndpoint?: string
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutReceiverInput
 }
 
@@ -215,6 +228,7 @@ export type WebhookHostUncheckedCreateInput = {
   host: string
   answeredAt?: Date | string
   nextRequestAt?: Date | string
+  lastEndpoint?: string
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutReceiverInput
 }
 
@@ -222,6 +236,7 @@ export type WebhookHostUpdateInput = {
   host?: Prisma.StringFieldUpdateOperationsInput | string
   answeredAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   nextRequestAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastEndpoint?: Prisma.StringFieldUpdateOperationsInput | string
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutReceiverNestedInput
 }
 
@@ -229,6 +244,7 @@ export type WebhookHostUncheckedUpdateInput = {
   host?: Prisma.StringFieldUpdateOperationsInput | string
   answeredAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   nextRequestAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastEndpoint?: Prisma.StringFieldUpdateOperationsInput | string
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutReceiverNestedInput
 }
 
@@ -236,18 +252,21 @@ export type WebhookHostCreateManyInput = {
   host: string
   answeredAt?: Date | string
   nextRequestAt?: Date | string
+  lastEndpoint?: string
 }
 
 export type WebhookHostUpdateManyMutationInput = {
   host?: Prisma.StringFieldUpdateOperationsInput | string
   answeredAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   nextRequestAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastEndpoint?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type WebhookHostUncheckedUpdateManyInput = {
   host?: Prisma.StringFieldUpdateOperationsInput | string
   answeredAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   nextRequestAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastEndpoint?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type WebhookHostScalarRelationFilter = {
@@ -259,18 +278,21 @@ export type WebhookHostCountOrderByAggregateInput = {
   host?: Prisma.SortOrder
   answeredAt?: Prisma.SortOrder
   nextRequestAt?: Prisma.SortOrder
+  lastEndpoint?: Prisma.SortOrder
 }
 
 export type WebhookHostMaxOrderByAggregateInput = {
   host?: Prisma.SortOrder
   answeredAt?: Prisma.SortOrder
   nextRequestAt?: Prisma.SortOrder
+  lastEndpoint?: Prisma.SortOrder
 }
 
 export type WebhookHostMinOrderByAggregateInput = {
   host?: Prisma.SortOrder
   answeredAt?: Prisma.SortOrder
   nextRequestAt?: Prisma.SortOrder
+  lastEndpoint?: Prisma.SortOrder
 }
 
 export type WebhookHostCreateNestedOneWithoutEndpointsInput = {
@@ -291,12 +313,14 @@ export type WebhookHostCreateWithoutEndpointsInput = {
   host: string
   answeredAt?: Date | string
   nextRequestAt?: Date | string
+  lastEndpoint?: string
 }
 
 export type WebhookHostUncheckedCreateWithoutEndpointsInput = {
   host: string
   answeredAt?: Date | string
   nextRequestAt?: Date | string
+  lastEndpoint?: string
 }
 
 export type WebhookHostCreateOrConnectWithoutEndpointsInput = {
@@ -319,12 +343,14 @@ export type WebhookHostUpdateWithoutEndpointsInput = {
   host?: Prisma.StringFieldUpdateOperationsInput | string
   answeredAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   nextRequestAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastEndpoint?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type WebhookHostUncheckedUpdateWithoutEndpointsInput = {
   host?: Prisma.StringFieldUpdateOperationsInput | string
   answeredAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   nextRequestAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastEndpoint?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 
@@ -362,6 +388,7 @@ export type WebhookHostSelect<ExtArgs extends runtime.Types.Extensions.InternalA
   host?: boolean
   answeredAt?: boolean
   nextRequestAt?: boolean
+  lastEndpoint?: boolean
   endpoints?: boolean | Prisma.WebhookHost$endpointsArgs<ExtArgs>
   _count?: boolean | Prisma.WebhookHostCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookHost"]>
@@ -370,21 +397,24 @@ export type WebhookHostSelectCreateManyAndReturn<ExtArgs extends runtime.Types.E
   host?: boolean
   answeredAt?: boolean
   nextRequestAt?: boolean
+  lastEndpoint?: boolean
 }, ExtArgs["result"]["webhookHost"]>
 
 export type WebhookHostSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   host?: boolean
   answeredAt?: boolean
   nextRequestAt?: boolean
+  lastEndpoint?: boolean
 }, ExtArgs["result"]["webhookHost"]>
 
 export type WebhookHostSelectScalar = {
   host?: boolean
   answeredAt?: boolean
   nextRequestAt?: boolean
+  lastEndpoint?: boolean
 }
 
-export type WebhookHostOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"host" | "answeredAt" | "nextRequestAt", ExtArgs["result"]["webhookHost"]>
+export type WebhookHostOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"host" | "answeredAt" | "nextRequestAt" | "lastEndpoint", ExtArgs["result"]["webhookHost"]>
 export type WebhookHostInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   endpoints?: boolean | Prisma.WebhookHost$endpointsArgs<ExtArgs>
   _count?: boolean | Prisma.WebhookHostCountOutputTypeDefaultArgs<ExtArgs>
@@ -401,6 +431,7 @@ export type $WebhookHostPayload<ExtArgs extends runtime.Types.Extensions.Interna
     host: string
     answeredAt: Date
     nextRequestAt: Date
+    lastEndpoint: string
   }, ExtArgs["result"]["webhookHost"]>
   composites: {}
 }
@@ -828,6 +859,7 @@ export interface WebhookHostFieldRefs {
   readonly host: Prisma.FieldRef<"WebhookHost", 'String'>
   readonly answeredAt: Prisma.FieldRef<"WebhookHost", 'DateTime'>
   readonly nextRequestAt: Prisma.FieldRef<"WebhookHost", 'DateTime'>
+  readonly lastEndpoint: Prisma.FieldRef<"WebhookHost", 'String'>
 }
     
 

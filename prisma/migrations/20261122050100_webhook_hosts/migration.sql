@@ -4,12 +4,15 @@
 CREATE TABLE webhook_hosts (
   host            text PRIMARY KEY,
   answered_at     timestamptz(6) NOT NULL DEFAULT '-infinity',
-  next_request_at timestamptz(6) NOT NULL DEFAULT '-infinity'
+  next_request_at timestamptz(6) NOT NULL DEFAULT '-infinity',
+  last_endpoint   uuid NOT NULL DEFAULT '00000000-0000-0000-0000-000000000000'
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE webhook_hosts IS 'the receiving servers of all endpoints, as host:port';
 COMMENT ON COLUMN webhook_hosts.answered_at IS
   'a 2xx was received about then; written only when it is minutes old, so most deliveries do not write it';
 COMMENT ON COLUMN webhook_hosts.next_request_at IS 'when a delivery that is held back may be sent next';
+COMMENT ON COLUMN webhook_hosts.last_endpoint IS
+  'the endpoint whose turn it was: they take turns, so that the failures of one do not keep another from proving the host';
 
 ALTER TABLE webhook_endpoints
   ADD COLUMN host        text,
@@ -39,7 +42,7 @@ COMMENT ON COLUMN webhook_deliveries.held_for IS
   'the host that it is held back for, because the host has not answered with 2xx lately; null if it is not held back';
 COMMENT ON COLUMN webhook_deliveries.replayed_at IS 'when it was last replayed: the next replay must wait';
 
--- The held ones have a queue for each host, and do not stand among the retries, which are found by their time.
+-- The held ones have a queue for each endpoint of a host, and do not stand among the retries, which are found by their time.
 DROP INDEX webhook_deliveries_waiting_idx;
 CREATE INDEX webhook_deliveries_waiting_idx ON webhook_deliveries (due_at) WHERE waiting AND held_for IS NULL;
-CREATE INDEX webhook_deliveries_held_idx ON webhook_deliveries (held_for, due_at) WHERE held_for IS NOT NULL;
+CREATE INDEX webhook_deliveries_held_idx ON webhook_deliveries (held_for, endpoint_id, due_at) WHERE held_for IS NOT NULL;
