@@ -35,50 +35,48 @@ test("a server that has not answered with 2xx gets one request a second from all
   // Three users, and three spellings of one host.
   for (const host of ["127.0.0.1", "127.1", "0x7f000001"]) {
     const person = await createPerson(service);
-    for (const path of ["a", "b"]) {
-      const url = `http://${host}:${port}/${host}/${path}`;
-      expect((await person.post("/webhooks", { url, events: ["task.created"] })).status).toBe(201);
-    }
+    const url = `http://${host}:${port}/${host}`;
+    expect((await person.post("/webhooks", { url, events: ["task.created"] })).status).toBe(201);
   }
   const buyer = await createPerson(service, { cents: 1_000_000 });
-  for (let count = 0; count < 5; count++) await postTask(buyer);
+  for (let count = 0; count < 3; count++) await postTask(buyer);
   const { prisma } = service.services.database;
   const deliveries = () => prisma.webhookDelivery.findMany();
   const workers = startWorkers();
 
-  for (let sent = 1; sent <= 7; sent++) {
+  for (let sent = 1; sent <= 4; sent++) {
     await eventually(`request ${sent}`, () => receiver.received.length === sent);
     await eventually("its record", async () => {
       return (await deliveries()).filter(({ status }) => status === "failed").length === sent;
     });
-    if (sent < 7) workers.advance(1);
+    if (sent < 4) workers.advance(1);
   }
   // The endpoints take turns.
-  expect(new Set(receiver.received.slice(0, 6).map(({ path }) => path)).size).toBe(6);
+  expect(new Set(receiver.received.slice(0, 3).map(({ path }) => path)).size).toBe(3);
   await eventually("the others to be held back", async () => {
-    return (await deliveries()).filter(({ heldFor }) => heldFor === `127.0.0.1:${port}`).length === 30 - 7;
+    return (await deliveries()).filter(({ heldFor }) => heldFor === `127.0.0.1:${port}`).length === 9 - 4;
   });
-  expect(receiver.received).toHaveLength(7);
+  expect(receiver.received).toHaveLength(4);
 
   status = 200;
   workers.advance(1);
   await eventually("the others", async () => {
-    return (await deliveries()).filter(({ status }) => status === "succeeded").length === 30 - 7;
+    return (await deliveries()).filter(({ status }) => status === "succeeded").length === 9 - 4;
   });
-  expect(receiver.received).toHaveLength(30);
+  expect(receiver.received).toHaveLength(9);
   expect((await deliveries()).every(({ attempts }) => Array.isArray(attempts) && attempts.length === 1)).toBe(true);
 
   // Once proven, failures are sent at full speed, until it has not answered with 2xx for ten minutes.
   status = 404;
   for (let count = 0; count < 2; count++) await postTask(buyer);
-  await eventually("the failures", () => receiver.received.length === 42);
+  await eventually("the failures", () => receiver.received.length === 15);
   await eventually("their records", async () => (await deliveries()).every(({ status }) => status !== "pending"));
   workers.advance(601);
   for (let count = 0; count < 2; count++) await postTask(buyer);
   await eventually("the others to be held back", async () => {
-    return (await deliveries()).filter(({ heldFor }) => heldFor !== null).length === 11;
+    return (await deliveries()).filter(({ heldFor }) => heldFor !== null).length === 5;
   });
-  await eventually("the one that is not", () => receiver.received.length === 43);
+  await eventually("the one that is not", () => receiver.received.length === 16);
 });
 
 test.each([

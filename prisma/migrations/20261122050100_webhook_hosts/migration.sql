@@ -25,7 +25,7 @@ COMMENT ON COLUMN webhook_endpoints.tested_at IS 'the times of its latest tests,
 -- The service parses URLs with the rules of browsers. For endpoints from before, this comes close: an unusual spelling
 -- merely makes a host of its own.
 UPDATE webhook_endpoints SET host =
-  regexp_replace(lower(substring(url FROM '^[A-Za-z]+://(\[[^\]]*\]|[^/?#:]*)')), '\.$', '') || ':' ||
+  coalesce(regexp_replace(lower(substring(url FROM '^[A-Za-z]+://(\[[^\]]*\]|[^/?#:]*)')), '\.$', ''), '') || ':' ||
   coalesce(substring(url FROM '^[A-Za-z]+://(?:\[[^\]]*\]|[^/?#:]*):([0-9]+)'), CASE WHEN url ILIKE 'http:%' THEN '80' ELSE '443' END);
 INSERT INTO webhook_hosts (host) SELECT DISTINCT host FROM webhook_endpoints;
 ALTER TABLE webhook_endpoints
