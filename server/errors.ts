@@ -28,6 +28,7 @@ export const errorCatalogue = {
   bid_invalid: { status: 409, message: "The bid is not active, or it belongs to another task." },
   active_bid_exists: { status: 409, message: "You already have an active bid on this task." },
   email_taken: { status: 409, message: "An account with this email address already exists." },
+  limit_reached: { status: 409, message: "You have as many of these as a user may have; see `limit`." },
   already_rated: { status: 409, message: "You have already rated this task." },
   already_disputed: { status: 409, message: "This task already has a dispute." },
   onboarding_required: { status: 412, message: "Start the payout onboarding first: POST /payouts/onboarding." },
@@ -87,6 +88,8 @@ export interface ErrorDetails {
   issues?: InputIssue[];
   violations?: LimitViolation[];
   requiredScope?: string;
+  /** How many a user may have, for `limit_reached`. */
+  limit?: number;
   retryAfterSeconds?: number;
 }
 
@@ -98,6 +101,7 @@ export const ErrorBody = z.object({
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   violations: z.array(z.object({ field: z.string(), limit: z.number(), actual: z.number() })).optional(),
   requiredScope: z.string().optional(),
+  limit: z.int().optional(),
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
@@ -119,7 +123,7 @@ export class ApiError extends Error {
 
   /** Returns the body that clients see, as one of `calls` results in the response. */
   toBody(requestId: string, calls = 1): ErrorBody {
-    const { issues, violations, requiredScope } = this.details;
+    const { issues, violations, requiredScope, limit } = this.details;
     return {
       error: this.code,
       message: this.message,
@@ -127,6 +131,7 @@ export class ApiError extends Error {
       ...(issues && { issues: fittingIssues(issues, calls) }),
       ...(violations && { violations }),
       ...(requiredScope && { requiredScope }),
+      ...(limit !== undefined && { limit }),
     };
   }
 }

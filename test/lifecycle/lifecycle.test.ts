@@ -35,6 +35,7 @@ test("the lifecycle of a task gets the same responses, field by field, over REST
 
 /** Errors that take a fault, a race, a setting or many uploads: other tests provoke them. */
 const provokedElsewhere = [
+  "keys.create: limit_reached",
   "tasks.create: spam_guard",
   "tasks.award: ledger_failed",
   "wallet.topup: processor_unavailable",

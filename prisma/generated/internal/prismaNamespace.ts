@@ -419,6 +419,7 @@ export const ModelName = {
   ProcessorEventRead: 'ProcessorEventRead',
   Event: 'Event',
   WebhookEndpoint: 'WebhookEndpoint',
+  WebhookHost: 'WebhookHost',
   WebhookDelivery: 'WebhookDelivery'
 } as const
 
@@ -435,7 +436,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "apiKey" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "task" | "bid" | "upload" | "artifact" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "event" | "webhookEndpoint" | "webhookDelivery"
+    modelProps: "user" | "session" | "apiKey" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "task" | "bid" | "upload" | "artifact" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "event" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2067,6 +2068,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    WebhookHost: {
+      payload: Prisma.$WebhookHostPayload<ExtArgs>
+      fields: Prisma.WebhookHostFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WebhookHostFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WebhookHostFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        findFirst: {
+          args: Prisma.WebhookHostFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WebhookHostFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        findMany: {
+          args: Prisma.WebhookHostFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>[]
+        }
+        create: {
+          args: Prisma.WebhookHostCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        createMany: {
+          args: Prisma.WebhookHostCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WebhookHostCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>[]
+        }
+        delete: {
+          args: Prisma.WebhookHostDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        update: {
+          args: Prisma.WebhookHostUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        deleteMany: {
+          args: Prisma.WebhookHostDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WebhookHostUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WebhookHostUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>[]
+        }
+        upsert: {
+          args: Prisma.WebhookHostUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        aggregate: {
+          args: Prisma.WebhookHostAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWebhookHost>
+        }
+        groupBy: {
+          args: Prisma.WebhookHostGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WebhookHostGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WebhookHostCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WebhookHostCountAggregateOutputType> | number
+        }
+      }
+    }
     WebhookDelivery: {
       payload: Prisma.$WebhookDeliveryPayload<ExtArgs>
       fields: Prisma.WebhookDeliveryFieldRefs
@@ -2413,6 +2488,7 @@ export const TopupScalarFieldEnum = {
   successUrl: 'successUrl',
   cancelUrl: 'cancelUrl',
   nextCheckAt: 'nextCheckAt',
+  expireRequestedAt: 'expireRequestedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -2499,16 +2575,29 @@ export const WebhookEndpointScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
   url: 'url',
+  host: 'host',
   events: 'events',
   signingSecret: 'signingSecret',
   failuresInRow: 'failuresInRow',
   failingSince: 'failingSince',
   switchedOffAt: 'switchedOffAt',
   deletedAt: 'deletedAt',
+  replayedAt: 'replayedAt',
+  testedAt: 'testedAt',
   createdAt: 'createdAt'
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
+
+
+export const WebhookHostScalarFieldEnum = {
+  host: 'host',
+  answeredAt: 'answeredAt',
+  nextRequestAt: 'nextRequestAt',
+  lastEndpoint: 'lastEndpoint'
+} as const
+
+export type WebhookHostScalarFieldEnum = (typeof WebhookHostScalarFieldEnum)[keyof typeof WebhookHostScalarFieldEnum]
 
 
 export const WebhookDeliveryScalarFieldEnum = {
@@ -2522,7 +2611,9 @@ export const WebhookDeliveryScalarFieldEnum = {
   dueAt: 'dueAt',
   leasedUntil: 'leasedUntil',
   waiting: 'waiting',
+  heldFor: 'heldFor',
   failedAt: 'failedAt',
+  replayedAt: 'replayedAt',
   createdAt: 'createdAt'
 } as const
 
@@ -2852,6 +2943,7 @@ export type GlobalOmitConfig = {
   processorEventRead?: Prisma.ProcessorEventReadOmit
   event?: Prisma.EventOmit
   webhookEndpoint?: Prisma.WebhookEndpointOmit
+  webhookHost?: Prisma.WebhookHostOmit
   webhookDelivery?: Prisma.WebhookDeliveryOmit
 }
 

@@ -73,6 +73,7 @@ export const ModelName = {
   ProcessorEventRead: 'ProcessorEventRead',
   Event: 'Event',
   WebhookEndpoint: 'WebhookEndpoint',
+  WebhookHost: 'WebhookHost',
   WebhookDelivery: 'WebhookDelivery'
 } as const
 
@@ -325,6 +326,7 @@ export const TopupScalarFieldEnum = {
   successUrl: 'successUrl',
   cancelUrl: 'cancelUrl',
   nextCheckAt: 'nextCheckAt',
+  expireRequestedAt: 'expireRequestedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -411,16 +413,29 @@ export const WebhookEndpointScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
   url: 'url',
+  host: 'host',
   events: 'events',
   signingSecret: 'signingSecret',
   failuresInRow: 'failuresInRow',
   failingSince: 'failingSince',
   switchedOffAt: 'switchedOffAt',
   deletedAt: 'deletedAt',
+  replayedAt: 'replayedAt',
+  testedAt: 'testedAt',
   createdAt: 'createdAt'
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
+
+
+export const WebhookHostScalarFieldEnum = {
+  host: 'host',
+  answeredAt: 'answeredAt',
+  nextRequestAt: 'nextRequestAt',
+  lastEndpoint: 'lastEndpoint'
+} as const
+
+export type WebhookHostScalarFieldEnum = (typeof WebhookHostScalarFieldEnum)[keyof typeof WebhookHostScalarFieldEnum]
 
 
 export const WebhookDeliveryScalarFieldEnum = {
@@ -434,7 +449,9 @@ export const WebhookDeliveryScalarFieldEnum = {
   dueAt: 'dueAt',
   leasedUntil: 'leasedUntil',
   waiting: 'waiting',
+  heldFor: 'heldFor',
   failedAt: 'failedAt',
+  replayedAt: 'replayedAt',
   createdAt: 'createdAt'
 } as const
 

@@ -46,6 +46,7 @@ export type TopupMinAggregateOutputType = {
   successUrl: string | null
   cancelUrl: string | null
   nextCheckAt: Date | null
+  expireRequestedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -62,6 +63,7 @@ export type TopupMaxAggregateOutputType = {
   successUrl: string | null
   cancelUrl: string | null
   nextCheckAt: Date | null
+  expireRequestedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -78,6 +80,7 @@ export type TopupCountAggregateOutputType = {
   successUrl: number
   cancelUrl: number
   nextCheckAt: number
+  expireRequestedAt: number
   createdAt: number
   updatedAt: number
   _all: number
@@ -104,6 +107,7 @@ export type TopupMinAggregateInputType = {
   successUrl?: true
   cancelUrl?: true
   nextCheckAt?: true
+  expireRequestedAt?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -120,6 +124,7 @@ export type TopupMaxAggregateInputType = {
   successUrl?: true
   cancelUrl?: true
   nextCheckAt?: true
+  expireRequestedAt?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -136,6 +141,7 @@ export type TopupCountAggregateInputType = {
   successUrl?: true
   cancelUrl?: true
   nextCheckAt?: true
+  expireRequestedAt?: true
   createdAt?: true
   updatedAt?: true
   _all?: true
@@ -239,6 +245,7 @@ export type TopupGroupByOutputType = {
   successUrl: string
   cancelUrl: string
   nextCheckAt: Date
+  expireRequestedAt: Date | null
   createdAt: Date
   updatedAt: Date
   _count: TopupCountAggregateOutputType | null
@@ -278,6 +285,7 @@ export type TopupWhereInput = {
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -295,6 +303,7 @@ export type TopupOrderByWithRelationInput = {
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
@@ -315,6 +324,7 @@ export type TopupWhereUniqueInput = Prisma.AtLeast<{
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -332,6 +342,7 @@ export type TopupOrderByWithAggregationInput = {
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   _count?: Prisma.TopupCountOrderByAggregateInput
@@ -356,6 +367,7 @@ export type TopupScalarWhereWithAggregatesInput = {
   successUrl?: Prisma.StringWithAggregatesFilter<"Topup"> | string
   cancelUrl?: Prisma.StringWithAggregatesFilter<"Topup"> | string
   nextCheckAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
+  expireRequestedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
 }
@@ -371,6 +383,7 @@ export type TopupCreateInput = {
   successUrl: string
   cancelUrl: string
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutTopupsInput
@@ -388,6 +401,7 @@ export type TopupUncheckedCreateInput = {
   successUrl: string
   cancelUrl: string
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -403,6 +417,7 @@ export type TopupUpdateInput = {
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
@@ -420,6 +435,7 @@ export type TopupUncheckedUpdateInput = {
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -436,6 +452,7 @@ export type TopupCreateManyInput = {
   successUrl: string
   cancelUrl: string
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -451,6 +468,7 @@ export type TopupUpdateManyMutationInput = {
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -467,6 +485,7 @@ export type TopupUncheckedUpdateManyInput = {
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -493,6 +512,7 @@ export type TopupCountOrderByAggregateInput = {
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -513,6 +533,7 @@ export type TopupMaxOrderByAggregateInput = {
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -529,6 +550,7 @@ export type TopupMinOrderByAggregateInput = {
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -590,6 +612,7 @@ export type TopupCreateWithoutUserInput = {
   successUrl: string
   cancelUrl: string
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -605,6 +628,7 @@ export type TopupUncheckedCreateWithoutUserInput = {
   successUrl: string
   cancelUrl: string
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -650,6 +674,7 @@ export type TopupScalarWhereInput = {
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
 }
@@ -665,6 +690,7 @@ export type TopupCreateManyUserInput = {
   successUrl: string
   cancelUrl: string
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -680,6 +706,7 @@ export type TopupUpdateWithoutUserInput = {
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -695,6 +722,7 @@ export type TopupUncheckedUpdateWithoutUserInput = {
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -710,6 +738,7 @@ export type TopupUncheckedUpdateManyWithoutUserInput = {
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -728,6 +757,7 @@ export type TopupSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   successUrl?: boolean
   cancelUrl?: boolean
   nextCheckAt?: boolean
+  expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -745,6 +775,7 @@ export type TopupSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   successUrl?: boolean
   cancelUrl?: boolean
   nextCheckAt?: boolean
+  expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -762,6 +793,7 @@ export type TopupSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   successUrl?: boolean
   cancelUrl?: boolean
   nextCheckAt?: boolean
+  expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -779,11 +811,12 @@ export type TopupSelectScalar = {
   successUrl?: boolean
   cancelUrl?: boolean
   nextCheckAt?: boolean
+  expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "nextCheckAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
+export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "nextCheckAt" | "expireRequestedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
 export type TopupInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -811,6 +844,7 @@ export type $TopupPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     successUrl: string
     cancelUrl: string
     nextCheckAt: Date
+    expireRequestedAt: Date | null
     createdAt: Date
     updatedAt: Date
   }, ExtArgs["result"]["topup"]>
@@ -1248,6 +1282,7 @@ export interface TopupFieldRefs {
   readonly successUrl: Prisma.FieldRef<"Topup", 'String'>
   readonly cancelUrl: Prisma.FieldRef<"Topup", 'String'>
   readonly nextCheckAt: Prisma.FieldRef<"Topup", 'DateTime'>
+  readonly expireRequestedAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Topup", 'DateTime'>
 }
