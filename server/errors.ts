@@ -38,7 +38,7 @@ export const errorCatalogue = {
   payload_too_large: { status: 413, message: "The body must be at most 256 KiB." },
   unsupported_media_type: { status: 415, message: "Send the body as JSON, with `Content-Type: application/json`." },
   rate_limited: { status: 429, message: "Too many requests. Try again after the seconds in `Retry-After`." },
-  spam_guard: { status: 429, message: "Too many new tasks, or a similar one is still open; see `Retry-After`." },
+  spam_guard: { status: 429, message: "Too many new tasks, or too many with the same text; see `Retry-After`." },
   internal_error: { status: 500, message: "Something went wrong on our side. Quote the `requestId` to report it." },
   processor_unavailable: { status: 502, message: "The payment processor does not respond. Try again later." },
   unavailable: { status: 503, message: "The service is busy or restarting. Try again." },
@@ -67,6 +67,7 @@ export interface ErrorDetails {
   issues?: InputIssue[];
   violations?: LimitViolation[];
   requiredScope?: string;
+  taskId?: string;
   retryAfterSeconds?: number;
 }
 
@@ -78,6 +79,9 @@ export const ErrorBody = z.object({
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   violations: z.array(z.object({ field: z.string(), limit: z.number(), actual: z.number() })).optional(),
   requiredScope: z.string().optional(),
+  taskId: z.uuid().optional().meta({
+    description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",
+  }),
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
@@ -99,7 +103,7 @@ export class ApiError extends Error {
 
   /** Returns the body that clients see. */
   toBody(requestId: string): ErrorBody {
-    const { issues, violations, requiredScope } = this.details;
+    const { issues, violations, requiredScope, taskId } = this.details;
     return {
       error: this.code,
       message: this.message,
@@ -107,6 +111,7 @@ export class ApiError extends Error {
       ...(issues && { issues }),
       ...(violations && { violations }),
       ...(requiredScope && { requiredScope }),
+      ...(taskId && { taskId }),
     };
   }
 }

@@ -5,6 +5,7 @@ import type { Services } from "../../services.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { invalidStorageKey, type UploadKind } from "./declare.ts";
+import { extensionOf } from "./mimeType.ts";
 
 /** Source: docs/contract.md "Records". */
 const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
@@ -91,16 +92,4 @@ export async function readArtifactsOfTasks(
 /** Returns the samples and deliveries that were finalised for a task, oldest first. */
 export async function readArtifacts(services: Pick<Services, "database" | "storage">, taskId: string) {
   return (await readArtifactsOfTasks(services, [taskId])).get(taskId) ?? { samples: [], deliveries: [] };
-}
-
-const extensions: Record<string, string> = {
-  "image/jpeg": ".jpg",
-  "audio/mpeg": ".mp3",
-  "text/plain": ".txt",
-  "text/markdown": ".md",
-  "application/octet-stream": "",
-};
-
-function extensionOf(mimeType: string): string {
-  return extensions[mimeType] ?? `.${mimeType.split("/")[1]}`;
 }
