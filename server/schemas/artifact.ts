@@ -6,10 +6,12 @@ const Dimensions = z
   .strictObject({ width: z.int().min(1).max(MAX_INT32), height: z.int().min(1).max(MAX_INT32) })
   .meta({ id: "Dimensions", description: "Pixels." });
 
-const typeName = "[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}"; // RFC 6838, 4.2
+const restrictedName = "[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}"; // RFC 6838, 4.2
 const token = "[A-Za-z0-9!#$%&'*+.^_`|~-]+"; // RFC 9110, 5.6.2
 const quotedString = '"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"'; // RFC 9110, 5.6.4, without tabs and non-ASCII characters
-const mimeTypePattern = new RegExp(`^${typeName}/${typeName}(?: *;(?: *${token}=(?:${token}|${quotedString}))?)*$`);
+const mimeTypePattern = new RegExp(
+  `^${restrictedName}/${restrictedName}(?: *;(?: *${token}=(?:${token}|${quotedString}))?)*$`,
+);
 
 /** What a client declares about a file before it uploads it. Source: docs/contract.md "Uploads". */
 export const uploadInput = {

@@ -2,18 +2,30 @@
 -- case, which is also how the search compares titles (tasks.folded_title). Only the database folds tags, so that what is
 -- stored, what is indexed and what is asked for cannot differ.
 
-CREATE FUNCTION fold_tags(tags text[]) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-  SELECT coalesce(array_agg(upper(lower(normalize(tag))) ORDER BY place), '{}')
-  FROM unnest(tags) WITH ORDINALITY AS given (tag, place)
-$$;
+CREATE FUNCTION fold_tags(tags text[]) RETURNS text[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  folded text[] := '{}';
+  tag text;
+BEGIN
+  FOREACH tag IN ARRAY tags LOOP
+    folded := array_append(folded, upper(lower(normalize(tag))));
+  END LOOP;
+  RETURN folded;
+END $$;
 
 -- Of tags that are the same, keeps the first as it was written.
-CREATE FUNCTION distinct_tags(tags text[]) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-  SELECT coalesce(array_agg(tag ORDER BY place), '{}')
-  FROM (SELECT DISTINCT ON (folded) tag, place
-        FROM unnest(tags, fold_tags(tags)) WITH ORDINALITY AS given (tag, folded, place)
-        ORDER BY folded, place) AS firsts
-$$;
+CREATE FUNCTION distinct_tags(tags text[]) RETURNS text[] LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  folded text[] := fold_tags(tags);
+  kept text[] := '{}';
+BEGIN
+  FOR i IN 1 .. cardinality(tags) LOOP
+    IF array_position(folded, folded[i]) = i THEN
+      kept := array_append(kept, tags[i]);
+    END IF;
+  END LOOP;
+  RETURN kept;
+END $$;
 
 -- Dropped first, so that the new column's rewrite of the table does not build them as they were.
 DROP INDEX tasks_search_idx, tasks_search_sample_idx;
