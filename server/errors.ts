@@ -39,7 +39,7 @@ export const errorCatalogue = {
   payload_too_large: { status: 413, message: "The body must be at most 256 KiB." },
   unsupported_media_type: { status: 415, message: "Send the body as JSON, with `Content-Type: application/json`." },
   rate_limited: { status: 429, message: "Too many requests. Try again after the seconds in `Retry-After`." },
-  spam_guard: { status: 429, message: "Too many new tasks, or a similar one is still open; see `Retry-After`." },
+  spam_guard: { status: 429, message: "Too many new tasks, or too many with the same text; see `Retry-After`." },
   internal_error: { status: 500, message: "Something went wrong on our side. Quote the `requestId` to report it." },
   processor_unavailable: { status: 502, message: "The payment processor does not respond. Try again later." },
   unavailable: { status: 503, message: "The service is busy or restarting. Try again." },
@@ -90,6 +90,7 @@ export interface ErrorDetails {
   requiredScope?: string;
   /** How many a user may have, for `limit_reached`. */
   limit?: number;
+  taskId?: string;
   retryAfterSeconds?: number;
 }
 
@@ -102,6 +103,9 @@ export const ErrorBody = z.object({
   violations: z.array(z.object({ field: z.string(), limit: z.number(), actual: z.number() })).optional(),
   requiredScope: z.string().optional(),
   limit: z.int().optional(),
+  taskId: z.uuid().optional().meta({
+    description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",
+  }),
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
@@ -123,15 +127,13 @@ export class ApiError extends Error {
 
   /** Returns the body that clients see, as one of `calls` results in the response. */
   toBody(requestId: string, calls = 1): ErrorBody {
-    const { issues, violations, requiredScope, limit } = this.details;
+    const { message: _, retryAfterSeconds: __, issues, ...extras } = this.details;
     return {
       error: this.code,
       message: this.message,
       requestId,
       ...(issues && { issues: fittingIssues(issues, calls) }),
-      ...(violations && { violations }),
-      ...(requiredScope && { requiredScope }),
-      ...(limit !== undefined && { limit }),
+      ...extras,
     };
   }
 }

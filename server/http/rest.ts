@@ -44,7 +44,7 @@ const reservedNames = ["__proto__", "toJSON"];
 
 /** Reads the fields of the body or the query. Throws `invalid_input` for a field that is in the wrong place. */
 async function readFields(request: Request, response: Response, route: Route, target: Target): Promise<object> {
-  const query = parseQuery(target.search, route.integerParameters);
+  const query = parseQuery(target.search, route);
   const fields = route.takesBody ? await readObject(request, response) : Object.fromEntries(query);
   const misplaced: [name: string, message: string][] = [
     ...(route.takesBody ? [...query.keys()] : []).map((name): [string, string] => [

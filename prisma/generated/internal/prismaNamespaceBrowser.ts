@@ -253,6 +253,7 @@ export const TaskScalarFieldEnum = {
   acceptanceCriteria: 'acceptanceCriteria',
   maxBudgetCents: 'maxBudgetCents',
   tags: 'tags',
+  postedTextHash: 'postedTextHash',
   status: 'status',
   bidCount: 'bidCount',
   awardedBidId: 'awardedBidId',

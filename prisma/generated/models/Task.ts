@@ -28,11 +28,13 @@ export type AggregateTask = {
 
 export type TaskAvgAggregateOutputType = {
   maxBudgetCents: number | null
+  postedTextHash: number | null
   bidCount: number | null
 }
 
 export type TaskSumAggregateOutputType = {
   maxBudgetCents: number | null
+  postedTextHash: bigint | null
   bidCount: number | null
 }
 
@@ -43,6 +45,7 @@ export type TaskMinAggregateOutputType = {
   description: string | null
   acceptanceCriteria: string | null
   maxBudgetCents: number | null
+  postedTextHash: bigint | null
   status: string | null
   bidCount: number | null
   awardedBidId: string | null
@@ -64,6 +67,7 @@ export type TaskMaxAggregateOutputType = {
   description: string | null
   acceptanceCriteria: string | null
   maxBudgetCents: number | null
+  postedTextHash: bigint | null
   status: string | null
   bidCount: number | null
   awardedBidId: string | null
@@ -86,6 +90,7 @@ export type TaskCountAggregateOutputType = {
   acceptanceCriteria: number
   maxBudgetCents: number
   tags: number
+  postedTextHash: number
   status: number
   bidCount: number
   awardedBidId: number
@@ -104,11 +109,13 @@ export type TaskCountAggregateOutputType = {
 
 export type TaskAvgAggregateInputType = {
   maxBudgetCents?: true
+  postedTextHash?: true
   bidCount?: true
 }
 
 export type TaskSumAggregateInputType = {
   maxBudgetCents?: true
+  postedTextHash?: true
   bidCount?: true
 }
 
@@ -119,6 +126,7 @@ export type TaskMinAggregateInputType = {
   description?: true
   acceptanceCriteria?: true
   maxBudgetCents?: true
+  postedTextHash?: true
   status?: true
   bidCount?: true
   awardedBidId?: true
@@ -140,6 +148,7 @@ export type TaskMaxAggregateInputType = {
   description?: true
   acceptanceCriteria?: true
   maxBudgetCents?: true
+  postedTextHash?: true
   status?: true
   bidCount?: true
   awardedBidId?: true
@@ -162,6 +171,7 @@ export type TaskCountAggregateInputType = {
   acceptanceCriteria?: true
   maxBudgetCents?: true
   tags?: true
+  postedTextHash?: true
   status?: true
   bidCount?: true
   awardedBidId?: true
@@ -271,6 +281,7 @@ export type TaskGroupByOutputType = {
   acceptanceCriteria: string | null
   maxBudgetCents: number
   tags: string[]
+  postedTextHash: bigint | null
   status: string
   bidCount: number
   awardedBidId: string | null
@@ -316,6 +327,7 @@ export type TaskWhereInput = {
   acceptanceCriteria?: Prisma.StringNullableFilter<"Task"> | string | null
   maxBudgetCents?: Prisma.IntFilter<"Task"> | number
   tags?: Prisma.StringNullableListFilter<"Task">
+  postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -348,6 +360,7 @@ export type TaskOrderByWithRelationInput = {
   acceptanceCriteria?: Prisma.SortOrderInput | Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
   tags?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -384,6 +397,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   acceptanceCriteria?: Prisma.StringNullableFilter<"Task"> | string | null
   maxBudgetCents?: Prisma.IntFilter<"Task"> | number
   tags?: Prisma.StringNullableListFilter<"Task">
+  postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -415,6 +429,7 @@ export type TaskOrderByWithAggregationInput = {
   acceptanceCriteria?: Prisma.SortOrderInput | Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
   tags?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -445,6 +460,7 @@ export type TaskScalarWhereWithAggregatesInput = {
   acceptanceCriteria?: Prisma.StringNullableWithAggregatesFilter<"Task"> | string | null
   maxBudgetCents?: Prisma.IntWithAggregatesFilter<"Task"> | number
   tags?: Prisma.StringNullableListFilter<"Task">
+  postedTextHash?: Prisma.BigIntNullableWithAggregatesFilter<"Task"> | bigint | number | null
   status?: Prisma.StringWithAggregatesFilter<"Task"> | string
   bidCount?: Prisma.IntWithAggregatesFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableWithAggregatesFilter<"Task"> | string | null
@@ -466,6 +482,7 @@ export type TaskCreateInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -496,6 +513,7 @@ export type TaskUncheckedCreateInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -524,6 +542,7 @@ export type TaskUpdateInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -554,6 +573,7 @@ export type TaskUncheckedUpdateInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -583,6 +603,7 @@ export type TaskCreateManyInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -604,6 +625,7 @@ export type TaskUpdateManyMutationInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -624,6 +646,7 @@ export type TaskUncheckedUpdateManyInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -666,6 +689,7 @@ export type TaskCountOrderByAggregateInput = {
   acceptanceCriteria?: Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
   tags?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
@@ -682,6 +706,7 @@ export type TaskCountOrderByAggregateInput = {
 
 export type TaskAvgOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
 }
 
@@ -692,6 +717,7 @@ export type TaskMaxOrderByAggregateInput = {
   description?: Prisma.SortOrder
   acceptanceCriteria?: Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
@@ -713,6 +739,7 @@ export type TaskMinOrderByAggregateInput = {
   description?: Prisma.SortOrder
   acceptanceCriteria?: Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
@@ -729,6 +756,7 @@ export type TaskMinOrderByAggregateInput = {
 
 export type TaskSumOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
 }
 
@@ -978,6 +1006,7 @@ export type TaskCreateWithoutBuyerInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1006,6 +1035,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1044,6 +1074,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1073,6 +1104,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1130,6 +1162,7 @@ export type TaskScalarWhereInput = {
   acceptanceCriteria?: Prisma.StringNullableFilter<"Task"> | string | null
   maxBudgetCents?: Prisma.IntFilter<"Task"> | number
   tags?: Prisma.StringNullableListFilter<"Task">
+  postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -1167,6 +1200,7 @@ export type TaskCreateWithoutDisputeInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1196,6 +1230,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1239,6 +1274,7 @@ export type TaskUpdateWithoutDisputeInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1268,6 +1304,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1295,6 +1332,7 @@ export type TaskCreateWithoutRatingsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1324,6 +1362,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1367,6 +1406,7 @@ export type TaskUpdateWithoutRatingsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1396,6 +1436,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1423,6 +1464,7 @@ export type TaskCreateWithoutMedianOfInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1452,6 +1494,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1495,6 +1538,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1524,6 +1568,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1551,6 +1596,7 @@ export type TaskCreateWithoutTransfersInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1580,6 +1626,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1623,6 +1670,7 @@ export type TaskUpdateWithoutTransfersInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1652,6 +1700,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1679,6 +1728,7 @@ export type TaskCreateWithoutBidsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1708,6 +1758,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1740,6 +1791,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1769,6 +1821,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidderId?: string | null
@@ -1817,6 +1870,7 @@ export type TaskUpdateWithoutBidsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1846,6 +1900,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1889,6 +1944,7 @@ export type TaskCreateWithoutArtifactsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1918,6 +1974,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1961,6 +2018,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1990,6 +2048,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2017,6 +2076,7 @@ export type TaskCreateWithoutEventsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -2046,6 +2106,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -2089,6 +2150,7 @@ export type TaskUpdateWithoutEventsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2118,6 +2180,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2145,6 +2208,7 @@ export type TaskCreateManyBuyerInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -2167,6 +2231,7 @@ export type TaskCreateManyAwardedBidderInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -2187,6 +2252,7 @@ export type TaskUpdateWithoutBuyerInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2215,6 +2281,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2243,6 +2310,7 @@ export type TaskUncheckedUpdateManyWithoutBuyerInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2264,6 +2332,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2293,6 +2362,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2321,6 +2391,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2342,6 +2413,7 @@ export type TaskCreateManyAwardedBidInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidderId?: string | null
@@ -2362,6 +2434,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2391,6 +2464,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2419,6 +2493,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2516,6 +2591,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   acceptanceCriteria?: boolean
   maxBudgetCents?: boolean
   tags?: boolean
+  postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
   awardedBidId?: boolean
@@ -2549,6 +2625,7 @@ export type TaskSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceCriteria?: boolean
   maxBudgetCents?: boolean
   tags?: boolean
+  postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
   awardedBidId?: boolean
@@ -2574,6 +2651,7 @@ export type TaskSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceCriteria?: boolean
   maxBudgetCents?: boolean
   tags?: boolean
+  postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
   awardedBidId?: boolean
@@ -2599,6 +2677,7 @@ export type TaskSelectScalar = {
   acceptanceCriteria?: boolean
   maxBudgetCents?: boolean
   tags?: boolean
+  postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
   awardedBidId?: boolean
@@ -2613,7 +2692,7 @@ export type TaskSelectScalar = {
   updatedAt?: boolean
 }
 
-export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
+export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
 export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   awardedBidder?: boolean | Prisma.Task$awardedBidderArgs<ExtArgs>
@@ -2660,6 +2739,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     acceptanceCriteria: string | null
     maxBudgetCents: number
     tags: string[]
+    postedTextHash: bigint | null
     status: string
     bidCount: number
     awardedBidId: string | null
@@ -3112,6 +3192,7 @@ export interface TaskFieldRefs {
   readonly acceptanceCriteria: Prisma.FieldRef<"Task", 'String'>
   readonly maxBudgetCents: Prisma.FieldRef<"Task", 'Int'>
   readonly tags: Prisma.FieldRef<"Task", 'String[]'>
+  readonly postedTextHash: Prisma.FieldRef<"Task", 'BigInt'>
   readonly status: Prisma.FieldRef<"Task", 'String'>
   readonly bidCount: Prisma.FieldRef<"Task", 'Int'>
   readonly awardedBidId: Prisma.FieldRef<"Task", 'String'>
