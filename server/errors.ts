@@ -28,6 +28,7 @@ export const errorCatalogue = {
   bid_invalid: { status: 409, message: "The bid is not active, or it belongs to another task." },
   active_bid_exists: { status: 409, message: "You already have an active bid on this task." },
   email_taken: { status: 409, message: "An account with this email address already exists." },
+  limit_reached: { status: 409, message: "You have as many of these as a user may have; see `limit`." },
   already_rated: { status: 409, message: "You have already rated this task." },
   already_disputed: { status: 409, message: "This task already has a dispute." },
   bid_changed: { status: 409, message: "The bid's price is no longer the expected one; see `priceCents`." },
@@ -43,7 +44,7 @@ export const errorCatalogue = {
   payload_too_large: { status: 413, message: "The body must be at most 256 KiB." },
   unsupported_media_type: { status: 415, message: "Send the body as JSON, with `Content-Type: application/json`." },
   rate_limited: { status: 429, message: "Too many requests. Try again after the seconds in `Retry-After`." },
-  spam_guard: { status: 429, message: "Too many new tasks, or a similar one is still open; see `Retry-After`." },
+  spam_guard: { status: 429, message: "Too many new tasks, or too many with the same text; see `Retry-After`." },
   internal_error: { status: 500, message: "Something went wrong on our side. Quote the `requestId` to report it." },
   processor_unavailable: { status: 502, message: "The payment processor does not respond. Try again later." },
   unavailable: { status: 503, message: "The service is busy or restarting. Try again." },
@@ -57,6 +58,26 @@ const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 export interface InputIssue {
   path: string;
   message: string;
+}
+
+/** Maximum number of issues in one error. Source: docs/contract.md "Errors". */
+export const MAX_ISSUES = 100;
+
+/**
+ * Maximum size of all issues in one response, in bytes of JSON, so that a small request cannot cause a large response: an
+ * error body stays under 16 kB, and so does a failed tRPC batch. Source: docs/contract.md "Errors".
+ */
+const MAX_ISSUES_BYTES = 14_000;
+/** What an error has beside its issues, at most, in bytes of JSON over tRPC. */
+const ENVELOPE_BYTES = 400;
+
+/** Returns the first issues that fit into a response with the results of `calls` calls, and at least one. */
+function fittingIssues(issues: readonly InputIssue[], calls: number): InputIssue[] {
+  let rest = (MAX_ISSUES_BYTES + ENVELOPE_BYTES) / calls - ENVELOPE_BYTES;
+  return issues.slice(0, MAX_ISSUES).filter((issue, index) => {
+    rest -= Buffer.byteLength(JSON.stringify(issue)) + 1;
+    return rest >= 0 || index === 0;
+  });
 }
 
 /** A limit that an upload exceeds, and the declared value. */
@@ -77,6 +98,9 @@ export interface ErrorDetails {
   priceCents?: number;
   neededCents?: number;
   availableCents?: number;
+  /** How many a user may have, for `limit_reached`. */
+  limit?: number;
+  taskId?: string;
   retryAfterSeconds?: number;
 }
 
@@ -93,6 +117,10 @@ export const ErrorBody = z.object({
   priceCents: z.int().optional().meta({ description: "The bid's price now." }),
   neededCents: z.int().optional().meta({ description: "What the operation takes from the wallet." }),
   availableCents: z.int().optional().meta({ description: "What the caller's wallet has available." }),
+  limit: z.int().optional(),
+  taskId: z.uuid().optional().meta({
+    description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",
+  }),
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
@@ -112,9 +140,15 @@ export class ApiError extends Error {
     return errorCatalogue[this.code].status;
   }
 
-  /** Returns the body that clients see. */
-  toBody(requestId: string): ErrorBody {
-    const { message: _, retryAfterSeconds: __, ...extras } = this.details;
-    return { error: this.code, message: this.message, requestId, ...extras };
+  /** Returns the body that clients see, as one of `calls` results in the response. */
+  toBody(requestId: string, calls = 1): ErrorBody {
+    const { message: _, retryAfterSeconds: __, issues, ...extras } = this.details;
+    return {
+      error: this.code,
+      message: this.message,
+      requestId,
+      ...(issues && { issues: fittingIssues(issues, calls) }),
+      ...extras,
+    };
   }
 }

@@ -2,7 +2,7 @@ import { TRPCError } from "@trpc/server";
 import { getHTTPStatusCodeFromError } from "@trpc/server/http";
 import { type TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { z } from "zod";
-import { ApiError, type ErrorCode, errorCatalogue, type InputIssue } from "./errors.ts";
+import { ApiError, type ErrorCode, errorCatalogue, type InputIssue, MAX_ISSUES } from "./errors.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "./gateways/processorErrors.ts";
 import { StorageUnavailable } from "./gateways/storage.ts";
 import { shortName } from "./schemas/messages.ts";
@@ -29,9 +29,6 @@ const codeByRpcCode: Partial<Record<TRPC_ERROR_CODE_KEY, ErrorCode>> = {
   UNSUPPORTED_MEDIA_TYPE: "unsupported_media_type",
 };
 
-/** Maximum number of issues in one error, so that a small request cannot cause a large response. */
-export const MAX_ISSUES = 100;
-
 /** The messages come from schemas/messages.ts. A number can fail two checks with the same message, which is listed once. */
 function issuesOf(error: z.core.$ZodError): InputIssue[] {
   const issues = error.issues.slice(0, MAX_ISSUES).flatMap((issue) => {
@@ -43,7 +40,7 @@ function issuesOf(error: z.core.$ZodError): InputIssue[] {
     }
     return [{ path: path.join("."), message }];
   });
-  return [...new Map(issues.map((issue) => [JSON.stringify(issue), issue])).values()].slice(0, MAX_ISSUES);
+  return [...new Map(issues.map((issue) => [JSON.stringify(issue), issue])).values()];
 }
 
 /**

@@ -1,27 +1,24 @@
 import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
-import { ApiError, type ErrorBody, type ErrorCode, type InputIssue } from "./errors.ts";
+import { ApiError, type ErrorBody, type ErrorCode } from "./errors.ts";
 import { type Changes, openChanges } from "./repeats/changes.ts";
 import { currentRequestId } from "./requestId.ts";
-import { findJsonError } from "./schemas/jsonSyntax.ts";
-import { shortName } from "./schemas/messages.ts";
+import { findUnacceptable } from "./schemas/inputBounds.ts";
 import type { Scope } from "./schemas/scope.ts";
 import type { Services } from "./services.ts";
-import { MAX_ISSUES, rpcCodeOf, toApiError } from "./translateErrors.ts";
+import { rpcCodeOf, toApiError } from "./translateErrors.ts";
 
 /** What every procedure receives. */
 export interface Context extends Services {
   readonly requestId: string;
   readonly principal: Principal | null;
-  /** The JSON text of a tRPC call's input, to report where it is invalid. Absent over REST, which has parsed its body. */
-  readonly inputText?: string;
+  /** Number of calls in the request: more than 1 in a tRPC batch. */
+  readonly calls?: number;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
   readonly idempotencyKey?: string;
-  /** Whether the call is one of several in a batch. */
-  readonly isBatched: boolean;
   /** Sets a header of the response; does nothing without HTTP. */
   setHeader(name: string, value: string): void;
 }
@@ -41,7 +38,6 @@ export function buildContext(
     ...options,
     principal,
     sessionCookie: { set: async () => {}, clear: () => {} },
-    isBatched: false,
     setHeader: () => {},
   };
 }
@@ -71,12 +67,12 @@ interface ErrorShape {
   data: ErrorBody;
 }
 
-/** Returns the tRPC form of an error of the current request. */
-export function errorShape(error: ApiError): ErrorShape {
+/** Returns the tRPC form of an error of the current request, which has `calls` calls. */
+export function errorShape(error: ApiError, calls?: number): ErrorShape {
   return {
     message: error.message,
     code: TRPC_ERROR_CODES_BY_KEY[rpcCodeOf(error.code)],
-    data: error.toBody(currentRequestId()),
+    data: error.toBody(currentRequestId(), calls),
   };
 }
 
@@ -85,7 +81,7 @@ const t = initTRPC
   .meta<Meta>()
   .create({
     isDev: false,
-    errorFormatter: ({ error }) => errorShape(toApiError(error)),
+    errorFormatter: ({ error, ctx }) => errorShape(toApiError(error), ctx?.calls),
   });
 
 export const { router } = t;
@@ -120,10 +116,10 @@ export function takesIdempotencyKey({ access = "public", rest, ignoresIdempotenc
 export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** Returns the key of a request that may be repeated, or undefined. Throws `invalid_input`. */
-function idempotencyKeyOf({ idempotencyKey, isBatched }: Context, meta: Meta): string | undefined {
+function idempotencyKeyOf({ idempotencyKey, calls = 1 }: Context, meta: Meta): string | undefined {
   if (idempotencyKey === undefined || !takesIdempotencyKey(meta)) return undefined;
   const refuse = (message: string) => new ApiError("invalid_input", { issues: [{ path: "Idempotency-Key", message }] });
-  if (isBatched) throw refuse("One key cannot stand for several calls. Send each call in a request of its own.");
+  if (calls > 1) throw refuse("One key cannot stand for several calls. Send each call in a request of its own.");
   if (!idempotencyKeyPattern.test(idempotencyKey)) throw refuse("A key has 1 to 255 visible ASCII characters.");
   return idempotencyKey;
 }
@@ -145,42 +141,9 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   throw new TRPCError({ code: rpcCodeOf(error.code), message: error.message, cause: error });
 });
 
-/**
- * Finds text that Postgres cannot store: NUL characters, and unpaired surrogates, which would silently become another
- * character. Uses a stack instead of recursion, because a body can be nested deeper than the call stack allows.
- */
-function findBrokenText(input: unknown): InputIssue[] {
-  const issues: InputIssue[] = [];
-  const rest: { value: unknown; path: string }[] = [{ value: input, path: "" }];
-  for (let item = rest.pop(); item !== undefined; item = rest.pop()) {
-    const { value, path } = item;
-    if (typeof value === "string" && (value.includes("\0") || !value.isWellFormed())) {
-      issues.push({ path: shortName(path), message: "The text contains a NUL character or an unpaired surrogate." });
-    }
-    if (typeof value !== "object" || value === null) continue;
-    for (const [key, inner] of Object.entries(value)) {
-      rest.push({ value: inner, path: path === "" ? key : `${path}.${key}` });
-    }
-  }
-  return issues;
-}
-
-/** tRPC parses a call's JSON when its input is read. Its own error does not say where invalid JSON is wrong. */
-async function readInput(getRawInput: () => Promise<unknown>, inputText: string | undefined): Promise<unknown> {
-  try {
-    return await getRawInput();
-  } catch (error) {
-    const problem = inputText === undefined ? null : findJsonError(inputText);
-    if (problem === null) throw error;
-    throw new ApiError("invalid_input", {
-      issues: [{ path: "", message: `The input is not valid JSON at ${problem}.` }],
-    });
-  }
-}
-
-const refuseBrokenText = t.middleware(async ({ ctx, next, getRawInput }) => {
-  const issues = findBrokenText(await readInput(getRawInput, ctx.inputText));
-  if (issues.length > 0) throw new ApiError("invalid_input", { issues: issues.slice(0, MAX_ISSUES) });
+const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
+  const issues = findUnacceptable(await getRawInput());
+  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
   return next();
 });
 
@@ -205,7 +168,7 @@ function authorized(access: Access, require: Requirement = () => {}) {
       });
       return next({ ctx: { principal, userId, ...changes } });
     })
-    .use(refuseBrokenText);
+    .use(refuseUnacceptable);
 }
 
 const requireSession: Requirement = (principal) => {
@@ -217,7 +180,7 @@ const requireSession: Requirement = (principal) => {
 };
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
-export const open = t.procedure.meta({ access: "public" }).use(translateFailures).use(refuseBrokenText);
+export const open = t.procedure.meta({ access: "public" }).use(translateFailures).use(refuseUnacceptable);
 
 /** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");

@@ -133,6 +133,11 @@ export type Event = Prisma.EventModel
  */
 export type WebhookEndpoint = Prisma.WebhookEndpointModel
 /**
+ * Model WebhookHost
+ * 
+ */
+export type WebhookHost = Prisma.WebhookHostModel
+/**
  * Model WebhookDelivery
  * 
  */

@@ -157,6 +157,11 @@ export type Event = Prisma.EventModel
  */
 export type WebhookEndpoint = Prisma.WebhookEndpointModel
 /**
+ * Model WebhookHost
+ * 
+ */
+export type WebhookHost = Prisma.WebhookHostModel
+/**
  * Model WebhookDelivery
  * 
  */

@@ -1,10 +1,14 @@
 import { sealData, unsealData } from "iron-session";
-import { type Connection, sql } from "../store/connection.ts";
+import { type Connection, queryOne, sql } from "../store/connection.ts";
+import type { Transaction } from "../store/database.ts";
+import { lockUser } from "../store/userLock.ts";
 
 export const SESSION_COOKIE = "rebid_session";
 export const SESSION_LIFETIME_SECONDS = 14 * 24 * 3600;
 /** A session is extended at most this often, so that most requests do not write. */
 const EXTEND_AFTER_SECONDS = 24 * 3600;
+/** Source: docs/contract.md "Limits". */
+const MAX_SESSIONS = 100;
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -26,16 +30,24 @@ export async function unsealSession(seal: string, secret: string): Promise<strin
   }
 }
 
-/** Inserts a session and returns its id. Also deletes the user's expired sessions, so that they do not pile up. */
-export async function startSession(connection: Connection, userId: string, now: Date): Promise<string> {
+/**
+ * Inserts a session and returns its id. Deletes the user's expired sessions, and the oldest of the others while there
+ * are more than 100 with the new one: nobody is refused, and sessions do not pile up.
+ */
+export async function startSession(tx: Transaction, userId: string, now: Date): Promise<string> {
+  await lockUser(tx, userId);
+  const live = sql`user_id = ${userId}::uuid AND expires_at > ${now.toISOString()}::timestamptz`;
+  await tx.query(sql`
+    DELETE FROM sessions WHERE user_id = ${userId}::uuid AND id NOT IN (
+      SELECT id FROM sessions WHERE ${live} ORDER BY created_at DESC, id LIMIT ${MAX_SESSIONS - 1})`);
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_SECONDS * 1000);
-  const [row] = await connection.query<{ id: string }>(sql`
-    WITH expired AS (
-      DELETE FROM sessions WHERE user_id = ${userId}::uuid AND expires_at <= ${now.toISOString()}::timestamptz)
+  const session = await queryOne<{ id: string }>(
+    tx,
+    sql`
     INSERT INTO sessions (user_id, expires_at) VALUES (${userId}::uuid, ${expiresAt.toISOString()}::timestamptz)
-    RETURNING id`);
-  if (!row) throw new Error("INSERT … RETURNING returned no row");
-  return row.id;
+    RETURNING id`,
+  );
+  return session.id;
 }
 
 interface LiveSession {

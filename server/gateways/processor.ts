@@ -42,6 +42,8 @@ export interface Processor {
     idempotencyKey: string;
   }): Promise<CheckoutSession>;
   getCheckoutSession(sessionId: string): Promise<CheckoutSession>;
+  /** Closes a page that nobody has paid. Throws `ProcessorRefused` if the session is no longer open. */
+  expireCheckoutSession(input: { sessionId: string; idempotencyKey: string }): Promise<CheckoutSession>;
   /** The session that led to this payment, or null if the payment was made in another way. */
   findCheckoutSession(paymentIntentId: string): Promise<CheckoutSession | null>;
 

@@ -10,6 +10,7 @@ export function checkoutCalls(
   Processor,
   | "createCheckoutSession"
   | "getCheckoutSession"
+  | "expireCheckoutSession"
   | "findCheckoutSession"
   | "findRefunds"
   | "findDisputes"
@@ -46,6 +47,11 @@ export function checkoutCalls(
 
     async getCheckoutSession(sessionId) {
       const session = stripe.checkout.sessions.retrieve(sessionId, { expand: ["payment_intent"] });
+      return checkoutSession(await translated(session));
+    },
+
+    async expireCheckoutSession({ sessionId, idempotencyKey }) {
+      const session = stripe.checkout.sessions.expire(sessionId, {}, { idempotencyKey });
       return checkoutSession(await translated(session));
     },
 

@@ -8,10 +8,10 @@ import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
 import { documentation } from "./documentation.ts";
 import { metrics } from "./metrics.ts";
-import { oneHost } from "./oneHost.ts";
 import { pages } from "./pages.ts";
 import { probes } from "./probes.ts";
 import { processorEvents } from "./processorEvents.ts";
+import { refuseAmbiguous } from "./refuseAmbiguous.ts";
 import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
@@ -26,7 +26,7 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
   app.set("query parser", "simple");
 
   app.use(requestId);
-  app.use(oneHost);
+  app.use(refuseAmbiguous);
   app.use((_request, response, next) => {
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();

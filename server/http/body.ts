@@ -1,23 +1,49 @@
 import express, { type Request, type Response } from "express";
 import { ApiError } from "../errors.ts";
+import { findExceededBound } from "../schemas/inputBounds.ts";
+import { findJsonError } from "../schemas/jsonSyntax.ts";
 
 /** Source: docs/contract.md "Conventions". */
 const MAX_BODY_BYTES = 256 * 1024;
+
+/**
+ * A compressed body may inflate to this size whatever its own size is, and beyond it to this multiple of its own size. The
+ * largest valid input, a task with every text at its maximum, has 125 kB. Source: docs/contract.md "Conventions".
+ */
+const INFLATED_FREELY_BYTES = 128 * 1024;
+const MAX_INFLATION = 100;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Returns a function that reads a whole body of at most `limitBytes`, decompressed if necessary. A larger body is read to
  * its end and discarded, so that the connection stays usable; then the function throws `payload_too_large`. It throws
- * `unsupported_media_type` for an unknown compression and `invalid_input` for a body that cannot be read.
+ * `unsupported_media_type` for an unknown compression and `invalid_input` for a body that cannot be read. Decompression
+ * stops at the limit.
  */
 export function bodyReader(limitBytes: number) {
   const read = express.raw({ type: () => true, limit: limitBytes });
   return async (request: Request, response: Response): Promise<Buffer> => {
+    const sent = request.headers["content-encoding"] === undefined ? null : countBytes(request);
     const failure = await new Promise<unknown>((done) => read(request, response, done));
     if (failure !== undefined) throw bodyError(failure, limitBytes);
-    return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    if (sent !== null && body.length > Math.max(INFLATED_FREELY_BYTES, sent.bytes * MAX_INFLATION)) {
+      throw new ApiError("payload_too_large", {
+        message: `The body inflates to more than ${MAX_INFLATION} times its size. Send it uncompressed.`,
+      });
+    }
+    return body;
   };
+}
+
+/** Counts the bytes of a body as they arrive, still compressed. */
+function countBytes(request: Request): { bytes: number } {
+  const count = { bytes: 0 };
+  request.on("data", (chunk: Buffer) => {
+    count.bytes += chunk.length;
+  });
+  return count;
 }
 
 const readJsonBody = bodyReader(MAX_BODY_BYTES);
@@ -41,8 +67,22 @@ export async function readJsonText(request: Request, response: Response): Promis
   }
 }
 
-export function invalidBody(message: string, path = ""): ApiError {
-  return new ApiError("invalid_input", { issues: [{ path, message }] });
+/**
+ * Parses a JSON text, whose bounds are checked before. It is one input, or an object of `batchSize` inputs. Throws
+ * `invalid_input` for a text that exceeds a bound or is not valid JSON; `subject` begins the message, as in "The body".
+ */
+export function parseJson(text: string, subject: string, batchSize?: number): unknown {
+  const exceeded = findExceededBound(text, batchSize);
+  if (exceeded !== null) throw invalidBody(exceeded);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidBody(`${subject} is not valid JSON at ${findJsonError(text)}.`);
+  }
+}
+
+export function invalidBody(message: string): ApiError {
+  return new ApiError("invalid_input", { issues: [{ path: "", message }] });
 }
 
 /** JSON is always UTF-8 (RFC 8259), so another charset is refused instead of misread. */

@@ -9,12 +9,7 @@ import type { Context } from "../trpc.ts";
  * Creates the context of one HTTP request, the same for both transports. Throws `forbidden` for a request that another
  * site's page makes with the session cookie.
  */
-export async function createContext(
-  services: Services,
-  request: Request,
-  response: Response,
-  { isBatched = false } = {},
-): Promise<Context> {
+export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
   const { publicUrl, sessionSecret } = services.settings;
   if (isCrossSite(request, publicUrl)) {
     throw new ApiError("forbidden", {
@@ -32,7 +27,6 @@ export async function createContext(
     requestId: currentRequestId(),
     principal,
     ...(idempotencyKey !== undefined && { idempotencyKey }),
-    isBatched,
     setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),

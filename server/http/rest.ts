@@ -1,10 +1,9 @@
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import type { AppRouter } from "../procedures/router.ts";
-import { findJsonError } from "../schemas/jsonSyntax.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
-import { invalidBody, readJsonText } from "./body.ts";
+import { invalidBody, parseJson, readJsonText } from "./body.ts";
 import { openApiCaller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
 import { sendMethodNotAllowed } from "./sendError.ts";
@@ -45,7 +44,7 @@ const reservedNames = ["__proto__", "toJSON"];
 
 /** Reads the fields of the body or the query. Throws `invalid_input` for a field that is in the wrong place. */
 async function readFields(request: Request, response: Response, route: Route, target: Target): Promise<object> {
-  const query = parseQuery(target.search, route.integerParameters);
+  const query = parseQuery(target.search, route);
   const fields = route.takesBody ? await readObject(request, response) : Object.fromEntries(query);
   const misplaced: [name: string, message: string][] = [
     ...(route.takesBody ? [...query.keys()] : []).map((name): [string, string] => [
@@ -68,16 +67,8 @@ async function readFields(request: Request, response: Response, route: Route, ta
 async function readObject(request: Request, response: Response): Promise<object> {
   const text = await readJsonText(request, response);
   if (text === null) return {};
-  const body = parseJson(text);
+  const body = parseJson(text, "The body");
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw invalidBody(`The body must be a JSON object, not ${typeName(body)}.`);
   return body;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw invalidBody(`The body is not valid JSON at ${findJsonError(text)}.`);
-  }
 }

@@ -19,6 +19,8 @@ export interface Route {
   pathParameters: string[];
   /** Names of the query parameters that are integers; on the wire they are text. */
   integerParameters: Set<string>;
+  /** Names of all query parameters. */
+  queryParameters: Set<string>;
   meta: Meta;
 }
 
@@ -41,6 +43,8 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
     const { meta = {}, type } = definitionOf(procedure);
     if (meta.rest === undefined) return [];
     const { method, path, status = 200 } = meta.rest;
+    const pathParameters = pathParametersOf(meta);
+    const takesBody = method === "POST" || method === "PATCH";
     const route: Route = {
       method,
       path,
@@ -48,9 +52,10 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
       procedurePath,
       type,
       status,
-      takesBody: method === "POST" || method === "PATCH",
-      pathParameters: pathParametersOf(meta),
+      takesBody,
+      pathParameters,
       integerParameters: integerFieldsOf(procedure),
+      queryParameters: new Set(takesBody ? [] : fieldsOf(procedure).filter((name) => !pathParameters.includes(name))),
       meta,
     };
     attachOpenApiMeta(route);
@@ -81,6 +86,10 @@ function attachOpenApiMeta(route: Route): void {
 
 function objectInputsOf(procedure: unknown): z.ZodObject[] {
   return inputsOf(procedure).filter((input) => input instanceof z.ZodObject);
+}
+
+function fieldsOf(procedure: unknown): string[] {
+  return objectInputsOf(procedure).flatMap((input) => Object.keys(input.shape));
 }
 
 function integerFieldsOf(procedure: unknown): Set<string> {

@@ -1,12 +1,11 @@
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
-import { type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { errorShape } from "../trpc.ts";
-import { readJsonText } from "./body.ts";
+import { parseJson, readJsonText } from "./body.ts";
 import { createContext } from "./context.ts";
 import { errorHeaders } from "./sendError.ts";
 
@@ -21,11 +20,10 @@ export function rpcApi(router: AppRouter, services: Services): Router {
     .use(
       createExpressMiddleware({
         router,
-        createContext: async ({ req, res, info }) => {
-          const inputText = req.method === "POST" ? req.body : req.query.input;
-          const context = await createContext(services, req, res, { isBatched: info.calls.length > 1 });
-          return { ...context, ...(typeof inputText === "string" && { inputText }) };
-        },
+        createContext: async ({ req, res, info }) => ({
+          ...(await createContext(services, req, res)),
+          calls: info.calls.length,
+        }),
         maxBatchSize: MAX_BATCH_SIZE,
         onError: ({ error }) => {
           // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
@@ -33,12 +31,23 @@ export function rpcApi(router: AppRouter, services: Services): Router {
           if (failure.status < 500 || error.cause instanceof ApiError) return;
           services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
         },
-        // tRPC would derive the status from its own code. A single call gets the same status and headers as over REST.
-        responseMeta: ({ errors: [error], paths = [], type }) => {
-          if (error === undefined || paths.length > 1) return {};
-          const failure = toApiError(error);
-          const allow = failure.code === "method_not_allowed" && { Allow: type === "mutation" ? "POST" : "GET" };
-          return { status: failure.status, headers: { ...errorHeaders(failure), ...allow } };
+        // tRPC would derive the status from its own codes, and send what it refuses before the procedures as plain text.
+        responseMeta: ({ errors, data, type }) => {
+          if (errors.length === 0) return {};
+          const failures = errors.map((error) => toApiError(error));
+          const statuses = new Set(failures.map(({ status }) => status));
+          const headers = { "Content-Type": "application/json" };
+          const isCommon = errors.length === data.length && statuses.size === 1;
+          if (!isCommon) return { status: 207, headers };
+          const isWrongMethod = failures.some(({ code }) => code === "method_not_allowed");
+          return {
+            status: [...statuses][0] ?? 500,
+            headers: {
+              ...headers,
+              ...errorHeaders(...failures),
+              ...(isWrongMethod && { Allow: type === "mutation" ? "POST" : "GET" }),
+            },
+          };
         },
       }),
     );
@@ -60,28 +69,33 @@ function nameOperation(router: AppRouter): RequestHandler {
  * can post, and paths of any depth; and it handles neither charsets nor compressed bodies.
  */
 const checkRequest: RequestHandler = async (request, response, next) => {
-  try {
-    if (!/^\/[^/]+$/.test(request.path)) throw new ApiError("not_found");
-    if (request.method !== "GET" && request.method !== "POST") {
-      response.set("Allow", "GET, POST");
-      throw new ApiError("method_not_allowed");
-    }
-    // A streamed response would report errors after a status of 200.
-    delete request.headers["trpc-accept"];
-    delete request.headers.accept;
-    if (request.method === "POST") {
-      request.body = (await readJsonText(request, response)) ?? "";
-      request.headers["content-type"] = "application/json";
-    } else {
-      delete request.headers["content-type"];
-    }
-  } catch (error) {
-    const failure = toApiError(error);
-    response
-      .status(failure.status)
-      .set(errorHeaders(failure))
-      .json({ error: errorShape(failure) });
-    return;
+  if (!/^\/[^/\\]+$/.test(request.path)) throw new ApiError("not_found");
+  // Without the host of a target in absolute form: tRPC parses the target as a URL, and a failure would end the process.
+  request.url = request.path + (/\?[^#]*/.exec(request.url)?.[0] ?? "");
+  if (request.method !== "GET" && request.method !== "POST") {
+    response.set("Allow", "GET, POST");
+    throw new ApiError("method_not_allowed");
   }
+  const batchSize = batchSizeOf(request);
+  if (batchSize !== undefined && batchSize > MAX_BATCH_SIZE) {
+    throw new ApiError("invalid_input", { message: `A batch holds at most ${MAX_BATCH_SIZE} calls.` });
+  }
+  // A streamed response would report errors after a status of 200.
+  delete request.headers["trpc-accept"];
+  delete request.headers.accept;
+  if (request.method === "POST") {
+    request.body = (await readJsonText(request, response)) ?? "";
+    request.headers["content-type"] = "application/json";
+  } else {
+    delete request.headers["content-type"];
+  }
+  const text = request.method === "POST" ? request.body : [request.query.input].flat()[0];
+  // tRPC parses it again, once for all calls; its own error does not say where invalid JSON is wrong.
+  if (typeof text === "string" && text !== "") parseJson(text, "The input", batchSize);
   next();
 };
+
+/** Returns the number of calls in a batch, or undefined for a lone call. tRPC decodes the path before it splits it, too. */
+function batchSizeOf({ path, query }: Request): number | undefined {
+  return query.batch === "1" ? path.replaceAll(/%2c/gi, ",").split(",").length : undefined;
+}

@@ -1,17 +1,21 @@
-import type { RequestHandler, Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { currentRequestId } from "../requestId.ts";
+import { errorShape } from "../trpc.ts";
 
-/** Returns the headers that an error's response needs. */
-export function errorHeaders(error: ApiError): Record<string, string> {
-  const { retryAfterSeconds } = error.details;
-  return retryAfterSeconds === undefined ? {} : { "Retry-After": String(Math.ceil(retryAfterSeconds)) };
+/** Returns the headers that the response of failed calls needs. After the longest wait, each of them may be repeated. */
+export function errorHeaders(...errors: readonly ApiError[]): Record<string, string> {
+  const waits = errors.flatMap(({ details }) => details.retryAfterSeconds ?? []);
+  return waits.length === 0 ? {} : { "Retry-After": String(Math.ceil(Math.max(...waits))) };
 }
 
-/** Responds with an error from the catalogue, in the shape that all errors have. */
+/** Responds with an error from the catalogue, in the shape that all errors of the request's transport have. */
 export function sendError(response: Response, error: ApiError): void {
-  response.status(error.status).set(errorHeaders(error)).json(error.toBody(currentRequestId()));
+  const body = isRpc(response.req) ? { error: errorShape(error) } : error.toBody(currentRequestId());
+  response.status(error.status).set(errorHeaders(error)).json(body);
 }
+
+const isRpc = ({ baseUrl, path }: Request) => /^\/trpc(\/|$)/i.test(baseUrl + path);
 
 /** Responds with 405, and lists the methods that the path supports in `Allow`. HEAD works wherever GET does. */
 export function sendMethodNotAllowed(response: Response, methods: readonly string[]): void {

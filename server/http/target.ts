@@ -1,6 +1,6 @@
 import { ApiError, type InputIssue } from "../errors.ts";
+import { MAX_QUERY_PARAMETERS } from "../schemas/inputBounds.ts";
 import { shortName } from "../schemas/messages.ts";
-import { MAX_ISSUES } from "../translateErrors.ts";
 
 /** A request's path, decoded, and its query, as it was sent. */
 export interface Target {
@@ -18,26 +18,42 @@ export function parseTarget(url: string): Target | null {
   if (path === null || !/^\/[\w/.~-]*$/.test(path) || path.split("/").length !== rawPath.split("/").length) return null;
   // trpc-to-openapi parses the path as a URL once more, which would resolve these segments to another operation.
   if (/\/\.\.?(\/|$)/.test(path)) return null;
-  return { path, search: search.slice(1) };
+  // A trailing slash names the same operation.
+  return { path: path.replace(/([^/])\/$/, "$1"), search: search.slice(1) };
+}
+
+/** Names of the parameters that an operation knows. */
+interface KnownParameters {
+  queryParameters: ReadonlySet<string>;
+  integerParameters: ReadonlySet<string>;
 }
 
 /**
  * Returns the query's parameters by name. Values are text; integer parameters become numbers, so that the schemas need no
- * coercion. Throws `invalid_input` for a parameter that is given twice, and for a broken % escape.
+ * coercion. An empty parameter counts as left out, if the operation knows it. Throws `invalid_input` for too many
+ * parameters, for one that is given twice, and for a broken % escape.
  */
-export function parseQuery(search: string, integerParameters: ReadonlySet<string>): Map<string, unknown> {
+export function parseQuery(
+  search: string,
+  { queryParameters, integerParameters }: KnownParameters,
+): Map<string, unknown> {
   const fields = new Map<string, unknown>();
   const issues = new Map<string, InputIssue>();
-  for (const pair of search.split("&").filter((part) => part !== "")) {
+  const pairs = search.split("&").filter((part) => part !== "");
+  if (pairs.length > MAX_QUERY_PARAMETERS) {
+    const message = `The query has more than ${MAX_QUERY_PARAMETERS} parameters.`;
+    throw new ApiError("invalid_input", { issues: [{ path: "", message }] });
+  }
+  for (const pair of pairs) {
     const [name, text] = splitPair(pair).map((part) => decode(part.replaceAll("+", " ")));
     const path = shortName(name ?? "");
     const subject = path === "" ? "The query" : `\`${path}\``;
     if (name == null || text == null) issues.set(path, { path, message: `${subject} has a broken % escape.` });
     else if (fields.has(name)) issues.set(path, { path, message: `${subject} is given more than once.` });
-    else fields.set(name, integerParameters.has(name) ? integerOf(text) : text);
+    else fields.set(name, integerParameters.has(name) && text !== "" ? integerOf(text) : text);
   }
-  if (issues.size > 0) throw new ApiError("invalid_input", { issues: [...issues.values()].slice(0, MAX_ISSUES) });
-  return fields;
+  if (issues.size > 0) throw new ApiError("invalid_input", { issues: [...issues.values()] });
+  return new Map([...fields].filter(([name, value]) => value !== "" || !queryParameters.has(name)));
 }
 
 function splitPair(pair: string): [string, string] {

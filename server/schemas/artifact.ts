@@ -1,9 +1,30 @@
 import { z } from "zod";
 import { Id, MAX_INT32, Timestamp } from "./common.ts";
+import { must } from "./messages.ts";
 
-export const Dimensions = z
+const Dimensions = z
   .strictObject({ width: z.int().min(1).max(MAX_INT32), height: z.int().min(1).max(MAX_INT32) })
   .meta({ id: "Dimensions", description: "Pixels." });
+
+const restrictedName = "[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,126}"; // RFC 6838, 4.2
+const token = "[A-Za-z0-9!#$%&'*+.^_`|~-]+"; // RFC 9110, 5.6.2
+const quotedString = '"(?:[ !#-\\[\\]-~]|\\\\[ -~])*"'; // RFC 9110, 5.6.4, without tabs and non-ASCII characters
+const mimeTypePattern = new RegExp(
+  `^${restrictedName}/${restrictedName}(?: *;(?: *${token}=(?:${token}|${quotedString}))?)*$`,
+);
+
+/** What a client declares about a file before it uploads it. Source: docs/contract.md "Uploads". */
+export const uploadInput = {
+  mimeType: z
+    .string()
+    .max(255)
+    .regex(mimeTypePattern, { error: must("be a MIME type, such as text/plain or text/csv; charset=utf-8") })
+    .meta({ description: "A MIME type, with or without parameters.", example: "text/markdown; charset=utf-8" }),
+  // No upper bound here: a file that is too large is answered with its limits.
+  bytes: z.int().min(1).meta({ description: "The file's exact size.", example: 12_000 }),
+  dimensions: Dimensions.optional(),
+  durationSec: z.number().min(0).max(MAX_INT32).optional().meta({ description: "Seconds.", example: 12.5 }),
+} as const;
 
 /** A finalised upload: a sample or a delivery of a bid. */
 export const Artifact = z.object({
@@ -13,7 +34,7 @@ export const Artifact = z.object({
   mimeType: z.string(),
   bytes: z.int(),
   dimensions: Dimensions.optional(),
-  durationSec: z.int().optional(),
+  durationSec: z.number().optional(),
   sha256: z.string().optional(),
   createdAt: Timestamp,
   downloadUrl: z.string().meta({ description: "Valid for 15 minutes. Read the record again to get a new one." }),

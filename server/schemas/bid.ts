@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Id, MAX_INT32, Person, Timestamp, text } from "./common.ts";
+import { emptyableText, Id, MAX_INT32, Person, Timestamp } from "./common.ts";
+import { must } from "./messages.ts";
 
 export const bidStatuses = ["active", "withdrawn", "rejected", "awarded"] as const;
 export const BidStatus = z.enum(bidStatuses);
@@ -11,7 +12,7 @@ export const Bid = z
     taskId: Id,
     bidder: Person,
     priceCents: z.int(),
-    etaHours: z.int(),
+    etaHours: z.number(),
     notes: z.string().nullable(),
     status: BidStatus,
     createdAt: Timestamp,
@@ -24,20 +25,22 @@ export const Bid = z
   .meta({ id: "Bid" });
 export type Bid = z.infer<typeof Bid>;
 
-/** The fields of a bid that the bidder sets. Empty notes become null. Source: docs/contract.md "Records". */
+/** The fields of a bid that the bidder sets. Source: docs/contract.md "Records". */
 export const bidInput = {
   priceCents: z
     .int()
     .min(1)
     .max(MAX_INT32)
     .meta({ description: "Integer cents, at most the task's maximum budget.", example: 8_500 }),
+  // Not `multipleOf`: in binary fractions, 0.29 is no multiple of 0.01, so strict clients would refuse it.
   etaHours: z
-    .int()
-    .min(1)
+    .number()
+    .min(0.01)
     .max(8_760)
-    .meta({ description: "Estimated hours from the award to the delivery.", example: 24 }),
-  notes: text(0, 5_000)
-    .meta({ example: "I grew up with both languages." })
-    .nullable()
-    .transform((notes) => notes || null),
+    .refine((hours) => Number(hours.toFixed(2)) === hours, { error: must("have at most two decimals") })
+    .meta({
+      description: "Estimated hours from the award to the delivery, with at most two decimals.",
+      example: 24,
+    }),
+  notes: emptyableText(5_000).meta({ example: "I grew up with both languages." }),
 } as const;

@@ -1,57 +1,51 @@
 import { z } from "zod";
 import { must } from "./messages.ts";
 
-const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
-const printableAscii = /^[\x20-\x7e]*$/;
-
-/** Counts characters as a person does: an emoji, or a letter with its accents, is one. */
-function countCharacters(text: string): number {
-  if (printableAscii.test(text)) return text.length;
+/** Counts Unicode code points, as JSON Schema does: an emoji can have several. */
+export function countCharacters(text: string): number {
   let count = 0;
-  for (const _ of segmenter.segment(text)) count++;
+  for (const _ of text) count++;
   return count;
 }
 
-/** For the OpenAPI document. JSON Schema counts code points, of which a character can have several: so no `maxLength`. */
-const bounds = (min: number, max: number) => ({
-  description: `${min === 0 ? "At most" : `${min} to`} ${max.toLocaleString("en")} characters, as a person counts them.`,
-  ...(min > 0 && { minLength: min }),
-});
-
-/**
- * A character, as a person counts it, can carry any number of combining marks. The longest in use (a family, a flag) have
- * 15 UTF-16 code units; longer ones are not text, and would not fit into the database's indexes.
- */
-export const MAX_UNITS_PER_CHARACTER = 16;
-
+/** Counts Unicode code points, where zod's own `min` and `max` count UTF-16 code units. */
 function withLength<Schema extends z.ZodType<string, string>>(schema: Schema, min: number, max: number) {
-  return schema.superRefine((text, { addIssue }) => {
-    const limit = { origin: "string", inclusive: true, input: text } as const;
-    if (text.length > max * MAX_UNITS_PER_CHARACTER) {
-      addIssue({ ...limit, code: "too_big", maximum: max });
-      return;
-    }
-    const actual = countCharacters(text);
-    if (actual < min) addIssue({ ...limit, code: "too_small", minimum: min, actual });
-    if (actual > max) addIssue({ ...limit, code: "too_big", maximum: max, actual });
-  });
+  return schema
+    .superRefine((text, { addIssue }) => {
+      const actual = countCharacters(text);
+      const limit = { origin: "string", inclusive: true, input: text, actual } as const;
+      if (actual < min) addIssue({ ...limit, code: "too_small", minimum: min });
+      if (actual > max) addIssue({ ...limit, code: "too_big", maximum: max });
+    })
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max });
 }
 
 const controlOrLineBreak = /[\p{Cc}\u2028\u2029]/u;
+/** These can make a line read differently from what it says. Scripts and emoji need other invisible characters. */
+const directionOverride = /[\u202a-\u202e\u2066-\u2069]/;
 
-/** One line of text, such as a title: trimmed, without control characters, `min` to `max` characters as people count them. */
+/** One line of text, such as a title: trimmed, without control characters or direction overrides, `min` to `max` code points. */
 export const line = (min: number, max: number) =>
   withLength(
     z
       .string()
       .trim()
-      .refine((text) => !controlOrLineBreak.test(text), { error: must("be one line without control characters") }),
+      .refine((text) => !controlOrLineBreak.test(text), { error: must("be one line without control characters") })
+      .refine((text) => !directionOverride.test(text), {
+        error: must("not contain direction overrides or isolates (U+202A to U+202E, U+2066 to U+2069)"),
+      }),
     min,
     max,
-  ).meta(bounds(min, max));
+  ).meta({ description: "One line, trimmed." });
 
-/** Any text, kept as it was sent: `min` to `max` characters as people count them. */
-export const text = (min: number, max: number) => withLength(z.string(), min, max).meta(bounds(min, max));
+/** Any text, kept as it was sent: `min` to `max` code points. */
+export const text = (min: number, max: number) => withLength(z.string(), min, max);
+
+/** A text that may be missing. An empty one becomes null, and both mean the same as a text that was left out. */
+export const emptyableText = (max: number) =>
+  text(0, max)
+    .nullable()
+    .transform((value) => value || null);
 
 /** The largest value of the database's `integer`. */
 export const MAX_INT32 = 2_147_483_647;
@@ -106,13 +100,14 @@ export const NextCursor = z
   .nullable()
   .meta({ format: "date-time", description: "`createdAt` of the last row, or null if this is the last page." });
 
-/** A comma-separated list of `values`, as the query parameter `status` takes it. */
+/** A comma-separated list of `values`, as the query parameter `status` takes it. Blanks after commas are removed. */
 export const listOf = (values: readonly string[]) =>
   z
     .string()
-    .regex(new RegExp(`^(${values.join("|")})(,(${values.join("|")}))*$`), {
+    .regex(new RegExp(`^(${values.join("|")})(, *(${values.join("|")}))*$`), {
       error: must(`be a comma-separated list of: ${values.join(", ")}`),
     })
+    .overwrite((list) => list.replaceAll(" ", ""))
     .meta({ description: `A comma-separated list of: ${values.join(", ")}.`, example: values.slice(0, 2).join(",") });
 
 /** The public part of a user. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Artifact, Delivery, Sample } from "./artifact.ts";
 import { Bid } from "./bid.ts";
-import { Id, MAX_INT32, Timestamp, text } from "./common.ts";
+import { emptyableText, Id, MAX_INT32, Timestamp, text } from "./common.ts";
 import { Reputation } from "./reputation.ts";
 import { Task } from "./task.ts";
 
@@ -59,7 +59,7 @@ export const resolveInput = {
     .max(MAX_INT32)
     .optional()
     .meta({ description: "Only with `split`: the bidder's share in integer cents, from 1 to the price minus 1." }),
-  note: text(0, 2_000).optional(),
+  note: emptyableText(2_000).optional(),
 } as const;
 
 export const disputeReason = text(10, 2_000);

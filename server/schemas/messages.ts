@@ -5,13 +5,20 @@ type Issue = z.core.$ZodRawIssue;
 /** The fields that REST takes from the path, by input schema: they are not allowed in a body or query. */
 export const pathFields = z.registry<{ names: readonly string[] }>();
 
-/** A field's name in a message or an issue's path is cut after this many characters: a client may have chosen it. */
-const MAX_NAME_LENGTH = 100;
+/** A field's name in a message or an issue's path is cut after this many bytes of JSON: a client may have chosen it. */
+const MAX_NAME_BYTES = 100;
 
+/** Returns a name, cut between two characters if necessary, and then with an ellipsis. */
 export function shortName(name: string): string {
-  if (name.length <= MAX_NAME_LENGTH) return name;
-  // Half of a surrogate pair would make the answer unreadable for strict JSON parsers.
-  return `${name.slice(0, MAX_NAME_LENGTH).replace(/[\ud800-\udbff]$/, "")}…`;
+  let bytes = 0;
+  let length = 0;
+  for (const character of name) {
+    // A control character has up to six bytes in JSON, and one beyond ASCII up to four.
+    bytes += Buffer.byteLength(JSON.stringify(character)) - 2;
+    if (bytes > MAX_NAME_BYTES) return `${name.slice(0, length)}…`;
+    length += character.length;
+  }
+  return name;
 }
 
 /** Returns the subject of a message's sentence: the field, or the input as a whole. */

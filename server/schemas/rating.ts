@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, Timestamp, text } from "./common.ts";
+import { emptyableText, Id, Timestamp } from "./common.ts";
 
 export const Rating = z
   .object({
@@ -16,4 +16,4 @@ export const Rating = z
 export type Rating = z.infer<typeof Rating>;
 
 /** The fields of a rating that the rater sets. Source: docs/contract.md "Limits". */
-export const ratingInput = { stars: z.int().min(1).max(5), comment: text(0, 500) } as const;
+export const ratingInput = { stars: z.int().min(1).max(5), comment: emptyableText(500) } as const;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, line, Person, Timestamp, text } from "./common.ts";
+import { emptyableText, Id, line, Person, Timestamp, text } from "./common.ts";
 
 export const taskStatuses = [
   "open",
@@ -44,24 +44,24 @@ export const Task = TaskListItem.extend({
 }).meta({ id: "Task" });
 export type Task = z.infer<typeof Task>;
 
-const Tag = line(1, 40).transform((tag) => tag.toLowerCase());
-
-/** The fields of a task that the buyer sets. Source: docs/contract.md "Records". */
+/**
+ * The fields of a task that the buyer sets. The database, which defines when two tags are the same, removes duplicates.
+ * Source: docs/contract.md "Records".
+ */
 export const taskInput = {
-  title: line(3, 120).meta({ example: "Translate two pages" }),
+  title: line(1, 200).meta({ example: "Translate two pages" }),
   description: text(1, 20_000).meta({ example: "From English to Finnish, in plain words." }),
-  acceptanceCriteria: text(0, 10_000).nullable(),
+  acceptanceCriteria: emptyableText(10_000),
   maxBudgetCents: z
     .int()
-    .min(100)
+    .min(1)
     .max(10_000_000)
     .meta({ description: "Integer cents. Held while the task is open.", example: 12_000 }),
   tags: z
-    .array(Tag)
+    .array(line(1, 40))
     .max(20)
-    .transform((tags) => [...new Set(tags)])
     .meta({
-      description: "Up to 20 tags of 1 to 40 characters. They are trimmed and lower-cased, and duplicates are removed.",
+      description: "Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept.",
       example: ["translation", "finnish"],
     }),
 } as const;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, line, MAX_UNITS_PER_CHARACTER, Timestamp, text } from "./common.ts";
+import { countCharacters, Id, line, Timestamp, text } from "./common.ts";
 
 /** A user as that user sees it. */
 export const User = z
@@ -14,10 +14,10 @@ export type User = z.infer<typeof User>;
 export function canonicalEmail(input: string): string | null {
   const address = input.normalize("NFKC").trim().toLowerCase();
   const at = address.lastIndexOf("@");
-  if (at < 1 || address.length > 254) return null;
+  if (at < 1 || countCharacters(address) > 254) return null;
   const local = address.slice(0, at);
   const domain = asciiDomain(address.slice(at + 1));
-  if (domain === null || local.length > 64 || /[\s@"(),:;<>[\]\\\p{C}]/u.test(local)) return null;
+  if (domain === null || countCharacters(local) > 64 || /[\s@"(),:;<>[\]\\\p{C}]/u.test(local)) return null;
   if (local.startsWith(".") || local.endsWith(".") || local.includes("..")) return null;
   return `${local}@${domain}`;
 }
@@ -32,9 +32,7 @@ function asciiDomain(domain: string): string | null {
   }
 }
 
-export const Email = z
-  .string()
-  .max(320)
+export const Email = text(0, 320)
   .transform((input, context) => {
     const email = canonicalEmail(input);
     if (email !== null) return email;
@@ -47,5 +45,8 @@ export const DisplayName = line(1, 80).meta({ example: "Ada" });
 
 export const Password = text(8, 128).meta({ format: "password" });
 
-/** A password to be checked against the stored hash; no longer than the longest that `Password` accepts. */
-export const PasswordAttempt = z.string().max(128 * MAX_UNITS_PER_CHARACTER);
+/**
+ * A password to be checked against the stored hash. Passwords of more than 128 code points could be set before lengths
+ * were counted in them, so this accepts longer ones than `Password`.
+ */
+export const PasswordAttempt = text(0, 2_048);

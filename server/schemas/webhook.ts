@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, Timestamp } from "./common.ts";
+import { Id, Timestamp, text } from "./common.ts";
 import { eventTypes } from "./event.ts";
 
 const EventType = z.enum(eventTypes);
@@ -20,11 +20,7 @@ export const Webhook = z
 export type Webhook = z.infer<typeof Webhook>;
 
 export const webhookInput = {
-  url: z
-    .string()
-    .min(1)
-    .max(2_048)
-    .meta({ description: "A public HTTPS address, at most 2048 characters.", example: "https://example.com/rebid" }),
+  url: text(1, 2_048).meta({ description: "A public HTTPS address.", example: "https://example.com/rebid" }),
   events: z
     .array(EventType)
     .min(1)

@@ -7,7 +7,7 @@ const MAX_COUNTED = 10_000;
 
 /**
  * Measures the backlog, for operators: the number of pending deliveries (up to 10,000) and the due time of the oldest
- * due delivery, null when none is due. Reads only the first delivery of each lane, however long the lanes are.
+ * due delivery, null when none is due; those held back for a host that does not answer do not count as due. Reads only the first delivery of each lane, however long the lanes are.
  */
 export function readBacklog(
   connection: Connection,
@@ -27,10 +27,11 @@ export function readBacklog(
     SELECT
       (SELECT count(*) FROM (
         SELECT FROM webhook_deliveries WHERE status = 'pending' AND NOT waiting
-        UNION ALL SELECT FROM webhook_deliveries WHERE waiting
+        UNION ALL SELECT FROM webhook_deliveries WHERE waiting AND held_for IS NULL
+        UNION ALL SELECT FROM webhook_deliveries WHERE held_for IS NOT NULL
         LIMIT ${MAX_COUNTED}) AS counted) AS pending,
       -- While no worker runs, nobody moves due retries into their lanes.
       least((SELECT min(due_at) FROM lane),
-            (SELECT min(due_at) FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;
+            (SELECT min(due_at) FROM webhook_deliveries WHERE waiting AND held_for IS NULL AND due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;
   return queryOne<{ pending: number; oldestDueAt: string | null }>(connection, backlog, { plan: "fresh" });
 }

@@ -1,4 +1,5 @@
-import { type Connection, sql } from "../store/connection.ts";
+import { type Connection, type Sql, sql } from "../store/connection.ts";
+import { provenSince, renewSince } from "./hostProof.ts";
 import type { FreeLanes } from "./lanes.ts";
 
 /** A delivery that a worker has leased: nobody else takes it before `leasedUntil`. */
@@ -10,10 +11,27 @@ export interface Claimed {
   attemptsLeft: number;
   leasedUntil: string;
   url: string;
+  /** The receiving server, as `host:port`. */
+  host: string;
+  /** A 2xx is to be recorded, because the host's last known one is some minutes old. */
+  renewsProof: boolean;
   signingSecret: string;
   /** False if the endpoint was switched off or deleted, or its owner suspended, after the event was fanned out. */
   active: boolean;
 }
+
+/** Returned by `claimDue`: the delivery was not leased but held back, because its host has not answered lately. */
+export interface Claim extends Claimed {
+  held: boolean;
+}
+
+const isActive = sql`e.switched_off_at IS NULL AND e.deleted_at IS NULL AND u.suspended_at IS NULL`;
+
+/** Columns of `webhook_deliveries d`, `webhook_endpoints e`, `users u` and `webhook_hosts h`. */
+export const claimedColumns = (now: Date): Sql => sql`
+  d.id, d.endpoint_id AS "endpointId", e.user_id AS "ownerId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
+  d.leased_until AS "leasedUntil", e.url, h.host, h.answered_at <= ${renewSince(now)}::timestamptz AS "renewsProof",
+  e.signing_secret AS "signingSecret", ${isActive} AS active`;
 
 export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
 
@@ -24,7 +42,7 @@ const PROMOTE_BATCH = 1_000;
 export async function promoteDueRetries(connection: Connection, now: Date): Promise<void> {
   const promote = sql`
     UPDATE webhook_deliveries SET waiting = false WHERE id IN (
-      SELECT id FROM webhook_deliveries WHERE waiting AND due_at <= ${now.toISOString()}::timestamptz
+      SELECT id FROM webhook_deliveries WHERE waiting AND held_for IS NULL AND due_at <= ${now.toISOString()}::timestamptz
       ORDER BY due_at LIMIT ${PROMOTE_BATCH} FOR UPDATE SKIP LOCKED)`;
   await connection.query(promote, { plan: "fresh" });
 }
@@ -37,15 +55,19 @@ export async function promoteDueRetries(connection: Connection, now: Date): Prom
  * recursive part jumps from endpoint to endpoint in the index (one probe each, and only as far as `limit` requires) and
  * takes the first few of each. With `afterEndpoint`, the caller gives every endpoint its turn. When only the listed
  * endpoints have free slots, only those are read.
+ *
+ * A delivery to a host that has not answered with 2xx lately is not leased: it leaves its lane and joins the host's queue
+ * (`held.ts`), in the same statement, so that a delivery costs no query of its own.
  */
 export function claimDue(
   connection: Connection,
   options: { limit: number; lanes: FreeLanes; afterEndpoint: string; now: Date; leaseSeconds: number },
-): Promise<Claimed[]> {
+): Promise<Claim[]> {
   const now = options.now.toISOString();
   const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
   const { listed, others } = options.lanes;
   const free = sql`${JSON.stringify(listed)}::jsonb`;
+  const holds = sql`(h.answered_at <= ${provenSince(options.now)}::timestamptz AND ${isActive})`;
   const allLanes = sql`
     (SELECT endpoint_id FROM webhook_deliveries
      WHERE status = 'pending' AND NOT waiting AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
@@ -67,11 +89,12 @@ export function claimDue(
       ) picked
       LIMIT ${options.limit}
     )
-    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil}::timestamptz
-    FROM due, webhook_endpoints e, users u WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id
-    RETURNING d.id, d.endpoint_id AS "endpointId", e.user_id AS "ownerId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
-              d.leased_until AS "leasedUntil", e.url, e.signing_secret AS "signingSecret",
-              e.switched_off_at IS NULL AND e.deleted_at IS NULL AND u.suspended_at IS NULL AS active`;
+    UPDATE webhook_deliveries d
+    SET leased_until = CASE WHEN ${holds} THEN d.leased_until ELSE ${leasedUntil}::timestamptz END,
+        waiting = ${holds}, held_for = CASE WHEN ${holds} THEN h.host END
+    FROM due, webhook_endpoints e, users u, webhook_hosts h
+    WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id AND h.host = e.host
+    RETURNING ${claimedColumns(options.now)}, d.held_for IS NOT NULL AS held`;
   // A plan made while the queue was empty would scan the whole table once it is not.
-  return connection.query<Claimed>(claim, { plan: "fresh" });
+  return connection.query<Claim>(claim, { plan: "fresh" });
 }

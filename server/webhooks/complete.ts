@@ -2,6 +2,7 @@ import { type Connection, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import type { Claimed } from "./claim.ts";
 import { countFailures } from "./failures.ts";
+import { recordProofs } from "./hostProof.ts";
 import type { Attempt } from "./retries.ts";
 
 /** The outcome of a claimed delivery. `attempt` is null when none was made, because the endpoint is not active. */
@@ -21,7 +22,7 @@ const ATTEMPTS_KEPT = 100;
 
 /**
  * Writes a batch of outcomes and releases the leases, in the caller's transaction. Lock order, here and wherever
- * endpoints and deliveries are both changed: endpoints by ascending id, then deliveries.
+ * endpoints and deliveries are both changed: endpoints by ascending id, then deliveries. Hosts come last.
  *
  * If a lease expires before its outcome is written, another worker may have taken over the delivery. The late attempt
  * is still recorded and a success counts, but a failure does not change the other worker's schedule. `leased_until`
@@ -45,23 +46,28 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
         attempts_left = CASE WHEN ${decides} THEN r.attempts_left ELSE d.attempts_left END,
         due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
         waiting = CASE WHEN ${decides} THEN r.due_at IS NOT NULL ELSE d.waiting END,
+        held_for = CASE WHEN NOT ${decides} THEN d.held_for END,
         failed_at = CASE WHEN NOT ${decides} THEN d.failed_at WHEN r.status = 'failed' THEN clock_timestamp() END,
         leased_until = CASE WHEN ${decides} THEN '-infinity' ELSE d.leased_until END
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
          AS r (id uuid, leased_until timestamptz, attempts jsonb, status text, attempts_left int, due_at timestamptz)
     WHERE d.id = r.id`);
   if (off.length > 0) await stopDeliveries(tx, off);
+  await recordProofs(tx, outcomes);
 }
 
 /** Marks the pending deliveries of these endpoints as failed; they can be replayed. */
 export async function stopDeliveries(connection: Connection, endpointIds: string[]): Promise<void> {
-  // Two parts, each with its own index; otherwise this would read every delivery these endpoints ever had.
+  // Three parts, each with its own index; otherwise this would read every delivery these endpoints ever had.
   const ofEndpoints = sql`SELECT id FROM webhook_deliveries WHERE endpoint_id = ANY (${endpointIds}::uuid[])`;
   const stop = sql`
     UPDATE webhook_deliveries
     SET status = 'failed', failed_at = clock_timestamp(), attempts_left = 0, leased_until = '-infinity',
-        waiting = false
+        waiting = false, held_for = NULL
     WHERE status = 'pending' AND id IN (
-      ${ofEndpoints} AND status = 'pending' AND NOT waiting UNION ALL ${ofEndpoints} AND waiting)`;
+      ${ofEndpoints} AND status = 'pending' AND NOT waiting
+      UNION ALL ${ofEndpoints} AND waiting AND held_for IS NULL
+      UNION ALL ${ofEndpoints} AND held_for IN (
+        SELECT host FROM webhook_endpoints WHERE id = ANY (${endpointIds}::uuid[])))`;
   await connection.query(stop, { plan: "fresh" });
 }

@@ -6,6 +6,7 @@ import { createBodyCache } from "./bodyCache.ts";
 import { type Claimed, claimDue, NIL_UUID, promoteDueRetries } from "./claim.ts";
 import { complete, type Outcome } from "./complete.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
+import { createHeldRounds } from "./heldRounds.ts";
 import { createLanes, MAX_IN_FLIGHT } from "./lanes.ts";
 import { classifyResponse } from "./retries.ts";
 import { createSignal } from "./signal.ts";
@@ -37,12 +38,15 @@ interface DelivererServices extends Pick<Services, "database" | "egress" | "cloc
  * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`),
  * and their outcomes are written in batches (`complete`). When a worker dies its leases expire and its deliveries are
  * sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is written, which
- * bounds memory and lets a slow database slow down the sending.
+ * bounds memory and lets a slow database slow down the sending. What goes to a host that has not answered lately is held
+ * back, and sent one by one (`held.ts`).
  */
 export function startDeliverer(services: DelivererServices): { stop(): Promise<void> } {
   const { database, settings, clock, log } = services;
   const timeoutMs = settings.webhookTimeoutSeconds * 1000;
+  const leaseSeconds = settings.webhookTimeoutSeconds + LEASE_MARGIN_SECONDS;
   const lanes = createLanes();
+  const heldRounds = createHeldRounds(services, leaseSeconds);
   const bodies = createBodyCache(database);
   const deliveriesDue = createSignal();
   const outcomesReady = createSignal();
@@ -80,23 +84,31 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     const free = lanes.free();
     laneWasFull = free.anyFull || limit <= 0;
     if (limit <= 0) return deliveriesDue.wait(CLAIM_POLL_MS);
-    const leaseSeconds = settings.webhookTimeoutSeconds + LEASE_MARGIN_SECONDS;
     await promoteDueRetries(database, clock.now());
-    const claimed = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.now(), leaseSeconds });
-    const eventBodies = await bodies.load(claimed.map(({ eventId }) => eventId));
-    for (const delivery of claimed) {
+    const claims = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.now(), leaseSeconds });
+    const leased = claims.filter(({ held }) => !held);
+    if (leased.length < claims.length) heldRounds.wake();
+    await sendAll(leased);
+    const held = await heldRounds.next(limit - leased.length, lanes.free().others > 0);
+    await sendAll(held.claimed);
+    // The next claim starts where this one ended, or from the first endpoint when this one reached the end.
+    const reachedEnd = claims.length < limit;
+    const startedAtFirst = afterEndpoint === NIL_UUID;
+    afterEndpoint = reachedEnd ? NIL_UUID : lastEndpoint(claims);
+    const busy = claims.length + held.claimed.length + held.released > 0;
+    if (busy || !startedAtFirst) await sleep(BATCHING_MS);
+    else await deliveriesDue.wait(CLAIM_POLL_MS);
+  };
+
+  const sendAll = async (deliveries: readonly Claimed[]): Promise<void> => {
+    const eventBodies = await bodies.load(deliveries.map(({ eventId }) => eventId));
+    for (const delivery of deliveries) {
       send(delivery, eventBodies.get(delivery.eventId)).catch((error: unknown) => {
         // A bug here must not end the process. The lease expires, and the delivery is claimed again.
         log.error({ error }, "a delivery failed on our side");
         inFlight--;
       });
     }
-    // The next claim starts where this one ended, or from the first endpoint when this one reached the end.
-    const reachedEnd = claimed.length < limit;
-    const startedAtFirst = afterEndpoint === NIL_UUID;
-    afterEndpoint = reachedEnd ? NIL_UUID : lastEndpoint(claimed);
-    if (claimed.length > 0 || !startedAtFirst) await sleep(BATCHING_MS);
-    else await deliveriesDue.wait(CLAIM_POLL_MS);
   };
 
   const send = async (delivery: Claimed, body: Buffer | undefined): Promise<void> => {
@@ -120,7 +132,9 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     const written = new Set(batch);
     outcomes = outcomes.filter((outcome) => !written.has(outcome));
     inFlight -= batch.length;
-    if (laneWasFull) deliveriesDue.send();
+    const provesHost = batch.some(({ delivery, status }) => delivery.renewsProof && status === "succeeded");
+    if (provesHost) heldRounds.wake();
+    if (provesHost || laneWasFull) deliveriesDue.send();
     await sleep(BATCHING_MS);
   };
 

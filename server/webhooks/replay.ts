@@ -4,7 +4,7 @@ import { type Connection, sql } from "../store/connection.ts";
 const canReceive = sql`u.id = e.user_id AND e.deleted_at IS NULL AND u.suspended_at IS NULL`;
 
 /**
- * Makes a delivery due now. A finished delivery gets one more attempt; one that waits for a retry is retried now. The
+ * Makes a delivery due now, unless it is pending already and only held back for its host. A finished delivery gets one more attempt; one that waits for a retry is retried now. The
  * event, and with it the payload's `id`, stays the same. Returns false when the delivery does not exist, its endpoint
  * was deleted, or the endpoint's owner is suspended.
  */
@@ -18,7 +18,7 @@ export async function replayDelivery(connection: Connection, deliveryId: string,
     UPDATE webhook_deliveries
     SET status = 'pending', failed_at = NULL, waiting = false, due_at = ${now.toISOString()}::timestamptz,
         attempts_left = CASE WHEN status = 'pending' THEN attempts_left ELSE 1 END
-    WHERE id = ${deliveryId}::uuid`);
+    WHERE id = ${deliveryId}::uuid AND held_for IS NULL`);
   return true;
 }
 

@@ -151,9 +151,11 @@ async function setUp(environment: BenchEnvironment): Promise<Stage> {
         `WITH endpoints AS (SELECT url, uuid_v7() AS owner_id FROM unnest($1::text[]) AS url),
          owners AS (
            INSERT INTO users (id, email, password_hash, display_name)
-           SELECT owner_id, owner_id || '@example.com', '', 'Owner' FROM endpoints)
-         INSERT INTO webhook_endpoints (user_id, url, events, signing_secret)
-         SELECT owner_id, url, '{task.created}', 'whsec_bench' FROM endpoints`,
+           SELECT owner_id, owner_id || '@example.com', '', 'Owner' FROM endpoints),
+         hosts AS (
+           INSERT INTO webhook_hosts (host) SELECT DISTINCT split_part(url, '/', 3) FROM endpoints ON CONFLICT DO NOTHING)
+         INSERT INTO webhook_endpoints (user_id, url, host, events, signing_secret)
+         SELECT owner_id, url, split_part(url, '/', 3), '{task.created}', 'whsec_bench' FROM endpoints`,
         [[...healthy, ...bad]],
       );
       stage.expected = healthy.length;

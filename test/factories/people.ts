@@ -57,7 +57,8 @@ async function signUp({ url, services }: Reachable, email: string, displayName: 
     INSERT INTO users (email, password_hash, display_name)
     VALUES (${email}, ${await passwordHash}, ${displayName}) RETURNING id`,
   );
-  const sessionId = await startSession(services.database, id, services.clock?.now() ?? new Date());
+  const now = services.clock?.now() ?? new Date();
+  const sessionId = await services.database.transaction((tx) => startSession(tx, id, now));
   const seal = await sealSession(sessionId, services.settings.sessionSecret);
   return { id, session: { cookie: `${SESSION_COOKIE}=${encodeURIComponent(seal)}` } };
 }

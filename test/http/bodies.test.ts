@@ -147,7 +147,7 @@ test("nesting as deep as a body can hold is refused, and the service keeps runni
   for (const deep of [lists, objects]) {
     const answer = await send("/tasks", `{"title": "abc", "extra": ${deep}}`);
     expectError(answer, "invalid_input");
-    expect(issuePaths(answer.body)).toContain("extra");
+    expect(answer.body.issues).toEqual([{ path: "", message: "The input is nested more than 16 levels deep." }]);
     expectError(await send("/tasks", `{"title": ${deep}}`), "invalid_input");
   }
 });
@@ -156,5 +156,5 @@ test("a body with thousands of unknown fields gets a response of bounded size", 
   const fields = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`f${index}`, 1]));
   const answer = await send("/tasks", JSON.stringify(fields));
   expectError(answer, "invalid_input");
-  expect(answer.text.length).toBeLessThan(20_000);
+  expect(answer.body.issues).toEqual([{ path: "", message: "The input has more than 1,000 values." }]);
 });

@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createApp } from "../../server/http/app.ts";
@@ -70,10 +72,16 @@ test("a request for an absolute address is handled as one for its path", async (
 test.each([
   ["two Host headers", "GET /tasks HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n"],
   ["no Host header", "GET /tasks HTTP/1.1\r\n\r\n"],
-])("%s are refused in the shape of every error", async (_name, request) => {
-  const [answer] = await rawRequest(url, request);
+  [
+    "chunks over HTTP/1.0",
+    "POST /auth/login HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+  ],
+])("%s are refused in the shape of every error, and the connection is closed", async (_name, request) => {
+  const [answer, second] = await rawRequest(url, request + next, 2);
   if (!answer) throw new Error("no answer");
   expectError(answer, "invalid_input");
+  expect(answer.headers.get("connection")).toBe("close");
+  expect(second).toBeUndefined();
 });
 
 test.each([
@@ -120,3 +128,32 @@ test("a target that is not a path gets a response as well", async () => {
     expect(answer?.text).not.toContain("node_modules");
   }
 });
+
+test.each(["/tasks", "/trpc/tasks.list", "/trpc/tasks.list,tasks.list?batch=1"])(
+  "a host that is none is refused, and the service keeps running: %s",
+  async (path) => {
+    for (const host of ["", "[", "a b", "x:99999", "user:password@x", "x/y", "x\\y"]) {
+      const [answer] = await rawRequest(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      expect([host, answer?.status]).toEqual([host, 400]);
+      expectErrorBody(answer?.body.error.data ?? answer?.body, "invalid_input");
+    }
+    // A lone call over RPC is answered in chunks, which `rawRequest` does not read.
+    for (const target of [
+      `http://user:password@x${path}`,
+      `http://[::1${path}`,
+      `http://x:99999${path}`,
+      "/trpc/\\[",
+    ]) {
+      const status = await statusOf(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect([200, 400, 404]).toContain(status);
+    }
+  },
+);
+
+async function statusOf(bytes: string): Promise<number> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.write(bytes);
+  const [head] = (await once(socket, "data")) as [Buffer];
+  socket.destroy();
+  return Number(head.toString().split(" ", 2)[1]);
+}

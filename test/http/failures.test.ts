@@ -94,3 +94,14 @@ describe.each(transports)("over $transport", ({ call }) => {
     expect([answer.status, JSON.stringify(answer.body).includes("stripe")]).toEqual([502, false]);
   });
 });
+
+test("an RPC batch has the status of its calls when none of them could start", async () => {
+  const person = await createPerson(service);
+  const url = await broken(({ database }) => ({
+    database: { ...database, query: () => Promise.reject(unreachable) },
+  }));
+  const answer = await fetch(`${url}/trpc/wallet.read,auth.me?batch=1`, { headers: person.session });
+  expect([answer.status, answer.headers.get("content-type")]).toEqual([503, "application/json"]);
+  const calls = (await answer.json()) as { error: { data: { error: string } } }[];
+  expect(calls.map(({ error }) => error.data.error)).toEqual(["unavailable", "unavailable"]);
+});

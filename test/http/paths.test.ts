@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createPerson } from "../factories/people.ts";
-import { postTask } from "../factories/tasks.ts";
+import { postTask, taskInput } from "../factories/tasks.ts";
 import { rest } from "../setup/client.ts";
 import { expectError } from "../setup/expectError.ts";
 import { rawRequest } from "../setup/rawRequest.ts";
@@ -30,8 +30,9 @@ test.each([
 
 test.each([
   "/nothing",
-  "/tasks/",
+  "/tasks//",
   "//tasks",
+  "/docs//",
   "/Tasks",
   "/tasks/x/y/z",
   "/%74asks%2f",
@@ -59,6 +60,21 @@ test.each([
   const [answer] = await rawRequest(service.url, Buffer.from(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`));
   if (!answer) throw new Error("no answer");
   expectError(answer, "not_found");
+});
+
+test("a trailing slash names the same operation or page", async () => {
+  const buyer = await createPerson(service, { cents: 20_000 });
+  const posted = await buyer.post("/tasks/", taskInput());
+  expect(posted.status).toBe(201);
+  const { id } = posted.body.task;
+  expect((await buyer.get(`/tasks/${id}/`)).body.task.id).toBe(id);
+  expect((await buyer.patch(`/tasks/${id}/`, { title: "Another" })).body.task.title).toBe("Another");
+  expect((await buyer.post(`/tasks/${id}/cancel/`)).body.task.status).toBe("cancelled");
+  const wrong = await rest(service.url, "PUT", "/tasks/?x=1");
+  expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "GET, HEAD, POST"]);
+  for (const path of ["/docs/", "/docs/webhooks/", "/openapi.json/", "/livez/", "/topup/done/"]) {
+    expect((await rest(service.url, "GET", path)).status, path).toBe(200);
+  }
 });
 
 test("escapes in a path are decoded", async () => {

@@ -65,7 +65,10 @@ describe.each(transports)("over $transport", ({ createTask, bid }) => {
       for (const { answer, field } of [
         { answer: await createTask(task("maxBudgetCents", json)), field: "maxBudgetCents" },
         { answer: await bid(`{"priceCents": ${json}, "etaHours": 3}`), field: "priceCents" },
-        { answer: await bid(`{"priceCents": 5000, "etaHours": ${json}}`), field: "etaHours" },
+        // 100.5 hours are fine.
+        ...(json === "100.5"
+          ? []
+          : [{ answer: await bid(`{"priceCents": 5000, "etaHours": ${json}}`), field: "etaHours" }]),
       ]) {
         // The schema's bound of a bid's price is 2^31; 4,294,967,396 must not wrap around to 100.
         expect([answer.status, field, issuePaths(answer.body)]).toEqual([400, field, [field]]);

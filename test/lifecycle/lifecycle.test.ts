@@ -23,7 +23,7 @@ test("the lifecycle of a task gets the same responses, field by field, over REST
   }
   const answerOf = (name: string) => overRest.find((step) => step.name === name)?.body;
   expect(answerOf("bidder").user).toMatchObject({ email: "bidder@rest-run.example", displayName: "Linus 🐧" });
-  expect(answerOf("task").task.tags).toEqual(["translation", "finnish"]);
+  expect(answerOf("task").task.tags).toEqual(["Translation", "finnish"]);
   expect(answerOf("buyersWallet")).toEqual({ availableCents: 25_000 - 8_500, heldCents: 0 });
   expect(answerOf("biddersWallet")).toEqual({ availableCents: 8_500, heldCents: 0 });
   expect(answerOf("sampleTooLarge").violations).toEqual([
@@ -35,6 +35,7 @@ test("the lifecycle of a task gets the same responses, field by field, over REST
 
 /** Errors that take a fault, a race, a setting or many uploads: other tests provoke them. */
 const provokedElsewhere = [
+  "keys.create: limit_reached",
   "tasks.create: spam_guard",
   "tasks.award: ledger_failed",
   "wallet.topup: processor_unavailable",

@@ -142,7 +142,7 @@ export const lifecycle: Step[] = [
     name: "badTask",
     as: "buyer",
     call: "tasks.create",
-    input: { ...task, title: "x", maxBudgetCents: 99 },
+    input: { ...task, title: " ", maxBudgetCents: 0 },
     error: "invalid_input",
   },
   { name: "task", as: "buyer", call: "tasks.create", input: task },
@@ -201,7 +201,7 @@ export const lifecycle: Step[] = [
     name: "bid",
     as: "bidder",
     call: "bids.place",
-    input: { id: "$task.task.id", priceCents: 9_000, etaHours: 24, notes: "I am Finnish." },
+    input: { id: "$task.task.id", priceCents: 9_000, etaHours: 24.29, notes: "I am Finnish." },
   },
   {
     name: "secondBid",
@@ -389,7 +389,7 @@ export const lifecycle: Step[] = [
     name: "sampleOfOddType",
     as: "bidder",
     call: "bids.sampleInit",
-    input: { id: "$bid.bid.id", mimeType: "text/html", bytes: 1 },
+    input: { id: "$bid.bid.id", mimeType: "text", bytes: 1 },
     error: "invalid_input",
   },
   {
@@ -421,10 +421,10 @@ export const lifecycle: Step[] = [
     call: "bids.sampleInit",
     input: {
       id: "$bid.bid.id",
-      mimeType: "text/plain",
+      mimeType: "text/plain; charset=utf-8",
       bytes: bytes(sample),
       dimensions: { width: 3, height: 4 },
-      durationSec: 5,
+      durationSec: 5.25,
     },
   },
   {
@@ -434,7 +434,7 @@ export const lifecycle: Step[] = [
     input: { id: "$bid.bid.id", storageKey: "$sampleInit.storageKey" },
     error: "invalid_input",
   },
-  { name: "sampleBytes", put: "$sampleInit.uploadUrl", content: sample, mimeType: "text/plain" },
+  { name: "sampleBytes", put: "$sampleInit.uploadUrl", content: sample, mimeType: "text/plain; charset=utf-8" },
   {
     name: "sampleOfOther",
     as: "bidder",

@@ -30,9 +30,11 @@ async function createEndpoints(count: number, dueInSeconds: number): Promise<str
       INSERT INTO users (email, password_hash, display_name) VALUES (${crypto.randomUUID()}, '', 'Owner') RETURNING id
     ), event AS (
       INSERT INTO events (type, recipients, data, fanned_out_at) VALUES ('task.created', '{}', '{}', now()) RETURNING id
+    ), host AS (
+      INSERT INTO webhook_hosts (host, answered_at) VALUES ('example.com:443', 'infinity') ON CONFLICT DO NOTHING
     ), endpoints AS (
-      INSERT INTO webhook_endpoints (user_id, url, events, signing_secret)
-      SELECT owner.id, 'https://example.com/', '{task.created}', '' FROM owner, generate_series(1, ${count}::int) RETURNING id
+      INSERT INTO webhook_endpoints (user_id, url, host, events, signing_secret)
+      SELECT owner.id, 'https://example.com/', 'example.com:443', '{task.created}', '' FROM owner, generate_series(1, ${count}::int) RETURNING id
     )
     INSERT INTO webhook_deliveries (endpoint_id, event_id, event_type, attempts_left, due_at, waiting, created_at)
     SELECT endpoints.id, event.id, 'task.created', 3, ${later(dueInSeconds).toISOString()}::timestamptz,

@@ -420,6 +420,7 @@ export const ModelName = {
   IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
   WebhookEndpoint: 'WebhookEndpoint',
+  WebhookHost: 'WebhookHost',
   WebhookDelivery: 'WebhookDelivery'
 } as const
 
@@ -436,7 +437,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "apiKey" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "task" | "bid" | "upload" | "artifact" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "idempotencyKey" | "event" | "webhookEndpoint" | "webhookDelivery"
+    modelProps: "user" | "session" | "apiKey" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "task" | "bid" | "upload" | "artifact" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "idempotencyKey" | "event" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2142,6 +2143,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    WebhookHost: {
+      payload: Prisma.$WebhookHostPayload<ExtArgs>
+      fields: Prisma.WebhookHostFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.WebhookHostFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.WebhookHostFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        findFirst: {
+          args: Prisma.WebhookHostFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.WebhookHostFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        findMany: {
+          args: Prisma.WebhookHostFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>[]
+        }
+        create: {
+          args: Prisma.WebhookHostCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        createMany: {
+          args: Prisma.WebhookHostCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.WebhookHostCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>[]
+        }
+        delete: {
+          args: Prisma.WebhookHostDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        update: {
+          args: Prisma.WebhookHostUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        deleteMany: {
+          args: Prisma.WebhookHostDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.WebhookHostUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.WebhookHostUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>[]
+        }
+        upsert: {
+          args: Prisma.WebhookHostUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$WebhookHostPayload>
+        }
+        aggregate: {
+          args: Prisma.WebhookHostAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateWebhookHost>
+        }
+        groupBy: {
+          args: Prisma.WebhookHostGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WebhookHostGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.WebhookHostCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.WebhookHostCountAggregateOutputType> | number
+        }
+      }
+    }
     WebhookDelivery: {
       payload: Prisma.$WebhookDeliveryPayload<ExtArgs>
       fields: Prisma.WebhookDeliveryFieldRefs
@@ -2415,6 +2490,7 @@ export const TaskScalarFieldEnum = {
   acceptanceCriteria: 'acceptanceCriteria',
   maxBudgetCents: 'maxBudgetCents',
   tags: 'tags',
+  postedTextHash: 'postedTextHash',
   status: 'status',
   bidCount: 'bidCount',
   awardedBidId: 'awardedBidId',
@@ -2490,6 +2566,7 @@ export const TopupScalarFieldEnum = {
   cancelUrl: 'cancelUrl',
   checkoutUrl: 'checkoutUrl',
   nextCheckAt: 'nextCheckAt',
+  expireRequestedAt: 'expireRequestedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -2591,16 +2668,29 @@ export const WebhookEndpointScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
   url: 'url',
+  host: 'host',
   events: 'events',
   signingSecret: 'signingSecret',
   failuresInRow: 'failuresInRow',
   failingSince: 'failingSince',
   switchedOffAt: 'switchedOffAt',
   deletedAt: 'deletedAt',
+  replayedAt: 'replayedAt',
+  testedAt: 'testedAt',
   createdAt: 'createdAt'
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
+
+
+export const WebhookHostScalarFieldEnum = {
+  host: 'host',
+  answeredAt: 'answeredAt',
+  nextRequestAt: 'nextRequestAt',
+  lastEndpoint: 'lastEndpoint'
+} as const
+
+export type WebhookHostScalarFieldEnum = (typeof WebhookHostScalarFieldEnum)[keyof typeof WebhookHostScalarFieldEnum]
 
 
 export const WebhookDeliveryScalarFieldEnum = {
@@ -2614,7 +2704,9 @@ export const WebhookDeliveryScalarFieldEnum = {
   dueAt: 'dueAt',
   leasedUntil: 'leasedUntil',
   waiting: 'waiting',
+  heldFor: 'heldFor',
   failedAt: 'failedAt',
+  replayedAt: 'replayedAt',
   createdAt: 'createdAt'
 } as const
 
@@ -2760,9 +2852,16 @@ export type EnumQueryModeFieldRefInput<$PrismaModel> = FieldRefInputType<$Prisma
 
 
 /**
- * Reference to a field of type 'Boolean'
+ * Reference to a field of type 'Decimal'
  */
-export type BooleanFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Boolean'>
+export type DecimalFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Decimal'>
+    
+
+
+/**
+ * Reference to a field of type 'Decimal[]'
+ */
+export type ListDecimalFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Decimal[]'>
     
 
 
@@ -2777,6 +2876,13 @@ export type FloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, '
  * Reference to a field of type 'Float[]'
  */
 export type ListFloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float[]'>
+    
+
+
+/**
+ * Reference to a field of type 'Boolean'
+ */
+export type BooleanFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Boolean'>
     
 
 /**
@@ -2953,6 +3059,7 @@ export type GlobalOmitConfig = {
   idempotencyKey?: Prisma.IdempotencyKeyOmit
   event?: Prisma.EventOmit
   webhookEndpoint?: Prisma.WebhookEndpointOmit
+  webhookHost?: Prisma.WebhookHostOmit
   webhookDelivery?: Prisma.WebhookDeliveryOmit
 }
 

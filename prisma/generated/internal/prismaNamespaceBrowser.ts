@@ -74,6 +74,7 @@ export const ModelName = {
   IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
   WebhookEndpoint: 'WebhookEndpoint',
+  WebhookHost: 'WebhookHost',
   WebhookDelivery: 'WebhookDelivery'
 } as const
 
@@ -253,6 +254,7 @@ export const TaskScalarFieldEnum = {
   acceptanceCriteria: 'acceptanceCriteria',
   maxBudgetCents: 'maxBudgetCents',
   tags: 'tags',
+  postedTextHash: 'postedTextHash',
   status: 'status',
   bidCount: 'bidCount',
   awardedBidId: 'awardedBidId',
@@ -328,6 +330,7 @@ export const TopupScalarFieldEnum = {
   cancelUrl: 'cancelUrl',
   checkoutUrl: 'checkoutUrl',
   nextCheckAt: 'nextCheckAt',
+  expireRequestedAt: 'expireRequestedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -429,16 +432,29 @@ export const WebhookEndpointScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
   url: 'url',
+  host: 'host',
   events: 'events',
   signingSecret: 'signingSecret',
   failuresInRow: 'failuresInRow',
   failingSince: 'failingSince',
   switchedOffAt: 'switchedOffAt',
   deletedAt: 'deletedAt',
+  replayedAt: 'replayedAt',
+  testedAt: 'testedAt',
   createdAt: 'createdAt'
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
+
+
+export const WebhookHostScalarFieldEnum = {
+  host: 'host',
+  answeredAt: 'answeredAt',
+  nextRequestAt: 'nextRequestAt',
+  lastEndpoint: 'lastEndpoint'
+} as const
+
+export type WebhookHostScalarFieldEnum = (typeof WebhookHostScalarFieldEnum)[keyof typeof WebhookHostScalarFieldEnum]
 
 
 export const WebhookDeliveryScalarFieldEnum = {
@@ -452,7 +468,9 @@ export const WebhookDeliveryScalarFieldEnum = {
   dueAt: 'dueAt',
   leasedUntil: 'leasedUntil',
   waiting: 'waiting',
+  heldFor: 'heldFor',
   failedAt: 'failedAt',
+  replayedAt: 'replayedAt',
   createdAt: 'createdAt'
 } as const
 

@@ -28,12 +28,12 @@ export type AggregateBid = {
 
 export type BidAvgAggregateOutputType = {
   priceCents: number | null
-  etaHours: number | null
+  etaHours: runtime.Decimal | null
 }
 
 export type BidSumAggregateOutputType = {
   priceCents: number | null
-  etaHours: number | null
+  etaHours: runtime.Decimal | null
 }
 
 export type BidMinAggregateOutputType = {
@@ -41,7 +41,7 @@ export type BidMinAggregateOutputType = {
   taskId: string | null
   bidderId: string | null
   priceCents: number | null
-  etaHours: number | null
+  etaHours: runtime.Decimal | null
   notes: string | null
   status: string | null
   createdAt: Date | null
@@ -53,7 +53,7 @@ export type BidMaxAggregateOutputType = {
   taskId: string | null
   bidderId: string | null
   priceCents: number | null
-  etaHours: number | null
+  etaHours: runtime.Decimal | null
   notes: string | null
   status: string | null
   createdAt: Date | null
@@ -212,7 +212,7 @@ export type BidGroupByOutputType = {
   taskId: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal
   notes: string | null
   status: string
   createdAt: Date
@@ -247,7 +247,7 @@ export type BidWhereInput = {
   taskId?: Prisma.UuidFilter<"Bid"> | string
   bidderId?: Prisma.UuidFilter<"Bid"> | string
   priceCents?: Prisma.IntFilter<"Bid"> | number
-  etaHours?: Prisma.IntFilter<"Bid"> | number
+  etaHours?: Prisma.DecimalFilter<"Bid"> | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.StringNullableFilter<"Bid"> | string | null
   status?: Prisma.StringFilter<"Bid"> | string
   createdAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
@@ -287,7 +287,7 @@ export type BidWhereUniqueInput = Prisma.AtLeast<{
   taskId?: Prisma.UuidFilter<"Bid"> | string
   bidderId?: Prisma.UuidFilter<"Bid"> | string
   priceCents?: Prisma.IntFilter<"Bid"> | number
-  etaHours?: Prisma.IntFilter<"Bid"> | number
+  etaHours?: Prisma.DecimalFilter<"Bid"> | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.StringNullableFilter<"Bid"> | string | null
   status?: Prisma.StringFilter<"Bid"> | string
   updatedAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
@@ -324,7 +324,7 @@ export type BidScalarWhereWithAggregatesInput = {
   taskId?: Prisma.UuidWithAggregatesFilter<"Bid"> | string
   bidderId?: Prisma.UuidWithAggregatesFilter<"Bid"> | string
   priceCents?: Prisma.IntWithAggregatesFilter<"Bid"> | number
-  etaHours?: Prisma.IntWithAggregatesFilter<"Bid"> | number
+  etaHours?: Prisma.DecimalWithAggregatesFilter<"Bid"> | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.StringNullableWithAggregatesFilter<"Bid"> | string | null
   status?: Prisma.StringWithAggregatesFilter<"Bid"> | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Bid"> | Date | string
@@ -334,7 +334,7 @@ export type BidScalarWhereWithAggregatesInput = {
 export type BidCreateInput = {
   id?: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -352,7 +352,7 @@ export type BidUncheckedCreateInput = {
   taskId: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -366,7 +366,7 @@ export type BidUncheckedCreateInput = {
 export type BidUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -384,7 +384,7 @@ export type BidUncheckedUpdateInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   bidderId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -400,7 +400,7 @@ export type BidCreateManyInput = {
   taskId: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -410,7 +410,7 @@ export type BidCreateManyInput = {
 export type BidUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -422,7 +422,7 @@ export type BidUncheckedUpdateManyInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   bidderId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -611,6 +611,14 @@ export type BidUncheckedUpdateManyWithoutTaskNestedInput = {
   deleteMany?: Prisma.BidScalarWhereInput | Prisma.BidScalarWhereInput[]
 }
 
+export type DecimalFieldUpdateOperationsInput = {
+  set?: runtime.Decimal | runtime.DecimalJsLike | number | string
+  increment?: runtime.Decimal | runtime.DecimalJsLike | number | string
+  decrement?: runtime.Decimal | runtime.DecimalJsLike | number | string
+  multiply?: runtime.Decimal | runtime.DecimalJsLike | number | string
+  divide?: runtime.Decimal | runtime.DecimalJsLike | number | string
+}
+
 export type BidCreateNestedOneWithoutUploadsInput = {
   create?: Prisma.XOR<Prisma.BidCreateWithoutUploadsInput, Prisma.BidUncheckedCreateWithoutUploadsInput>
   connectOrCreate?: Prisma.BidCreateOrConnectWithoutUploadsInput
@@ -642,7 +650,7 @@ export type BidUpdateOneRequiredWithoutArtifactsNestedInput = {
 export type BidCreateWithoutBidderInput = {
   id?: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -658,7 +666,7 @@ export type BidUncheckedCreateWithoutBidderInput = {
   id?: string
   taskId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -703,7 +711,7 @@ export type BidScalarWhereInput = {
   taskId?: Prisma.UuidFilter<"Bid"> | string
   bidderId?: Prisma.UuidFilter<"Bid"> | string
   priceCents?: Prisma.IntFilter<"Bid"> | number
-  etaHours?: Prisma.IntFilter<"Bid"> | number
+  etaHours?: Prisma.DecimalFilter<"Bid"> | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.StringNullableFilter<"Bid"> | string | null
   status?: Prisma.StringFilter<"Bid"> | string
   createdAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
@@ -713,7 +721,7 @@ export type BidScalarWhereInput = {
 export type BidCreateWithoutTransfersInput = {
   id?: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -730,7 +738,7 @@ export type BidUncheckedCreateWithoutTransfersInput = {
   taskId: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -759,7 +767,7 @@ export type BidUpdateToOneWithWhereWithoutTransfersInput = {
 export type BidUpdateWithoutTransfersInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -776,7 +784,7 @@ export type BidUncheckedUpdateWithoutTransfersInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   bidderId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -789,7 +797,7 @@ export type BidUncheckedUpdateWithoutTransfersInput = {
 export type BidCreateWithoutAwardedTaskInput = {
   id?: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -806,7 +814,7 @@ export type BidUncheckedCreateWithoutAwardedTaskInput = {
   taskId: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -824,7 +832,7 @@ export type BidCreateOrConnectWithoutAwardedTaskInput = {
 export type BidCreateWithoutTaskInput = {
   id?: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -840,7 +848,7 @@ export type BidUncheckedCreateWithoutTaskInput = {
   id?: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -875,7 +883,7 @@ export type BidUpdateToOneWithWhereWithoutAwardedTaskInput = {
 export type BidUpdateWithoutAwardedTaskInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -892,7 +900,7 @@ export type BidUncheckedUpdateWithoutAwardedTaskInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   bidderId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -921,7 +929,7 @@ export type BidUpdateManyWithWhereWithoutTaskInput = {
 export type BidCreateWithoutUploadsInput = {
   id?: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -938,7 +946,7 @@ export type BidUncheckedCreateWithoutUploadsInput = {
   taskId: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -967,7 +975,7 @@ export type BidUpdateToOneWithWhereWithoutUploadsInput = {
 export type BidUpdateWithoutUploadsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -984,7 +992,7 @@ export type BidUncheckedUpdateWithoutUploadsInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   bidderId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -997,7 +1005,7 @@ export type BidUncheckedUpdateWithoutUploadsInput = {
 export type BidCreateWithoutArtifactsInput = {
   id?: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -1014,7 +1022,7 @@ export type BidUncheckedCreateWithoutArtifactsInput = {
   taskId: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -1043,7 +1051,7 @@ export type BidUpdateToOneWithWhereWithoutArtifactsInput = {
 export type BidUpdateWithoutArtifactsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1060,7 +1068,7 @@ export type BidUncheckedUpdateWithoutArtifactsInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   bidderId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1074,7 +1082,7 @@ export type BidCreateManyBidderInput = {
   id?: string
   taskId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -1084,7 +1092,7 @@ export type BidCreateManyBidderInput = {
 export type BidUpdateWithoutBidderInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1100,7 +1108,7 @@ export type BidUncheckedUpdateWithoutBidderInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1115,7 +1123,7 @@ export type BidUncheckedUpdateManyWithoutBidderInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1126,7 +1134,7 @@ export type BidCreateManyTaskInput = {
   id?: string
   bidderId: string
   priceCents: number
-  etaHours: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: string | null
   status?: string
   createdAt?: Date | string
@@ -1136,7 +1144,7 @@ export type BidCreateManyTaskInput = {
 export type BidUpdateWithoutTaskInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1152,7 +1160,7 @@ export type BidUncheckedUpdateWithoutTaskInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   bidderId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1167,7 +1175,7 @@ export type BidUncheckedUpdateManyWithoutTaskInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   bidderId?: Prisma.StringFieldUpdateOperationsInput | string
   priceCents?: Prisma.IntFieldUpdateOperationsInput | number
-  etaHours?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
   notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1325,7 +1333,7 @@ export type $BidPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     taskId: string
     bidderId: string
     priceCents: number
-    etaHours: number
+    etaHours: runtime.Decimal
     notes: string | null
     status: string
     createdAt: Date
@@ -1763,7 +1771,7 @@ export interface BidFieldRefs {
   readonly taskId: Prisma.FieldRef<"Bid", 'String'>
   readonly bidderId: Prisma.FieldRef<"Bid", 'String'>
   readonly priceCents: Prisma.FieldRef<"Bid", 'Int'>
-  readonly etaHours: Prisma.FieldRef<"Bid", 'Int'>
+  readonly etaHours: Prisma.FieldRef<"Bid", 'Decimal'>
   readonly notes: Prisma.FieldRef<"Bid", 'String'>
   readonly status: Prisma.FieldRef<"Bid", 'String'>
   readonly createdAt: Prisma.FieldRef<"Bid", 'DateTime'>

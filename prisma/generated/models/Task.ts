@@ -28,11 +28,13 @@ export type AggregateTask = {
 
 export type TaskAvgAggregateOutputType = {
   maxBudgetCents: number | null
+  postedTextHash: number | null
   bidCount: number | null
 }
 
 export type TaskSumAggregateOutputType = {
   maxBudgetCents: number | null
+  postedTextHash: bigint | null
   bidCount: number | null
 }
 
@@ -43,6 +45,7 @@ export type TaskMinAggregateOutputType = {
   description: string | null
   acceptanceCriteria: string | null
   maxBudgetCents: number | null
+  postedTextHash: bigint | null
   status: string | null
   bidCount: number | null
   awardedBidId: string | null
@@ -65,6 +68,7 @@ export type TaskMaxAggregateOutputType = {
   description: string | null
   acceptanceCriteria: string | null
   maxBudgetCents: number | null
+  postedTextHash: bigint | null
   status: string | null
   bidCount: number | null
   awardedBidId: string | null
@@ -88,6 +92,7 @@ export type TaskCountAggregateOutputType = {
   acceptanceCriteria: number
   maxBudgetCents: number
   tags: number
+  postedTextHash: number
   status: number
   bidCount: number
   awardedBidId: number
@@ -107,11 +112,13 @@ export type TaskCountAggregateOutputType = {
 
 export type TaskAvgAggregateInputType = {
   maxBudgetCents?: true
+  postedTextHash?: true
   bidCount?: true
 }
 
 export type TaskSumAggregateInputType = {
   maxBudgetCents?: true
+  postedTextHash?: true
   bidCount?: true
 }
 
@@ -122,6 +129,7 @@ export type TaskMinAggregateInputType = {
   description?: true
   acceptanceCriteria?: true
   maxBudgetCents?: true
+  postedTextHash?: true
   status?: true
   bidCount?: true
   awardedBidId?: true
@@ -144,6 +152,7 @@ export type TaskMaxAggregateInputType = {
   description?: true
   acceptanceCriteria?: true
   maxBudgetCents?: true
+  postedTextHash?: true
   status?: true
   bidCount?: true
   awardedBidId?: true
@@ -167,6 +176,7 @@ export type TaskCountAggregateInputType = {
   acceptanceCriteria?: true
   maxBudgetCents?: true
   tags?: true
+  postedTextHash?: true
   status?: true
   bidCount?: true
   awardedBidId?: true
@@ -277,6 +287,7 @@ export type TaskGroupByOutputType = {
   acceptanceCriteria: string | null
   maxBudgetCents: number
   tags: string[]
+  postedTextHash: bigint | null
   status: string
   bidCount: number
   awardedBidId: string | null
@@ -323,6 +334,7 @@ export type TaskWhereInput = {
   acceptanceCriteria?: Prisma.StringNullableFilter<"Task"> | string | null
   maxBudgetCents?: Prisma.IntFilter<"Task"> | number
   tags?: Prisma.StringNullableListFilter<"Task">
+  postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -356,6 +368,7 @@ export type TaskOrderByWithRelationInput = {
   acceptanceCriteria?: Prisma.SortOrderInput | Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
   tags?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -393,6 +406,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   acceptanceCriteria?: Prisma.StringNullableFilter<"Task"> | string | null
   maxBudgetCents?: Prisma.IntFilter<"Task"> | number
   tags?: Prisma.StringNullableListFilter<"Task">
+  postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -425,6 +439,7 @@ export type TaskOrderByWithAggregationInput = {
   acceptanceCriteria?: Prisma.SortOrderInput | Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
   tags?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -456,6 +471,7 @@ export type TaskScalarWhereWithAggregatesInput = {
   acceptanceCriteria?: Prisma.StringNullableWithAggregatesFilter<"Task"> | string | null
   maxBudgetCents?: Prisma.IntWithAggregatesFilter<"Task"> | number
   tags?: Prisma.StringNullableListFilter<"Task">
+  postedTextHash?: Prisma.BigIntNullableWithAggregatesFilter<"Task"> | bigint | number | null
   status?: Prisma.StringWithAggregatesFilter<"Task"> | string
   bidCount?: Prisma.IntWithAggregatesFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableWithAggregatesFilter<"Task"> | string | null
@@ -478,6 +494,7 @@ export type TaskCreateInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -509,6 +526,7 @@ export type TaskUncheckedCreateInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -538,6 +556,7 @@ export type TaskUpdateInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -569,6 +588,7 @@ export type TaskUncheckedUpdateInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -599,6 +619,7 @@ export type TaskCreateManyInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -621,6 +642,7 @@ export type TaskUpdateManyMutationInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -642,6 +664,7 @@ export type TaskUncheckedUpdateManyInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -685,6 +708,7 @@ export type TaskCountOrderByAggregateInput = {
   acceptanceCriteria?: Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
   tags?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
@@ -702,6 +726,7 @@ export type TaskCountOrderByAggregateInput = {
 
 export type TaskAvgOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
 }
 
@@ -712,6 +737,7 @@ export type TaskMaxOrderByAggregateInput = {
   description?: Prisma.SortOrder
   acceptanceCriteria?: Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
@@ -734,6 +760,7 @@ export type TaskMinOrderByAggregateInput = {
   description?: Prisma.SortOrder
   acceptanceCriteria?: Prisma.SortOrder
   maxBudgetCents?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
@@ -751,6 +778,7 @@ export type TaskMinOrderByAggregateInput = {
 
 export type TaskSumOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
+  postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
 }
 
@@ -1000,6 +1028,7 @@ export type TaskCreateWithoutBuyerInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1029,6 +1058,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1068,6 +1098,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1098,6 +1129,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1156,6 +1188,7 @@ export type TaskScalarWhereInput = {
   acceptanceCriteria?: Prisma.StringNullableFilter<"Task"> | string | null
   maxBudgetCents?: Prisma.IntFilter<"Task"> | number
   tags?: Prisma.StringNullableListFilter<"Task">
+  postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -1194,6 +1227,7 @@ export type TaskCreateWithoutDisputeInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1224,6 +1258,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1268,6 +1303,7 @@ export type TaskUpdateWithoutDisputeInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1298,6 +1334,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1326,6 +1363,7 @@ export type TaskCreateWithoutRatingsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1356,6 +1394,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1400,6 +1439,7 @@ export type TaskUpdateWithoutRatingsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1430,6 +1470,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1458,6 +1499,7 @@ export type TaskCreateWithoutMedianOfInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1488,6 +1530,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1532,6 +1575,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1562,6 +1606,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1590,6 +1635,7 @@ export type TaskCreateWithoutTransfersInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1620,6 +1666,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1664,6 +1711,7 @@ export type TaskUpdateWithoutTransfersInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1694,6 +1742,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1722,6 +1771,7 @@ export type TaskCreateWithoutBidsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1752,6 +1802,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -1785,6 +1836,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1815,6 +1867,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidderId?: string | null
@@ -1864,6 +1917,7 @@ export type TaskUpdateWithoutBidsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1894,6 +1948,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1938,6 +1993,7 @@ export type TaskCreateWithoutArtifactsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -1968,6 +2024,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -2012,6 +2069,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2042,6 +2100,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2070,6 +2129,7 @@ export type TaskCreateWithoutEventsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedAt?: Date | string | null
@@ -2100,6 +2160,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -2144,6 +2205,7 @@ export type TaskUpdateWithoutEventsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2174,6 +2236,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2202,6 +2265,7 @@ export type TaskCreateManyBuyerInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -2225,6 +2289,7 @@ export type TaskCreateManyAwardedBidderInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidId?: string | null
@@ -2246,6 +2311,7 @@ export type TaskUpdateWithoutBuyerInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2275,6 +2341,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2304,6 +2371,7 @@ export type TaskUncheckedUpdateManyWithoutBuyerInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2326,6 +2394,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2356,6 +2425,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2385,6 +2455,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2407,6 +2478,7 @@ export type TaskCreateManyAwardedBidInput = {
   acceptanceCriteria?: string | null
   maxBudgetCents: number
   tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
   awardedBidderId?: string | null
@@ -2428,6 +2500,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2458,6 +2531,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2487,6 +2561,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
   acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
   tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2585,6 +2660,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   acceptanceCriteria?: boolean
   maxBudgetCents?: boolean
   tags?: boolean
+  postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
   awardedBidId?: boolean
@@ -2619,6 +2695,7 @@ export type TaskSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceCriteria?: boolean
   maxBudgetCents?: boolean
   tags?: boolean
+  postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
   awardedBidId?: boolean
@@ -2645,6 +2722,7 @@ export type TaskSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceCriteria?: boolean
   maxBudgetCents?: boolean
   tags?: boolean
+  postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
   awardedBidId?: boolean
@@ -2671,6 +2749,7 @@ export type TaskSelectScalar = {
   acceptanceCriteria?: boolean
   maxBudgetCents?: boolean
   tags?: boolean
+  postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
   awardedBidId?: boolean
@@ -2686,7 +2765,7 @@ export type TaskSelectScalar = {
   updatedAt?: boolean
 }
 
-export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
+export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
 export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   awardedBidder?: boolean | Prisma.Task$awardedBidderArgs<ExtArgs>
@@ -2733,6 +2812,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     acceptanceCriteria: string | null
     maxBudgetCents: number
     tags: string[]
+    postedTextHash: bigint | null
     status: string
     bidCount: number
     awardedBidId: string | null
@@ -3186,6 +3266,7 @@ export interface TaskFieldRefs {
   readonly acceptanceCriteria: Prisma.FieldRef<"Task", 'String'>
   readonly maxBudgetCents: Prisma.FieldRef<"Task", 'Int'>
   readonly tags: Prisma.FieldRef<"Task", 'String[]'>
+  readonly postedTextHash: Prisma.FieldRef<"Task", 'BigInt'>
   readonly status: Prisma.FieldRef<"Task", 'String'>
   readonly bidCount: Prisma.FieldRef<"Task", 'Int'>
   readonly awardedBidId: Prisma.FieldRef<"Task", 'String'>

@@ -47,6 +47,7 @@ export type TopupMinAggregateOutputType = {
   cancelUrl: string | null
   checkoutUrl: string | null
   nextCheckAt: Date | null
+  expireRequestedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -64,6 +65,7 @@ export type TopupMaxAggregateOutputType = {
   cancelUrl: string | null
   checkoutUrl: string | null
   nextCheckAt: Date | null
+  expireRequestedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -81,6 +83,7 @@ export type TopupCountAggregateOutputType = {
   cancelUrl: number
   checkoutUrl: number
   nextCheckAt: number
+  expireRequestedAt: number
   createdAt: number
   updatedAt: number
   _all: number
@@ -108,6 +111,7 @@ export type TopupMinAggregateInputType = {
   cancelUrl?: true
   checkoutUrl?: true
   nextCheckAt?: true
+  expireRequestedAt?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -125,6 +129,7 @@ export type TopupMaxAggregateInputType = {
   cancelUrl?: true
   checkoutUrl?: true
   nextCheckAt?: true
+  expireRequestedAt?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -142,6 +147,7 @@ export type TopupCountAggregateInputType = {
   cancelUrl?: true
   checkoutUrl?: true
   nextCheckAt?: true
+  expireRequestedAt?: true
   createdAt?: true
   updatedAt?: true
   _all?: true
@@ -246,6 +252,7 @@ export type TopupGroupByOutputType = {
   cancelUrl: string
   checkoutUrl: string | null
   nextCheckAt: Date
+  expireRequestedAt: Date | null
   createdAt: Date
   updatedAt: Date
   _count: TopupCountAggregateOutputType | null
@@ -286,6 +293,7 @@ export type TopupWhereInput = {
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
   checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -304,6 +312,7 @@ export type TopupOrderByWithRelationInput = {
   cancelUrl?: Prisma.SortOrder
   checkoutUrl?: Prisma.SortOrderInput | Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
@@ -325,6 +334,7 @@ export type TopupWhereUniqueInput = Prisma.AtLeast<{
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
   checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -343,6 +353,7 @@ export type TopupOrderByWithAggregationInput = {
   cancelUrl?: Prisma.SortOrder
   checkoutUrl?: Prisma.SortOrderInput | Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   _count?: Prisma.TopupCountOrderByAggregateInput
@@ -368,6 +379,7 @@ export type TopupScalarWhereWithAggregatesInput = {
   cancelUrl?: Prisma.StringWithAggregatesFilter<"Topup"> | string
   checkoutUrl?: Prisma.StringNullableWithAggregatesFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
+  expireRequestedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
 }
@@ -384,6 +396,7 @@ export type TopupCreateInput = {
   cancelUrl: string
   checkoutUrl?: string | null
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutTopupsInput
@@ -402,6 +415,7 @@ export type TopupUncheckedCreateInput = {
   cancelUrl: string
   checkoutUrl?: string | null
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -418,6 +432,7 @@ export type TopupUpdateInput = {
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutTopupsNestedInput
@@ -436,6 +451,7 @@ export type TopupUncheckedUpdateInput = {
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -453,6 +469,7 @@ export type TopupCreateManyInput = {
   cancelUrl: string
   checkoutUrl?: string | null
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -469,6 +486,7 @@ export type TopupUpdateManyMutationInput = {
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -486,6 +504,7 @@ export type TopupUncheckedUpdateManyInput = {
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -513,6 +532,7 @@ export type TopupCountOrderByAggregateInput = {
   cancelUrl?: Prisma.SortOrder
   checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -534,6 +554,7 @@ export type TopupMaxOrderByAggregateInput = {
   cancelUrl?: Prisma.SortOrder
   checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -551,6 +572,7 @@ export type TopupMinOrderByAggregateInput = {
   cancelUrl?: Prisma.SortOrder
   checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
+  expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -613,6 +635,7 @@ export type TopupCreateWithoutUserInput = {
   cancelUrl: string
   checkoutUrl?: string | null
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -629,6 +652,7 @@ export type TopupUncheckedCreateWithoutUserInput = {
   cancelUrl: string
   checkoutUrl?: string | null
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -675,6 +699,7 @@ export type TopupScalarWhereInput = {
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
   checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
+  expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
 }
@@ -691,6 +716,7 @@ export type TopupCreateManyUserInput = {
   cancelUrl: string
   checkoutUrl?: string | null
   nextCheckAt?: Date | string
+  expireRequestedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -707,6 +733,7 @@ export type TopupUpdateWithoutUserInput = {
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -723,6 +750,7 @@ export type TopupUncheckedUpdateWithoutUserInput = {
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -739,6 +767,7 @@ export type TopupUncheckedUpdateManyWithoutUserInput = {
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
   checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -758,6 +787,7 @@ export type TopupSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   cancelUrl?: boolean
   checkoutUrl?: boolean
   nextCheckAt?: boolean
+  expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -776,6 +806,7 @@ export type TopupSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   cancelUrl?: boolean
   checkoutUrl?: boolean
   nextCheckAt?: boolean
+  expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -794,6 +825,7 @@ export type TopupSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   cancelUrl?: boolean
   checkoutUrl?: boolean
   nextCheckAt?: boolean
+  expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -812,11 +844,12 @@ export type TopupSelectScalar = {
   cancelUrl?: boolean
   checkoutUrl?: boolean
   nextCheckAt?: boolean
+  expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "checkoutUrl" | "nextCheckAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
+export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "checkoutUrl" | "nextCheckAt" | "expireRequestedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
 export type TopupInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -845,6 +878,7 @@ export type $TopupPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     cancelUrl: string
     checkoutUrl: string | null
     nextCheckAt: Date
+    expireRequestedAt: Date | null
     createdAt: Date
     updatedAt: Date
   }, ExtArgs["result"]["topup"]>
@@ -1283,6 +1317,7 @@ export interface TopupFieldRefs {
   readonly cancelUrl: Prisma.FieldRef<"Topup", 'String'>
   readonly checkoutUrl: Prisma.FieldRef<"Topup", 'String'>
   readonly nextCheckAt: Prisma.FieldRef<"Topup", 'DateTime'>
+  readonly expireRequestedAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Topup", 'DateTime'>
 }

@@ -258,7 +258,7 @@ export type UploadWhereInput = {
   bytes?: Prisma.IntFilter<"Upload"> | number
   width?: Prisma.IntNullableFilter<"Upload"> | number | null
   height?: Prisma.IntNullableFilter<"Upload"> | number | null
-  durationSec?: Prisma.IntNullableFilter<"Upload"> | number | null
+  durationSec?: Prisma.FloatNullableFilter<"Upload"> | number | null
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
   artifact?: Prisma.XOR<Prisma.ArtifactNullableScalarRelationFilter, Prisma.ArtifactWhereInput> | null
@@ -289,7 +289,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   bytes?: Prisma.IntFilter<"Upload"> | number
   width?: Prisma.IntNullableFilter<"Upload"> | number | null
   height?: Prisma.IntNullableFilter<"Upload"> | number | null
-  durationSec?: Prisma.IntNullableFilter<"Upload"> | number | null
+  durationSec?: Prisma.FloatNullableFilter<"Upload"> | number | null
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
   artifact?: Prisma.XOR<Prisma.ArtifactNullableScalarRelationFilter, Prisma.ArtifactWhereInput> | null
@@ -323,7 +323,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   bytes?: Prisma.IntWithAggregatesFilter<"Upload"> | number
   width?: Prisma.IntNullableWithAggregatesFilter<"Upload"> | number | null
   height?: Prisma.IntNullableWithAggregatesFilter<"Upload"> | number | null
-  durationSec?: Prisma.IntNullableWithAggregatesFilter<"Upload"> | number | null
+  durationSec?: Prisma.FloatNullableWithAggregatesFilter<"Upload"> | number | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
 }
 
@@ -360,7 +360,7 @@ export type UploadUpdateInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bid?: Prisma.BidUpdateOneRequiredWithoutUploadsNestedInput
   artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
@@ -374,7 +374,7 @@ export type UploadUncheckedUpdateInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUncheckedUpdateOneWithoutUploadNestedInput
 }
@@ -398,7 +398,7 @@ export type UploadUpdateManyMutationInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -410,7 +410,7 @@ export type UploadUncheckedUpdateManyInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -521,6 +521,14 @@ export type UploadUncheckedUpdateManyWithoutBidNestedInput = {
   deleteMany?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
 }
 
+export type NullableFloatFieldUpdateOperationsInput = {
+  set?: number | null
+  increment?: number
+  decrement?: number
+  multiply?: number
+  divide?: number
+}
+
 export type UploadCreateNestedOneWithoutArtifactInput = {
   create?: Prisma.XOR<Prisma.UploadCreateWithoutArtifactInput, Prisma.UploadUncheckedCreateWithoutArtifactInput>
   connectOrCreate?: Prisma.UploadCreateOrConnectWithoutArtifactInput
@@ -596,7 +604,7 @@ export type UploadScalarWhereInput = {
   bytes?: Prisma.IntFilter<"Upload"> | number
   width?: Prisma.IntNullableFilter<"Upload"> | number | null
   height?: Prisma.IntNullableFilter<"Upload"> | number | null
-  durationSec?: Prisma.IntNullableFilter<"Upload"> | number | null
+  durationSec?: Prisma.FloatNullableFilter<"Upload"> | number | null
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
 }
 
@@ -647,7 +655,7 @@ export type UploadUpdateWithoutArtifactInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bid?: Prisma.BidUpdateOneRequiredWithoutUploadsNestedInput
 }
@@ -660,7 +668,7 @@ export type UploadUncheckedUpdateWithoutArtifactInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -682,7 +690,7 @@ export type UploadUpdateWithoutBidInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
 }
@@ -694,7 +702,7 @@ export type UploadUncheckedUpdateWithoutBidInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUncheckedUpdateOneWithoutUploadNestedInput
 }
@@ -706,7 +714,7 @@ export type UploadUncheckedUpdateManyWithoutBidInput = {
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
-  durationSec?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1224,7 +1232,7 @@ export interface UploadFieldRefs {
   readonly bytes: Prisma.FieldRef<"Upload", 'Int'>
   readonly width: Prisma.FieldRef<"Upload", 'Int'>
   readonly height: Prisma.FieldRef<"Upload", 'Int'>
-  readonly durationSec: Prisma.FieldRef<"Upload", 'Int'>
+  readonly durationSec: Prisma.FieldRef<"Upload", 'Float'>
   readonly createdAt: Prisma.FieldRef<"Upload", 'DateTime'>
 }
     

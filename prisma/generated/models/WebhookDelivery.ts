@@ -44,7 +44,9 @@ export type WebhookDeliveryMinAggregateOutputType = {
   dueAt: Date | null
   leasedUntil: Date | null
   waiting: boolean | null
+  heldFor: string | null
   failedAt: Date | null
+  replayedAt: Date | null
   createdAt: Date | null
 }
 
@@ -58,7 +60,9 @@ export type WebhookDeliveryMaxAggregateOutputType = {
   dueAt: Date | null
   leasedUntil: Date | null
   waiting: boolean | null
+  heldFor: string | null
   failedAt: Date | null
+  replayedAt: Date | null
   createdAt: Date | null
 }
 
@@ -73,7 +77,9 @@ export type WebhookDeliveryCountAggregateOutputType = {
   dueAt: number
   leasedUntil: number
   waiting: number
+  heldFor: number
   failedAt: number
+  replayedAt: number
   createdAt: number
   _all: number
 }
@@ -97,7 +103,9 @@ export type WebhookDeliveryMinAggregateInputType = {
   dueAt?: true
   leasedUntil?: true
   waiting?: true
+  heldFor?: true
   failedAt?: true
+  replayedAt?: true
   createdAt?: true
 }
 
@@ -111,7 +119,9 @@ export type WebhookDeliveryMaxAggregateInputType = {
   dueAt?: true
   leasedUntil?: true
   waiting?: true
+  heldFor?: true
   failedAt?: true
+  replayedAt?: true
   createdAt?: true
 }
 
@@ -126,7 +136,9 @@ export type WebhookDeliveryCountAggregateInputType = {
   dueAt?: true
   leasedUntil?: true
   waiting?: true
+  heldFor?: true
   failedAt?: true
+  replayedAt?: true
   createdAt?: true
   _all?: true
 }
@@ -228,7 +240,9 @@ export type WebhookDeliveryGroupByOutputType = {
   dueAt: Date
   leasedUntil: Date
   waiting: boolean
+  heldFor: string | null
   failedAt: Date | null
+  replayedAt: Date | null
   createdAt: Date
   _count: WebhookDeliveryCountAggregateOutputType | null
   _avg: WebhookDeliveryAvgAggregateOutputType | null
@@ -266,7 +280,9 @@ export type WebhookDeliveryWhereInput = {
   dueAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   leasedUntil?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   waiting?: Prisma.BoolFilter<"WebhookDelivery"> | boolean
+  heldFor?: Prisma.StringNullableFilter<"WebhookDelivery"> | string | null
   failedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
+  replayedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   endpoint?: Prisma.XOR<Prisma.WebhookEndpointScalarRelationFilter, Prisma.WebhookEndpointWhereInput>
   event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
@@ -283,7 +299,9 @@ export type WebhookDeliveryOrderByWithRelationInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  heldFor?: Prisma.SortOrderInput | Prisma.SortOrder
   failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  replayedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   endpoint?: Prisma.WebhookEndpointOrderByWithRelationInput
   event?: Prisma.EventOrderByWithRelationInput
@@ -304,7 +322,9 @@ export type WebhookDeliveryWhereUniqueInput = Prisma.AtLeast<{
   dueAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   leasedUntil?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   waiting?: Prisma.BoolFilter<"WebhookDelivery"> | boolean
+  heldFor?: Prisma.StringNullableFilter<"WebhookDelivery"> | string | null
   failedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
+  replayedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   endpoint?: Prisma.XOR<Prisma.WebhookEndpointScalarRelationFilter, Prisma.WebhookEndpointWhereInput>
   event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
@@ -321,7 +341,9 @@ export type WebhookDeliveryOrderByWithAggregationInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  heldFor?: Prisma.SortOrderInput | Prisma.SortOrder
   failedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  replayedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.WebhookDeliveryCountOrderByAggregateInput
   _avg?: Prisma.WebhookDeliveryAvgOrderByAggregateInput
@@ -344,7 +366,9 @@ export type WebhookDeliveryScalarWhereWithAggregatesInput = {
   dueAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookDelivery"> | Date | string
   leasedUntil?: Prisma.DateTimeWithAggregatesFilter<"WebhookDelivery"> | Date | string
   waiting?: Prisma.BoolWithAggregatesFilter<"WebhookDelivery"> | boolean
+  heldFor?: Prisma.StringNullableWithAggregatesFilter<"WebhookDelivery"> | string | null
   failedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookDelivery"> | Date | string | null
+  replayedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookDelivery"> | Date | string
 }
 
@@ -357,7 +381,9 @@ export type WebhookDeliveryCreateInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
   endpoint: Prisma.WebhookEndpointCreateNestedOneWithoutDeliveriesInput
   event: Prisma.EventCreateNestedOneWithoutDeliveriesInput
@@ -374,7 +400,9 @@ export type WebhookDeliveryUncheckedCreateInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -387,7 +415,9 @@ export type WebhookDeliveryUpdateInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endpoint?: Prisma.WebhookEndpointUpdateOneRequiredWithoutDeliveriesNestedInput
   event?: Prisma.EventUpdateOneRequiredWithoutDeliveriesNestedInput
@@ -404,7 +434,9 @@ export type WebhookDeliveryUncheckedUpdateInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -419,7 +451,9 @@ export type WebhookDeliveryCreateManyInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -432,7 +466,9 @@ export type WebhookDeliveryUpdateManyMutationInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -447,7 +483,9 @@ export type WebhookDeliveryUncheckedUpdateManyInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -477,7 +515,9 @@ export type WebhookDeliveryCountOrderByAggregateInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  heldFor?: Prisma.SortOrder
   failedAt?: Prisma.SortOrder
+  replayedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -495,7 +535,9 @@ export type WebhookDeliveryMaxOrderByAggregateInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  heldFor?: Prisma.SortOrder
   failedAt?: Prisma.SortOrder
+  replayedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -509,7 +551,9 @@ export type WebhookDeliveryMinOrderByAggregateInput = {
   dueAt?: Prisma.SortOrder
   leasedUntil?: Prisma.SortOrder
   waiting?: Prisma.SortOrder
+  heldFor?: Prisma.SortOrder
   failedAt?: Prisma.SortOrder
+  replayedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -610,7 +654,9 @@ export type WebhookDeliveryCreateWithoutEventInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
   endpoint: Prisma.WebhookEndpointCreateNestedOneWithoutDeliveriesInput
 }
@@ -625,7 +671,9 @@ export type WebhookDeliveryUncheckedCreateWithoutEventInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -669,7 +717,9 @@ export type WebhookDeliveryScalarWhereInput = {
   dueAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   leasedUntil?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   waiting?: Prisma.BoolFilter<"WebhookDelivery"> | boolean
+  heldFor?: Prisma.StringNullableFilter<"WebhookDelivery"> | string | null
   failedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
+  replayedAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
 }
 
@@ -682,7 +732,9 @@ export type WebhookDeliveryCreateWithoutEndpointInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
   event: Prisma.EventCreateNestedOneWithoutDeliveriesInput
 }
@@ -697,7 +749,9 @@ export type WebhookDeliveryUncheckedCreateWithoutEndpointInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -737,7 +791,9 @@ export type WebhookDeliveryCreateManyEventInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -750,7 +806,9 @@ export type WebhookDeliveryUpdateWithoutEventInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endpoint?: Prisma.WebhookEndpointUpdateOneRequiredWithoutDeliveriesNestedInput
 }
@@ -765,7 +823,9 @@ export type WebhookDeliveryUncheckedUpdateWithoutEventInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -779,7 +839,9 @@ export type WebhookDeliveryUncheckedUpdateManyWithoutEventInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -793,7 +855,9 @@ export type WebhookDeliveryCreateManyEndpointInput = {
   dueAt: Date | string
   leasedUntil?: Date | string
   waiting?: boolean
+  heldFor?: string | null
   failedAt?: Date | string | null
+  replayedAt?: Date | string | null
   createdAt: Date | string
 }
 
@@ -806,7 +870,9 @@ export type WebhookDeliveryUpdateWithoutEndpointInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   event?: Prisma.EventUpdateOneRequiredWithoutDeliveriesNestedInput
 }
@@ -821,7 +887,9 @@ export type WebhookDeliveryUncheckedUpdateWithoutEndpointInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -835,7 +903,9 @@ export type WebhookDeliveryUncheckedUpdateManyWithoutEndpointInput = {
   dueAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   leasedUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   waiting?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  heldFor?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   failedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -852,7 +922,9 @@ export type WebhookDeliverySelect<ExtArgs extends runtime.Types.Extensions.Inter
   dueAt?: boolean
   leasedUntil?: boolean
   waiting?: boolean
+  heldFor?: boolean
   failedAt?: boolean
+  replayedAt?: boolean
   createdAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -869,7 +941,9 @@ export type WebhookDeliverySelectCreateManyAndReturn<ExtArgs extends runtime.Typ
   dueAt?: boolean
   leasedUntil?: boolean
   waiting?: boolean
+  heldFor?: boolean
   failedAt?: boolean
+  replayedAt?: boolean
   createdAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -886,7 +960,9 @@ export type WebhookDeliverySelectUpdateManyAndReturn<ExtArgs extends runtime.Typ
   dueAt?: boolean
   leasedUntil?: boolean
   waiting?: boolean
+  heldFor?: boolean
   failedAt?: boolean
+  replayedAt?: boolean
   createdAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -903,11 +979,13 @@ export type WebhookDeliverySelectScalar = {
   dueAt?: boolean
   leasedUntil?: boolean
   waiting?: boolean
+  heldFor?: boolean
   failedAt?: boolean
+  replayedAt?: boolean
   createdAt?: boolean
 }
 
-export type WebhookDeliveryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "endpointId" | "eventId" | "eventType" | "status" | "attemptsLeft" | "attempts" | "dueAt" | "leasedUntil" | "waiting" | "failedAt" | "createdAt", ExtArgs["result"]["webhookDelivery"]>
+export type WebhookDeliveryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "endpointId" | "eventId" | "eventType" | "status" | "attemptsLeft" | "attempts" | "dueAt" | "leasedUntil" | "waiting" | "heldFor" | "failedAt" | "replayedAt" | "createdAt", ExtArgs["result"]["webhookDelivery"]>
 export type WebhookDeliveryInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
   event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
@@ -938,7 +1016,9 @@ export type $WebhookDeliveryPayload<ExtArgs extends runtime.Types.Extensions.Int
     dueAt: Date
     leasedUntil: Date
     waiting: boolean
+    heldFor: string | null
     failedAt: Date | null
+    replayedAt: Date | null
     createdAt: Date
   }, ExtArgs["result"]["webhookDelivery"]>
   composites: {}
@@ -1375,7 +1455,9 @@ export interface WebhookDeliveryFieldRefs {
   readonly dueAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
   readonly leasedUntil: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
   readonly waiting: Prisma.FieldRef<"WebhookDelivery", 'Boolean'>
+  readonly heldFor: Prisma.FieldRef<"WebhookDelivery", 'String'>
   readonly failedAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
+  readonly replayedAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"WebhookDelivery", 'DateTime'>
 }
     

@@ -38,11 +38,13 @@ export type WebhookEndpointMinAggregateOutputType = {
   id: string | null
   userId: string | null
   url: string | null
+  host: string | null
   signingSecret: string | null
   failuresInRow: number | null
   failingSince: Date | null
   switchedOffAt: Date | null
   deletedAt: Date | null
+  replayedAt: Date | null
   createdAt: Date | null
 }
 
@@ -50,11 +52,13 @@ export type WebhookEndpointMaxAggregateOutputType = {
   id: string | null
   userId: string | null
   url: string | null
+  host: string | null
   signingSecret: string | null
   failuresInRow: number | null
   failingSince: Date | null
   switchedOffAt: Date | null
   deletedAt: Date | null
+  replayedAt: Date | null
   createdAt: Date | null
 }
 
@@ -62,12 +66,15 @@ export type WebhookEndpointCountAggregateOutputType = {
   id: number
   userId: number
   url: number
+  host: number
   events: number
   signingSecret: number
   failuresInRow: number
   failingSince: number
   switchedOffAt: number
   deletedAt: number
+  replayedAt: number
+  testedAt: number
   createdAt: number
   _all: number
 }
@@ -85,11 +92,13 @@ export type WebhookEndpointMinAggregateInputType = {
   id?: true
   userId?: true
   url?: true
+  host?: true
   signingSecret?: true
   failuresInRow?: true
   failingSince?: true
   switchedOffAt?: true
   deletedAt?: true
+  replayedAt?: true
   createdAt?: true
 }
 
@@ -97,11 +106,13 @@ export type WebhookEndpointMaxAggregateInputType = {
   id?: true
   userId?: true
   url?: true
+  host?: true
   signingSecret?: true
   failuresInRow?: true
   failingSince?: true
   switchedOffAt?: true
   deletedAt?: true
+  replayedAt?: true
   createdAt?: true
 }
 
@@ -109,12 +120,15 @@ export type WebhookEndpointCountAggregateInputType = {
   id?: true
   userId?: true
   url?: true
+  host?: true
   events?: true
   signingSecret?: true
   failuresInRow?: true
   failingSince?: true
   switchedOffAt?: true
   deletedAt?: true
+  replayedAt?: true
+  testedAt?: true
   createdAt?: true
   _all?: true
 }
@@ -209,12 +223,15 @@ export type WebhookEndpointGroupByOutputType = {
   id: string
   userId: string
   url: string
+  host: string
   events: string[]
   signingSecret: string
   failuresInRow: number
   failingSince: Date | null
   switchedOffAt: Date | null
   deletedAt: Date | null
+  replayedAt: Date | null
+  testedAt: Date[]
   createdAt: Date
   _count: WebhookEndpointCountAggregateOutputType | null
   _avg: WebhookEndpointAvgAggregateOutputType | null
@@ -245,13 +262,17 @@ export type WebhookEndpointWhereInput = {
   id?: Prisma.UuidFilter<"WebhookEndpoint"> | string
   userId?: Prisma.UuidFilter<"WebhookEndpoint"> | string
   url?: Prisma.StringFilter<"WebhookEndpoint"> | string
+  host?: Prisma.StringFilter<"WebhookEndpoint"> | string
   events?: Prisma.StringNullableListFilter<"WebhookEndpoint">
   signingSecret?: Prisma.StringFilter<"WebhookEndpoint"> | string
   failuresInRow?: Prisma.IntFilter<"WebhookEndpoint"> | number
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   switchedOffAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  replayedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  testedAt?: Prisma.DateTimeNullableListFilter<"WebhookEndpoint">
   createdAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
+  receiver?: Prisma.XOR<Prisma.WebhookHostScalarRelationFilter, Prisma.WebhookHostWhereInput>
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
 }
@@ -260,13 +281,17 @@ export type WebhookEndpointOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  host?: Prisma.SortOrder
   events?: Prisma.SortOrder
   signingSecret?: Prisma.SortOrder
   failuresInRow?: Prisma.SortOrder
   failingSince?: Prisma.SortOrderInput | Prisma.SortOrder
   switchedOffAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  replayedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  testedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  receiver?: Prisma.WebhookHostOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
   deliveries?: Prisma.WebhookDeliveryOrderByRelationAggregateInput
 }
@@ -278,13 +303,17 @@ export type WebhookEndpointWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.WebhookEndpointWhereInput | Prisma.WebhookEndpointWhereInput[]
   userId?: Prisma.UuidFilter<"WebhookEndpoint"> | string
   url?: Prisma.StringFilter<"WebhookEndpoint"> | string
+  host?: Prisma.StringFilter<"WebhookEndpoint"> | string
   events?: Prisma.StringNullableListFilter<"WebhookEndpoint">
   signingSecret?: Prisma.StringFilter<"WebhookEndpoint"> | string
   failuresInRow?: Prisma.IntFilter<"WebhookEndpoint"> | number
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   switchedOffAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  replayedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  testedAt?: Prisma.DateTimeNullableListFilter<"WebhookEndpoint">
   createdAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
+  receiver?: Prisma.XOR<Prisma.WebhookHostScalarRelationFilter, Prisma.WebhookHostWhereInput>
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
 }, "id">
@@ -293,12 +322,15 @@ export type WebhookEndpointOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  host?: Prisma.SortOrder
   events?: Prisma.SortOrder
   signingSecret?: Prisma.SortOrder
   failuresInRow?: Prisma.SortOrder
   failingSince?: Prisma.SortOrderInput | Prisma.SortOrder
   switchedOffAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  replayedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  testedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.WebhookEndpointCountOrderByAggregateInput
   _avg?: Prisma.WebhookEndpointAvgOrderByAggregateInput
@@ -314,12 +346,15 @@ export type WebhookEndpointScalarWhereWithAggregatesInput = {
   id?: Prisma.UuidWithAggregatesFilter<"WebhookEndpoint"> | string
   userId?: Prisma.UuidWithAggregatesFilter<"WebhookEndpoint"> | string
   url?: Prisma.StringWithAggregatesFilter<"WebhookEndpoint"> | string
+  host?: Prisma.StringWithAggregatesFilter<"WebhookEndpoint"> | string
   events?: Prisma.StringNullableListFilter<"WebhookEndpoint">
   signingSecret?: Prisma.StringWithAggregatesFilter<"WebhookEndpoint"> | string
   failuresInRow?: Prisma.IntWithAggregatesFilter<"WebhookEndpoint"> | number
   failingSince?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookEndpoint"> | Date | string | null
   switchedOffAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookEndpoint"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookEndpoint"> | Date | string | null
+  replayedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookEndpoint"> | Date | string | null
+  testedAt?: Prisma.DateTimeNullableListFilter<"WebhookEndpoint">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"WebhookEndpoint"> | Date | string
 }
 
@@ -332,7 +367,10 @@ export type WebhookEndpointCreateInput = {
   failingSince?: Date | string | null
   switchedOffAt?: Date | string | null
   deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
   createdAt?: Date | string
+  receiver: Prisma.WebhookHostCreateNestedOneWithoutEndpointsInput
   user: Prisma.UserCreateNestedOneWithoutWebhooksInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEndpointInput
 }
@@ -341,12 +379,15 @@ export type WebhookEndpointUncheckedCreateInput = {
   id?: string
   userId: string
   url: string
+  host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
   switchedOffAt?: Date | string | null
   deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
   createdAt?: Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEndpointInput
 }
@@ -360,7 +401,10 @@ export type WebhookEndpointUpdateInput = {
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  receiver?: Prisma.WebhookHostUpdateOneRequiredWithoutEndpointsNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutWebhooksNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEndpointNestedInput
 }
@@ -369,12 +413,15 @@ export type WebhookEndpointUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEndpointNestedInput
 }
@@ -383,12 +430,15 @@ export type WebhookEndpointCreateManyInput = {
   id?: string
   userId: string
   url: string
+  host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
   switchedOffAt?: Date | string | null
   deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
   createdAt?: Date | string
 }
 
@@ -401,6 +451,8 @@ export type WebhookEndpointUpdateManyMutationInput = {
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -408,12 +460,15 @@ export type WebhookEndpointUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -427,16 +482,27 @@ export type WebhookEndpointOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
 }
 
+export type DateTimeNullableListFilter<$PrismaModel = never> = {
+  equals?: Date[] | string[] | Prisma.ListDateTimeFieldRefInput<$PrismaModel> | null
+  has?: Date | string | Prisma.DateTimeFieldRefInput<$PrismaModel> | null
+  hasEvery?: Date[] | string[] | Prisma.ListDateTimeFieldRefInput<$PrismaModel>
+  hasSome?: Date[] | string[] | Prisma.ListDateTimeFieldRefInput<$PrismaModel>
+  isEmpty?: boolean
+}
+
 export type WebhookEndpointCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  host?: Prisma.SortOrder
   events?: Prisma.SortOrder
   signingSecret?: Prisma.SortOrder
   failuresInRow?: Prisma.SortOrder
   failingSince?: Prisma.SortOrder
   switchedOffAt?: Prisma.SortOrder
   deletedAt?: Prisma.SortOrder
+  replayedAt?: Prisma.SortOrder
+  testedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -448,11 +514,13 @@ export type WebhookEndpointMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  host?: Prisma.SortOrder
   signingSecret?: Prisma.SortOrder
   failuresInRow?: Prisma.SortOrder
   failingSince?: Prisma.SortOrder
   switchedOffAt?: Prisma.SortOrder
   deletedAt?: Prisma.SortOrder
+  replayedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -460,11 +528,13 @@ export type WebhookEndpointMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   url?: Prisma.SortOrder
+  host?: Prisma.SortOrder
   signingSecret?: Prisma.SortOrder
   failuresInRow?: Prisma.SortOrder
   failingSince?: Prisma.SortOrder
   switchedOffAt?: Prisma.SortOrder
   deletedAt?: Prisma.SortOrder
+  replayedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -523,9 +593,60 @@ export type WebhookEndpointCreateeventsInput = {
   set: string[]
 }
 
+export type WebhookEndpointCreatetestedAtInput = {
+  set: Date[] | string[]
+}
+
 export type WebhookEndpointUpdateeventsInput = {
   set?: string[]
   push?: string | string[]
+}
+
+export type WebhookEndpointUpdatetestedAtInput = {
+  set?: Date[] | string[]
+  push?: Date | string | Date[] | string[]
+}
+
+export type WebhookEndpointCreateNestedManyWithoutReceiverInput = {
+  create?: Prisma.XOR<Prisma.WebhookEndpointCreateWithoutReceiverInput, Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput> | Prisma.WebhookEndpointCreateWithoutReceiverInput[] | Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput[]
+  connectOrCreate?: Prisma.WebhookEndpointCreateOrConnectWithoutReceiverInput | Prisma.WebhookEndpointCreateOrConnectWithoutReceiverInput[]
+  createMany?: Prisma.WebhookEndpointCreateManyReceiverInputEnvelope
+  connect?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+}
+
+export type WebhookEndpointUncheckedCreateNestedManyWithoutReceiverInput = {
+  create?: Prisma.XOR<Prisma.WebhookEndpointCreateWithoutReceiverInput, Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput> | Prisma.WebhookEndpointCreateWithoutReceiverInput[] | Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput[]
+  connectOrCreate?: Prisma.WebhookEndpointCreateOrConnectWithoutReceiverInput | Prisma.WebhookEndpointCreateOrConnectWithoutReceiverInput[]
+  createMany?: Prisma.WebhookEndpointCreateManyReceiverInputEnvelope
+  connect?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+}
+
+export type WebhookEndpointUpdateManyWithoutReceiverNestedInput = {
+  create?: Prisma.XOR<Prisma.WebhookEndpointCreateWithoutReceiverInput, Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput> | Prisma.WebhookEndpointCreateWithoutReceiverInput[] | Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput[]
+  connectOrCreate?: Prisma.WebhookEndpointCreateOrConnectWithoutReceiverInput | Prisma.WebhookEndpointCreateOrConnectWithoutReceiverInput[]
+  upsert?: Prisma.WebhookEndpointUpsertWithWhereUniqueWithoutReceiverInput | Prisma.WebhookEndpointUpsertWithWhereUniqueWithoutReceiverInput[]
+  createMany?: Prisma.WebhookEndpointCreateManyReceiverInputEnvelope
+  set?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+  disconnect?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+  delete?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+  connect?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+  update?: Prisma.WebhookEndpointUpdateWithWhereUniqueWithoutReceiverInput | Prisma.WebhookEndpointUpdateWithWhereUniqueWithoutReceiverInput[]
+  updateMany?: Prisma.WebhookEndpointUpdateManyWithWhereWithoutReceiverInput | Prisma.WebhookEndpointUpdateManyWithWhereWithoutReceiverInput[]
+  deleteMany?: Prisma.WebhookEndpointScalarWhereInput | Prisma.WebhookEndpointScalarWhereInput[]
+}
+
+export type WebhookEndpointUncheckedUpdateManyWithoutReceiverNestedInput = {
+  create?: Prisma.XOR<Prisma.WebhookEndpointCreateWithoutReceiverInput, Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput> | Prisma.WebhookEndpointCreateWithoutReceiverInput[] | Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput[]
+  connectOrCreate?: Prisma.WebhookEndpointCreateOrConnectWithoutReceiverInput | Prisma.WebhookEndpointCreateOrConnectWithoutReceiverInput[]
+  upsert?: Prisma.WebhookEndpointUpsertWithWhereUniqueWithoutReceiverInput | Prisma.WebhookEndpointUpsertWithWhereUniqueWithoutReceiverInput[]
+  createMany?: Prisma.WebhookEndpointCreateManyReceiverInputEnvelope
+  set?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+  disconnect?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+  delete?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+  connect?: Prisma.WebhookEndpointWhereUniqueInput | Prisma.WebhookEndpointWhereUniqueInput[]
+  update?: Prisma.WebhookEndpointUpdateWithWhereUniqueWithoutReceiverInput | Prisma.WebhookEndpointUpdateWithWhereUniqueWithoutReceiverInput[]
+  updateMany?: Prisma.WebhookEndpointUpdateManyWithWhereWithoutReceiverInput | Prisma.WebhookEndpointUpdateManyWithWhereWithoutReceiverInput[]
+  deleteMany?: Prisma.WebhookEndpointScalarWhereInput | Prisma.WebhookEndpointScalarWhereInput[]
 }
 
 export type WebhookEndpointCreateNestedOneWithoutDeliveriesInput = {
@@ -551,19 +672,25 @@ export type WebhookEndpointCreateWithoutUserInput = {
   failingSince?: Date | string | null
   switchedOffAt?: Date | string | null
   deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
   createdAt?: Date | string
+  receiver: Prisma.WebhookHostCreateNestedOneWithoutEndpointsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEndpointInput
 }
 
 export type WebhookEndpointUncheckedCreateWithoutUserInput = {
   id?: string
   url: string
+  host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
   switchedOffAt?: Date | string | null
   deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
   createdAt?: Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEndpointInput
 }
@@ -601,13 +728,74 @@ export type WebhookEndpointScalarWhereInput = {
   id?: Prisma.UuidFilter<"WebhookEndpoint"> | string
   userId?: Prisma.UuidFilter<"WebhookEndpoint"> | string
   url?: Prisma.StringFilter<"WebhookEndpoint"> | string
+  host?: Prisma.StringFilter<"WebhookEndpoint"> | string
   events?: Prisma.StringNullableListFilter<"WebhookEndpoint">
   signingSecret?: Prisma.StringFilter<"WebhookEndpoint"> | string
   failuresInRow?: Prisma.IntFilter<"WebhookEndpoint"> | number
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   switchedOffAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  replayedAt?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
+  testedAt?: Prisma.DateTimeNullableListFilter<"WebhookEndpoint">
   createdAt?: Prisma.DateTimeFilter<"WebhookEndpoint"> | Date | string
+}
+
+export type WebhookEndpointCreateWithoutReceiverInput = {
+  id?: string
+  url: string
+  events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  signingSecret: string
+  failuresInRow?: number
+  failingSince?: Date | string | null
+  switchedOffAt?: Date | string | null
+  deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
+  createdAt?: Date | string
+  user: Prisma.UserCreateNestedOneWithoutWebhooksInput
+  deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEndpointInput
+}
+
+export type WebhookEndpointUncheckedCreateWithoutReceiverInput = {
+  id?: string
+  userId: string
+  url: string
+  events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  signingSecret: string
+  failuresInRow?: number
+  failingSince?: Date | string | null
+  switchedOffAt?: Date | string | null
+  deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
+  createdAt?: Date | string
+  deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEndpointInput
+}
+
+export type WebhookEndpointCreateOrConnectWithoutReceiverInput = {
+  where: Prisma.WebhookEndpointWhereUniqueInput
+  create: Prisma.XOR<Prisma.WebhookEndpointCreateWithoutReceiverInput, Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput>
+}
+
+export type WebhookEndpointCreateManyReceiverInputEnvelope = {
+  data: Prisma.WebhookEndpointCreateManyReceiverInput | Prisma.WebhookEndpointCreateManyReceiverInput[]
+  skipDuplicates?: boolean
+}
+
+export type WebhookEndpointUpsertWithWhereUniqueWithoutReceiverInput = {
+  where: Prisma.WebhookEndpointWhereUniqueInput
+  update: Prisma.XOR<Prisma.WebhookEndpointUpdateWithoutReceiverInput, Prisma.WebhookEndpointUncheckedUpdateWithoutReceiverInput>
+  create: Prisma.XOR<Prisma.WebhookEndpointCreateWithoutReceiverInput, Prisma.WebhookEndpointUncheckedCreateWithoutReceiverInput>
+}
+
+export type WebhookEndpointUpdateWithWhereUniqueWithoutReceiverInput = {
+  where: Prisma.WebhookEndpointWhereUniqueInput
+  data: Prisma.XOR<Prisma.WebhookEndpointUpdateWithoutReceiverInput, Prisma.WebhookEndpointUncheckedUpdateWithoutReceiverInput>
+}
+
+export type WebhookEndpointUpdateManyWithWhereWithoutReceiverInput = {
+  where: Prisma.WebhookEndpointScalarWhereInput
+  data: Prisma.XOR<Prisma.WebhookEndpointUpdateManyMutationInput, Prisma.WebhookEndpointUncheckedUpdateManyWithoutReceiverInput>
 }
 
 export type WebhookEndpointCreateWithoutDeliveriesInput = {
@@ -619,7 +807,10 @@ export type WebhookEndpointCreateWithoutDeliveriesInput = {
   failingSince?: Date | string | null
   switchedOffAt?: Date | string | null
   deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
   createdAt?: Date | string
+  receiver: Prisma.WebhookHostCreateNestedOneWithoutEndpointsInput
   user: Prisma.UserCreateNestedOneWithoutWebhooksInput
 }
 
@@ -627,12 +818,15 @@ export type WebhookEndpointUncheckedCreateWithoutDeliveriesInput = {
   id?: string
   userId: string
   url: string
+  host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
   switchedOffAt?: Date | string | null
   deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
   createdAt?: Date | string
 }
 
@@ -661,7 +855,10 @@ export type WebhookEndpointUpdateWithoutDeliveriesInput = {
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  receiver?: Prisma.WebhookHostUpdateOneRequiredWithoutEndpointsNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutWebhooksNestedInput
 }
 
@@ -669,24 +866,30 @@ export type WebhookEndpointUncheckedUpdateWithoutDeliveriesInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type WebhookEndpointCreateManyUserInput = {
   id?: string
   url: string
+  host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
   switchedOffAt?: Date | string | null
   deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
   createdAt?: Date | string
 }
 
@@ -699,19 +902,25 @@ export type WebhookEndpointUpdateWithoutUserInput = {
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  receiver?: Prisma.WebhookHostUpdateOneRequiredWithoutEndpointsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEndpointNestedInput
 }
 
 export type WebhookEndpointUncheckedUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEndpointNestedInput
 }
@@ -719,12 +928,77 @@ export type WebhookEndpointUncheckedUpdateWithoutUserInput = {
 export type WebhookEndpointUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
+  host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type WebhookEndpointCreateManyReceiverInput = {
+  id?: string
+  userId: string
+  url: string
+  events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  signingSecret: string
+  failuresInRow?: number
+  failingSince?: Date | string | null
+  switchedOffAt?: Date | string | null
+  deletedAt?: Date | string | null
+  replayedAt?: Date | string | null
+  testedAt?: Prisma.WebhookEndpointCreatetestedAtInput | Date[] | string[]
+  createdAt?: Date | string
+}
+
+export type WebhookEndpointUpdateWithoutReceiverInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  url?: Prisma.StringFieldUpdateOperationsInput | string
+  events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
+  failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
+  failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  user?: Prisma.UserUpdateOneRequiredWithoutWebhooksNestedInput
+  deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEndpointNestedInput
+}
+
+export type WebhookEndpointUncheckedUpdateWithoutReceiverInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  url?: Prisma.StringFieldUpdateOperationsInput | string
+  events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
+  failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
+  failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEndpointNestedInput
+}
+
+export type WebhookEndpointUncheckedUpdateManyWithoutReceiverInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  url?: Prisma.StringFieldUpdateOperationsInput | string
+  events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
+  failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
+  failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  switchedOffAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  replayedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  testedAt?: Prisma.WebhookEndpointUpdatetestedAtInput | Date[] | string[]
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -763,13 +1037,17 @@ export type WebhookEndpointSelect<ExtArgs extends runtime.Types.Extensions.Inter
   id?: boolean
   userId?: boolean
   url?: boolean
+  host?: boolean
   events?: boolean
   signingSecret?: boolean
   failuresInRow?: boolean
   failingSince?: boolean
   switchedOffAt?: boolean
   deletedAt?: boolean
+  replayedAt?: boolean
+  testedAt?: boolean
   createdAt?: boolean
+  receiver?: boolean | Prisma.WebhookHostDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   deliveries?: boolean | Prisma.WebhookEndpoint$deliveriesArgs<ExtArgs>
   _count?: boolean | Prisma.WebhookEndpointCountOutputTypeDefaultArgs<ExtArgs>
@@ -779,13 +1057,17 @@ export type WebhookEndpointSelectCreateManyAndReturn<ExtArgs extends runtime.Typ
   id?: boolean
   userId?: boolean
   url?: boolean
+  host?: boolean
   events?: boolean
   signingSecret?: boolean
   failuresInRow?: boolean
   failingSince?: boolean
   switchedOffAt?: boolean
   deletedAt?: boolean
+  replayedAt?: boolean
+  testedAt?: boolean
   createdAt?: boolean
+  receiver?: boolean | Prisma.WebhookHostDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookEndpoint"]>
 
@@ -793,13 +1075,17 @@ export type WebhookEndpointSelectUpdateManyAndReturn<ExtArgs extends runtime.Typ
   id?: boolean
   userId?: boolean
   url?: boolean
+  host?: boolean
   events?: boolean
   signingSecret?: boolean
   failuresInRow?: boolean
   failingSince?: boolean
   switchedOffAt?: boolean
   deletedAt?: boolean
+  replayedAt?: boolean
+  testedAt?: boolean
   createdAt?: boolean
+  receiver?: boolean | Prisma.WebhookHostDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookEndpoint"]>
 
@@ -807,31 +1093,38 @@ export type WebhookEndpointSelectScalar = {
   id?: boolean
   userId?: boolean
   url?: boolean
+  host?: boolean
   events?: boolean
   signingSecret?: boolean
   failuresInRow?: boolean
   failingSince?: boolean
   switchedOffAt?: boolean
   deletedAt?: boolean
+  replayedAt?: boolean
+  testedAt?: boolean
   createdAt?: boolean
 }
 
-export type WebhookEndpointOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "url" | "events" | "signingSecret" | "failuresInRow" | "failingSince" | "switchedOffAt" | "deletedAt" | "createdAt", ExtArgs["result"]["webhookEndpoint"]>
+export type WebhookEndpointOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "url" | "host" | "events" | "signingSecret" | "failuresInRow" | "failingSince" | "switchedOffAt" | "deletedAt" | "replayedAt" | "testedAt" | "createdAt", ExtArgs["result"]["webhookEndpoint"]>
 export type WebhookEndpointInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  receiver?: boolean | Prisma.WebhookHostDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   deliveries?: boolean | Prisma.WebhookEndpoint$deliveriesArgs<ExtArgs>
   _count?: boolean | Prisma.WebhookEndpointCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type WebhookEndpointIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  receiver?: boolean | Prisma.WebhookHostDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
 export type WebhookEndpointIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  receiver?: boolean | Prisma.WebhookHostDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
 
 export type $WebhookEndpointPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "WebhookEndpoint"
   objects: {
+    receiver: Prisma.$WebhookHostPayload<ExtArgs>
     user: Prisma.$UserPayload<ExtArgs>
     deliveries: Prisma.$WebhookDeliveryPayload<ExtArgs>[]
   }
@@ -839,12 +1132,15 @@ export type $WebhookEndpointPayload<ExtArgs extends runtime.Types.Extensions.Int
     id: string
     userId: string
     url: string
+    host: string
     events: string[]
     signingSecret: string
     failuresInRow: number
     failingSince: Date | null
     switchedOffAt: Date | null
     deletedAt: Date | null
+    replayedAt: Date | null
+    testedAt: Date[]
     createdAt: Date
   }, ExtArgs["result"]["webhookEndpoint"]>
   composites: {}
@@ -1240,6 +1536,7 @@ readonly fields: WebhookEndpointFieldRefs;
  */
 export interface Prisma__WebhookEndpointClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
+  receiver<T extends Prisma.WebhookHostDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.WebhookHostDefaultArgs<ExtArgs>>): Prisma.Prisma__WebhookHostClient<runtime.Types.Result.GetResult<Prisma.$WebhookHostPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   deliveries<T extends Prisma.WebhookEndpoint$deliveriesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.WebhookEndpoint$deliveriesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookDeliveryPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
@@ -1274,12 +1571,15 @@ export interface WebhookEndpointFieldRefs {
   readonly id: Prisma.FieldRef<"WebhookEndpoint", 'String'>
   readonly userId: Prisma.FieldRef<"WebhookEndpoint", 'String'>
   readonly url: Prisma.FieldRef<"WebhookEndpoint", 'String'>
+  readonly host: Prisma.FieldRef<"WebhookEndpoint", 'String'>
   readonly events: Prisma.FieldRef<"WebhookEndpoint", 'String[]'>
   readonly signingSecret: Prisma.FieldRef<"WebhookEndpoint", 'String'>
   readonly failuresInRow: Prisma.FieldRef<"WebhookEndpoint", 'Int'>
   readonly failingSince: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
   readonly switchedOffAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
   readonly deletedAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
+  readonly replayedAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
+  readonly testedAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime[]'>
   readonly createdAt: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>
 }
     

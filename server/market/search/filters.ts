@@ -3,7 +3,7 @@ import { empty, type Sql, sql } from "../../store/connection.ts";
 
 export interface TaskSearch {
   statuses: readonly TaskStatus[];
-  /** Trimmed and lower-cased, as tags are stored. */
+  /** Trimmed; matched in any case. */
   tag?: string | undefined;
   /** At least two characters, matched literally, ignoring case. */
   query?: string | undefined;
@@ -15,14 +15,17 @@ export interface TaskSearch {
 }
 
 interface Columns {
-  tags: Sql;
+  foldedTags: Sql;
   budget: Sql;
 }
 
 /** The exact condition on `t` for all filters except status and time. */
-export function matches({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch, { tags, budget }: Columns): Sql {
+export function matches(
+  { tag, query, minBudgetCents, maxBudgetCents }: TaskSearch,
+  { foldedTags, budget }: Columns,
+): Sql {
   return sql`true
-    ${tag === undefined ? empty : sql`AND ${tags} @> ARRAY[${tag}]`}
+    ${tag === undefined ? empty : sql`AND ${foldedTags} @> fold_tags(ARRAY[${tag}::text])`}
     ${query === undefined ? empty : sql`AND strpos(t.folded_title, upper(lower(normalize(${query}::text)))) > 0`}
     ${minBudgetCents === undefined ? empty : sql`AND ${budget} >= ${minBudgetCents}`}
     ${maxBudgetCents === undefined ? empty : sql`AND ${budget} <= ${maxBudgetCents}`}`;

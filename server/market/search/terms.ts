@@ -1,7 +1,7 @@
 import { join, type Sql, sql } from "../../store/connection.ts";
 import { matches, type TaskSearch } from "./filters.ts";
 
-const terms = sql`task_search_terms(t.folded_title, t.tags, t.max_budget_cents, t.status, t.created_at)`;
+const terms = sql`task_search_terms(t.folded_title, t.folded_tags, t.max_budget_cents, t.status, t.created_at)`;
 
 /** A condition on the inverted index: the task has at least one of these terms. */
 export const hasAny = (wanted: readonly string[]) => sql`${terms} && search_hash(${wanted}::text[])`;
@@ -14,12 +14,12 @@ export const hasAny = (wanted: readonly string[]) => sql`${terms} && search_hash
 export function filtersInIndex(search: TaskSearch, queryTerms: readonly number[]): Sql {
   const { tag, minBudgetCents, maxBudgetCents } = search;
   const conditions = [
-    tag === undefined ? [] : [hasAny([`t${tag}`])],
+    tag === undefined ? [] : [sql`${terms} && search_hash(ARRAY['t' || (fold_tags(ARRAY[${tag}::text]))[1]])`],
     minBudgetCents === undefined && maxBudgetCents === undefined
       ? []
       : [hasAny(rangeTerms("b", minBudgetCents ?? 0, maxBudgetCents ?? MAX_BUDGET))],
     queryTerms.map((term) => sql`${terms} @> ARRAY[${term}::integer]`),
-    [matches(search, { tags: sql`t.tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })],
+    [matches(search, { foldedTags: sql`t.folded_tags || '{}'`, budget: sql`(t.max_budget_cents + 0)` })],
   ];
   return join(conditions.flat(), " AND ");
 }

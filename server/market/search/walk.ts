@@ -22,12 +22,12 @@ interface Reach {
 export async function walkNewest(connection: Connection, search: TaskSearch) {
   const rows = await connection.query<Partial<TaskListItem> & Reach>(
     sql`
-    WITH newest AS MATERIALIZED (${feed(search, WALKED_ROWS, sql`${taskListColumns}, t.folded_title`)})
+    WITH newest AS MATERIALIZED (${feed(search, WALKED_ROWS, sql`${taskListColumns}, t.folded_title, t.folded_tags`)})
     SELECT reach.*, t.* FROM (
       SELECT count(*) AS walked, min("createdAt") AS "reachedAt", max("createdAt") AS "newestAt",
              search_query_terms(${search.query ?? null}) AS "queryTerms" FROM newest) reach
     LEFT JOIN LATERAL (
-      SELECT * FROM newest t WHERE ${matches(search, { tags: sql`t.tags`, budget: sql`t."maxBudgetCents"` })}
+      SELECT * FROM newest t WHERE ${matches(search, { foldedTags: sql`t.folded_tags`, budget: sql`t."maxBudgetCents"` })}
       ORDER BY t."createdAt" DESC LIMIT ${search.limit}) t ON true
     ORDER BY t."createdAt" DESC`,
     { plan: "fresh" },

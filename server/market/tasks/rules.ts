@@ -122,7 +122,7 @@ export function assertPriceWithinBudget(task: TaskRecord, priceCents: number): v
 const HOUR_MS = 3_600_000;
 
 export function deliveryDueAt(awardedAt: Date, etaHours: number): Date {
-  return new Date(awardedAt.getTime() + etaHours * HOUR_MS);
+  return new Date(awardedAt.getTime() + Math.round(etaHours * HOUR_MS));
 }
 
 export function acceptanceDeadlineAt(deliveredAt: Date, acceptanceWindowSeconds: number): Date {

@@ -3,6 +3,7 @@ import type { CheckoutSession } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { closeTopup, openCheckout, recordCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
+import { firstCheckAt, nextCheckAt } from "./schedule.ts";
 import { applyCheckout, updateFromSession } from "./settle.ts";
 
 /** How long a check reserves its top-up: longer than a call to the processor takes. */
@@ -15,41 +16,67 @@ const PAGE_LIFETIME_MS = 26 * 3_600_000;
 interface UnsettledTopup extends TopupRecord {
   sessionId: string | null;
   createdAt: string;
+  expiresAt: string | null;
+  /** Its user has opened too many later ones, so its page is to be closed. */
+  toExpire: boolean;
 }
 
 /**
  * Asks the processor about a top-up that no event has settled, and applies the response like an event. If a crash kept
- * the session from being stored, the call is repeated with the same key and returns the same session. While the
- * processor is unreachable, or refuses the lookup, the top-up stays for a later check.
+ * the session from being stored, the call is repeated with the same key and returns the same session. A page that is to
+ * be expired and is still open is expired first. While the processor is unreachable, or refuses the lookup, the top-up
+ * stays for a later check.
  */
 export async function checkTopup(services: Services, { topupId }: { topupId: string }): Promise<void> {
   const { database, clock, settings, log } = services;
   const now = clock.now();
-  const after = (seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString();
+  const leasedUntil = new Date(now.getTime() + CHECK_LEASE_SECONDS * 1000).toISOString();
   const [topup] = await database.query<UnsettledTopup>(sql`
-    UPDATE topups SET next_check_at = ${after(CHECK_LEASE_SECONDS)}::timestamptz
+    UPDATE topups SET next_check_at = ${leasedUntil}::timestamptz
     WHERE id = ${topupId}::uuid AND status IN ('created', 'processing')
       AND next_check_at <= ${now.toISOString()}::timestamptz
-    RETURNING ${topupColumns}, session_id AS "sessionId", created_at AS "createdAt"`);
+    RETURNING ${topupColumns}, session_id AS "sessionId", created_at AS "createdAt", expires_at AS "expiresAt",
+              expire_requested_at IS NOT NULL AS "toExpire"`);
   if (topup === undefined) return;
+  let stillOpen = true;
   try {
-    const session = await findSession(services, topup, now.getTime() - new Date(topup.createdAt).getTime());
-    if (session !== null) await database.transaction((tx) => applyCheckout(tx, updateFromSession(session)));
+    let session = await findSession(services, topup, now.getTime() - new Date(topup.createdAt).getTime());
+    if (topup.toExpire && session?.status === "open") session = await expireSession(services, topup.id, session);
+    if (session !== null) {
+      stillOpen = session.status === "open";
+      await database.transaction((tx) => applyCheckout(tx, updateFromSession(session)));
+    }
   } catch (error) {
     if (error instanceof ProcessorRefused) log.error({ topupId, error }, "the lookup of a top-up was refused");
     else if (!(error instanceof ProcessorUnavailable)) throw error;
   }
+  const next = topup.toExpire && stillOpen ? firstCheckAt(now, settings) : nextCheckAt(topup, now, settings);
+  // If it was marked to be expired during this check, it is already due, and stays so.
   await database.query(sql`
-    UPDATE topups SET next_check_at = ${after(settings.processorPollSeconds / 2)}::timestamptz
-    WHERE id = ${topupId}::uuid`);
+    UPDATE topups SET next_check_at = ${next}::timestamptz
+    WHERE id = ${topupId}::uuid AND (expire_requested_at IS NULL OR ${topup.toExpire})`);
 }
 
-async function findSession(
-  services: Services,
-  { sessionId, createdAt, ...topup }: UnsettledTopup,
-  ageMs: number,
-): Promise<CheckoutSession | null> {
+/**
+ * Closes a checkout page that nobody has paid, and returns its session as it is then. The processor decides between a
+ * payment and the expiry: it refuses to expire a session that was paid in the meantime, which is then fetched again.
+ */
+async function expireSession(
+  { processor }: Services,
+  topupId: string,
+  { id }: CheckoutSession,
+): Promise<CheckoutSession> {
+  try {
+    return await processor.expireCheckoutSession({ sessionId: id, idempotencyKey: `topup-${topupId}-expire` });
+  } catch (error) {
+    if (error instanceof ProcessorRefused) return processor.getCheckoutSession(id);
+    throw error;
+  }
+}
+
+async function findSession(services: Services, topup: UnsettledTopup, ageMs: number): Promise<CheckoutSession | null> {
   const { processor, database } = services;
+  const { sessionId, createdAt } = topup;
   if (sessionId !== null) return processor.getCheckoutSession(sessionId);
   if (ageMs < KEY_LIFETIME_MS) {
     const session = await openCheckout(services, topup);

@@ -5,6 +5,7 @@ import type { Services } from "../../services.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { invalidStorageKey, type UploadKind } from "./declare.ts";
+import { extensionOf } from "./mimeType.ts";
 
 /** Source: docs/contract.md "Records". */
 const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
@@ -83,16 +84,4 @@ export async function readArtifacts(
   const artifactsOf = (kind: UploadKind) =>
     Promise.all(rows.filter((row) => row.kind === kind).map((row) => toArtifact(services, row)));
   return { samples: await artifactsOf("sample"), deliveries: await artifactsOf("delivery") };
-}
-
-const extensions: Record<string, string> = {
-  "image/jpeg": ".jpg",
-  "audio/mpeg": ".mp3",
-  "text/plain": ".txt",
-  "text/markdown": ".md",
-  "application/octet-stream": "",
-};
-
-function extensionOf(mimeType: string): string {
-  return extensions[mimeType] ?? `.${mimeType.split("/")[1]}`;
 }

@@ -1,4 +1,5 @@
 import { ApiError, type LimitViolation } from "../../errors.ts";
+import { essenceOf } from "./mimeType.ts";
 
 const MEGABYTE = 1_000_000;
 
@@ -16,27 +17,29 @@ const audio: UploadLimits = { bytes: 25 * MEGABYTE, durationSec: 300 };
 const video: UploadLimits = { bytes: 100 * MEGABYTE, durationSec: 120 };
 const text: UploadLimits = { bytes: MEGABYTE };
 
-/** Limits for samples, by MIME type. Source: docs/contract.md "Limits". */
-const sampleLimits: Record<string, UploadLimits> = {
-  "image/png": image,
-  "image/jpeg": image,
-  "image/webp": image,
-  "image/gif": image,
-  "audio/mpeg": audio,
-  "audio/wav": audio,
-  "audio/ogg": audio,
-  "audio/flac": audio,
-  "video/mp4": video,
-  "video/webm": video,
-  "text/plain": text,
-  "text/markdown": text,
-  "text/csv": text,
-  "application/json": text,
-  "application/pdf": { bytes: 20 * MEGABYTE },
-};
+const pdf: UploadLimits = { bytes: 20 * MEGABYTE };
+const other: UploadLimits = { bytes: 5 * MEGABYTE };
 
-export const sampleMimeTypes = Object.keys(sampleLimits);
-export const deliveryMimeTypes = [...sampleMimeTypes, "application/zip", "application/octet-stream"];
+/** Limits for samples of the types that have their own. Source: docs/contract.md "Limits". */
+const sampleLimits = new Map<string, UploadLimits>([
+  ["image/png", image],
+  ["image/jpeg", image],
+  ["image/webp", image],
+  ["image/gif", image],
+  ["audio/mpeg", audio],
+  ["audio/wav", audio],
+  ["audio/ogg", audio],
+  ["audio/flac", audio],
+  ["video/mp4", video],
+  ["video/webm", video],
+  ["application/json", text],
+  ["application/pdf", pdf],
+]);
+
+function sampleLimitsOf(mimeType: string): UploadLimits {
+  const essence = essenceOf(mimeType);
+  return sampleLimits.get(essence) ?? (essence.startsWith("text/") ? text : other);
+}
 
 const MAX_DELIVERY_BYTES = 1_000 * MEGABYTE;
 const MAX_SAMPLES_PER_BID = 10;
@@ -49,20 +52,15 @@ export interface DeclaredUpload {
   durationSec?: number;
 }
 
-/**
- * Throws `sample_too_large` with every limit that the sample exceeds. `existingSamples` counts those of the same bid.
- */
-export function assertSampleLimits(upload: DeclaredUpload, existingSamples: number): void {
-  const limits = sampleLimits[upload.mimeType];
-  if (limits === undefined) throw new Error(`unknown sample type ${upload.mimeType}`);
-  const measured: [string, number | undefined, number | undefined][] = [
-    ["bytes", limits.bytes, upload.bytes],
-    ["width", limits.width, upload.dimensions?.width],
-    ["height", limits.height, upload.dimensions?.height],
-    ["durationSec", limits.durationSec, upload.durationSec],
-    ["samples", MAX_SAMPLES_PER_BID, existingSamples + 1],
-  ];
-  const violations = violationsOf(measured);
+/** Throws `sample_too_large` with every limit of its type that the sample exceeds. */
+export function assertSampleLimits({ mimeType, bytes, dimensions, durationSec }: DeclaredUpload): void {
+  const limits = sampleLimitsOf(mimeType);
+  const violations = violationsOf([
+    ["bytes", limits.bytes, bytes],
+    ["width", limits.width, dimensions?.width],
+    ["height", limits.height, dimensions?.height],
+    ["durationSec", limits.durationSec, durationSec],
+  ]);
   if (violations.length > 0) throw new ApiError("sample_too_large", { violations });
 }
 

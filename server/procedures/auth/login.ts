@@ -23,6 +23,7 @@ export const login = open
       FROM users WHERE email = ${email}`);
     const matches = await verifyPassword(found?.passwordHash ?? null, input.password);
     if (!found || !matches || found.suspended) throw new ApiError("invalid_credentials");
-    await ctx.sessionCookie.set(await startSession(ctx.database, found.id, ctx.clock.now()));
+    const sessionId = await ctx.database.transaction((tx) => startSession(tx, found.id, ctx.clock.now()));
+    await ctx.sessionCookie.set(sessionId);
     return { user: found };
   });

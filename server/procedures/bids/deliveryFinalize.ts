@@ -6,7 +6,7 @@ import { addArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
 import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { sealUpload } from "../../market/uploads/seal.ts";
 import { Delivery } from "../../schemas/artifact.ts";
-import { Id, Timestamp } from "../../schemas/common.ts";
+import { Id, Timestamp, text } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
@@ -17,7 +17,7 @@ export const deliveryFinalize = scoped("bid:write")
     summary: "Finish the delivery's upload",
     errors: ["forbidden", "not_found", "wrong_status"],
   })
-  .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
+  .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
   .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))
   .mutation(async ({ ctx, input }) => {
     const { row, deadlineAt } = await ctx.claim(async () => {

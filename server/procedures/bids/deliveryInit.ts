@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
-import { assertDeliveryLimits, deliveryMimeTypes } from "../../market/uploads/limits.ts";
-import { UploadTarget } from "../../schemas/artifact.ts";
-import { Id, MAX_INT32 } from "../../schemas/common.ts";
+import { assertDeliveryLimits } from "../../market/uploads/limits.ts";
+import { UploadTarget, uploadInput } from "../../schemas/artifact.ts";
+import { Id } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Declares the delivery and returns the URL to upload it to. */
@@ -12,12 +12,12 @@ export const deliveryInit = scoped("bid:write")
     summary: "Start the delivery's upload",
     errors: ["delivery_too_large", "forbidden", "not_found", "wrong_status"],
   })
-  .input(z.strictObject({ id: Id, mimeType: z.enum(deliveryMimeTypes), bytes: z.int().min(1).max(MAX_INT32) }))
+  .input(z.strictObject({ id: Id, mimeType: uploadInput.mimeType, bytes: uploadInput.bytes }))
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
+    assertDeliveryLimits(upload);
     const declared = await ctx.change(async (tx) => {
       await checkUpload(tx, ctx, "delivery", id);
-      assertDeliveryLimits(upload);
       return declareUpload(tx, "delivery", id, upload);
     });
     return signUpload(ctx, declared);

@@ -5,7 +5,7 @@ import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/d
 import { assertSampleCount } from "../../market/uploads/limits.ts";
 import { sealUpload } from "../../market/uploads/seal.ts";
 import { Sample } from "../../schemas/artifact.ts";
-import { Id } from "../../schemas/common.ts";
+import { Id, text } from "../../schemas/common.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
 /** Adds an uploaded sample to the task. Repeated with the same key, it returns the same sample. */
@@ -15,7 +15,7 @@ export const sampleFinalize = scoped("bid:write")
     summary: "Finish a sample's upload",
     errors: ["sample_too_large", "forbidden", "not_found", "wrong_status"],
   })
-  .input(z.strictObject({ id: Id, storageKey: z.string().max(1_024) }))
+  .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
   .output(z.object({ sample: Sample }))
   .mutation(async ({ ctx, input }) => {
     const { row } = await ctx.claim(async () => {

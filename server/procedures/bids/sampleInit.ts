@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { countSamples } from "../../market/uploads/artifacts.ts";
 import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
-import { assertSampleLimits, sampleMimeTypes } from "../../market/uploads/limits.ts";
-import { Dimensions, UploadTarget } from "../../schemas/artifact.ts";
-import { Id, MAX_INT32 } from "../../schemas/common.ts";
+import { assertSampleCount, assertSampleLimits } from "../../market/uploads/limits.ts";
+import { UploadTarget, uploadInput } from "../../schemas/artifact.ts";
+import { Id } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Declares a sample and returns the URL to upload it to. */
@@ -16,17 +16,15 @@ export const sampleInit = scoped("bid:write")
   .input(
     z.strictObject({
       id: Id,
-      mimeType: z.enum(sampleMimeTypes),
-      bytes: z.int().min(1).max(MAX_INT32),
-      dimensions: Dimensions.optional(),
-      durationSec: z.int().min(0).max(MAX_INT32).optional(),
+      ...uploadInput,
     }),
   )
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
+    assertSampleLimits(upload);
     const declared = await ctx.change(async (tx) => {
       await checkUpload(tx, ctx, "sample", id);
-      assertSampleLimits(upload, await countSamples(tx, id));
+      assertSampleCount((await countSamples(tx, id)) + 1);
       return declareUpload(tx, "sample", id, upload);
     });
     return signUpload(ctx, declared);

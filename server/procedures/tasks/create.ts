@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
-import { checkSpamGuard } from "../../market/tasks/spamGuard.ts";
+import { checkSpamGuard, hashOfText } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
@@ -23,17 +23,18 @@ export const create = scoped("task:write")
     }),
   )
   .output(z.object({ task: Task }))
-  .mutation(({ ctx, input }) =>
-    ctx
+  .mutation(({ ctx, input }) => {
+    const textHash = hashOfText(input);
+    return ctx
       .change(async (tx) => {
-        if (ctx.settings.spamGuard) await checkSpamGuard(tx, ctx.userId, input);
+        if (ctx.settings.spamGuard) await checkSpamGuard(tx, ctx.userId, textHash);
         const task = await queryOne<TaskRecord>(
           tx,
           sql`
           WITH t AS (
-            INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags)
+            INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags, posted_text_hash)
             VALUES (${ctx.userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
-                    ${input.maxBudgetCents}, ${input.tags}::text[])
+                    ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${textHash}::bigint)
             RETURNING *)
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
         );
@@ -41,5 +42,5 @@ export const create = scoped("task:write")
         await tx.events.record("task.created", { task });
         return { task };
       })
-      .catch(refuseOverdraft(ctx, "insufficient_funds")),
-  );
+      .catch(refuseOverdraft(ctx, "insufficient_funds"));
+  });

@@ -13,8 +13,8 @@ export const list = open
   .input(
     PageQuery.extend({
       status: listOf(taskStatuses).default("open"),
-      tag: z.string().min(1).max(160).meta({ description: "Tasks that have this tag." }).optional(),
-      query: text(2, 80).meta({ description: "2 to 80 characters that the title contains, ignoring case." }).optional(),
+      tag: text(1, 160).meta({ description: "Tasks that have this tag, in any case." }).optional(),
+      query: text(2, 80).meta({ description: "A text that the title contains, in any case." }).optional(),
       minBudget: Budget.meta({ description: "Integer cents, inclusive." }).optional(),
       maxBudget: Budget.meta({ description: "Integer cents, inclusive." }).optional(),
     }),
@@ -24,7 +24,7 @@ export const list = open
     const { query, minBudget: minBudgetCents, maxBudget: maxBudgetCents, cursor, limit } = input;
     const requested = input.status.split(",");
     const statuses = taskStatuses.filter((status) => requested.includes(status));
-    const tag = input.tag?.trim().toLowerCase();
+    const tag = input.tag?.trim();
     const search = { statuses, tag, query, minBudgetCents, maxBudgetCents, cursor, limit };
     const tasks = await searchTasks(ctx.database, search);
     return { tasks, nextCursor: nextCursorOf(tasks, limit) };

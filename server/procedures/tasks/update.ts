@@ -47,7 +47,7 @@ export const update = scoped("task:write")
             ? null
             : sql`acceptance_criteria = ${input.acceptanceCriteria || null}`,
           input.maxBudgetCents === undefined ? null : sql`max_budget_cents = ${input.maxBudgetCents}`,
-          input.tags === undefined ? null : sql`tags = ${input.tags}::text[]`,
+          input.tags === undefined ? null : sql`tags = distinct_tags(${input.tags}::text[])`,
           changesContent(task, input) ? sql`content_edited_at = clock_timestamp()` : null,
         ].filter((change) => change !== null);
         return { task: await updateTask(tx, task.id, join(changes)) };

@@ -2,13 +2,15 @@ import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { Webhook, webhookInput } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
+import { lockUser } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 import { checkWebhookUrl } from "../../webhooks/checkUrl.ts";
+import { receivingHost } from "../../webhooks/host.ts";
 import { webhookColumns } from "../../webhooks/records.ts";
 import { generateSigningSecret } from "../../webhooks/sign.ts";
 
 /** Source: docs/contract.md "Limits". */
-const MAX_ENDPOINTS = 20;
+const MAX_ENDPOINTS = 100;
 
 /** Registers an endpoint. `signingSecret` is shown only here. */
 export const create = scoped("webhook:write")
@@ -16,7 +18,7 @@ export const create = scoped("webhook:write")
     rest: { method: "POST", path: "/webhooks", status: 201 },
     summary: "Register a webhook endpoint",
     description: `At most ${MAX_ENDPOINTS} endpoints per user. How to verify deliveries: [/docs/webhooks](/docs/webhooks).`,
-    errors: ["invalid_url"],
+    errors: ["invalid_url", "limit_reached"],
     showsSecret: true,
   })
   .input(z.strictObject(webhookInput))
@@ -29,23 +31,24 @@ export const create = scoped("webhook:write")
   )
   .mutation(async ({ ctx, input }) => {
     const signingSecret = generateSigningSecret();
-    const webhook = await ctx.claim(async () => {
+    const created = await ctx.claim(async () => {
       await checkWebhookUrl(ctx.egress, input.url);
+      const host = receivingHost(input.url);
       return ctx.change(async (tx) => {
-        // A user's registrations run one at a time: parallel ones would all see the same count.
-        await tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('webhooks ' || ${ctx.userId}, 0))`);
+        await lockUser(tx, ctx.userId);
+        await tx.query(sql`INSERT INTO webhook_hosts (host) VALUES (${host}) ON CONFLICT DO NOTHING`);
         const [webhook] = await tx.query<Webhook>(sql`
-        INSERT INTO webhook_endpoints AS e (user_id, url, events, signing_secret)
-        SELECT ${ctx.userId}::uuid, ${input.url}, ${input.events}::text[], ${signingSecret}
-        WHERE (SELECT count(*) FROM webhook_endpoints
-               WHERE user_id = ${ctx.userId}::uuid AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
-        RETURNING ${webhookColumns}`);
+          INSERT INTO webhook_endpoints AS e (user_id, url, host, events, signing_secret)
+          SELECT ${ctx.userId}::uuid, ${input.url}, ${host}, ${input.events}::text[], ${signingSecret}
+          WHERE (SELECT count(*) FROM webhook_endpoints
+                 WHERE user_id = ${ctx.userId}::uuid AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
+          RETURNING ${webhookColumns}`);
         if (!webhook) {
           const message = `You already have ${MAX_ENDPOINTS} endpoints: delete one first.`;
-          throw new ApiError("invalid_input", { message, issues: [{ path: "", message }] });
+          throw new ApiError("limit_reached", { message, limit: MAX_ENDPOINTS });
         }
         return webhook;
       });
     });
-    return { ...webhook, signingSecret };
+    return { ...created, signingSecret };
   });

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Id } from "../../schemas/common.ts";
 import { WebhookDelivery } from "../../schemas/webhook.ts";
 import { scoped } from "../../trpc.ts";
+import { startDeliveryReplay } from "../../webhooks/cooldown.ts";
 import { findOwnDelivery } from "../../webhooks/records.ts";
 import { replayDelivery } from "../../webhooks/replay.ts";
 
@@ -10,6 +11,7 @@ export const replay = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/deliveries/{id}/replay", status: 202 },
     summary: "Replay a delivery",
+    description: "Once in 10 seconds per delivery.",
     errors: ["not_found"],
   })
   .input(z.strictObject({ id: Id }))
@@ -17,7 +19,9 @@ export const replay = scoped("webhook:write")
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
       await findOwnDelivery(tx, input.id, ctx.userId);
-      await replayDelivery(tx, input.id, ctx.clock.now());
+      const now = ctx.clock.now();
+      await replayDelivery(tx, input.id, now);
+      await startDeliveryReplay(tx, input.id, now);
       return { delivery: await findOwnDelivery(tx, input.id, ctx.userId) };
     }),
   );

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Id, InputTimestamp } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
+import { startEndpointReplay } from "../../webhooks/cooldown.ts";
 import { requireOwnEndpoint } from "../../webhooks/records.ts";
 import { replayFailed } from "../../webhooks/replay.ts";
 
@@ -11,6 +12,7 @@ export const replaySince = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/replay", status: 202 },
     summary: "Replay an endpoint's failed deliveries",
+    description: "Once a minute per endpoint.",
     errors: ["not_found"],
   })
   .input(
@@ -25,7 +27,9 @@ export const replaySince = scoped("webhook:write")
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
       await requireOwnEndpoint(tx, input.id, ctx.userId);
-      const replayed = await replayFailed(tx, { since: input.since, endpointId: input.id, now: ctx.clock.now() });
+      const now = ctx.clock.now();
+      await startEndpointReplay(tx, input.id, now);
+      const replayed = await replayFailed(tx, { since: input.since, endpointId: input.id, now });
       return { replayed };
     }),
   );

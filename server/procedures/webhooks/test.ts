@@ -6,6 +6,7 @@ import { WebhookDelivery } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 import { checkWebhookUrl } from "../../webhooks/checkUrl.ts";
+import { startTest } from "../../webhooks/cooldown.ts";
 import { addSampleDelivery } from "../../webhooks/records.ts";
 import { switchOn } from "../../webhooks/replay.ts";
 import { sampleEvent } from "../../webhooks/sample.ts";
@@ -18,6 +19,7 @@ export const test = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/test", status: 202 },
     summary: "Send a sample event",
+    description: "Ten times a minute per endpoint.",
     errors: ["invalid_url", "not_found"],
   })
   .input(z.strictObject({ id: Id }))
@@ -31,6 +33,7 @@ export const test = scoped("webhook:write")
       await checkWebhookUrl(ctx.egress, endpoint.url);
       const now = ctx.clock.now();
       return ctx.change(async (tx) => {
+        await startTest(tx, input.id, now);
         await switchOn(tx, [input.id]);
         const eventId = await tx.events.recordSample(endpoint.type, sampleEvent(endpoint.type, now));
         return { delivery: await addSampleDelivery(tx, { endpointId: input.id, eventId, type: endpoint.type, now }) };

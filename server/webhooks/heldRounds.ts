@@ -1,0 +1,43 @@
+import type { Services } from "../services.ts";
+import type { Claimed } from "./claim.ts";
+import { claimHeld, findHeldHosts, RELEASE_BATCH, releaseHeld } from "./held.ts";
+
+/** Maximum delay until a host's pause is over, or until another worker's proof of it, is noticed. */
+const POLL_MS = 200;
+
+interface HeldTaken {
+  claimed: Claimed[];
+  /** How many deliveries have joined their endpoints' lanes. */
+  released: number;
+}
+
+/**
+ * Visits the hosts that deliveries are held back for, a few in each round, so that each has its turn: releases those of
+ * hosts that are proven by now, and takes one delivery for each host whose pause is over.
+ */
+export function createHeldRounds({ database, clock }: Pick<Services, "database" | "clock">, leaseSeconds: number) {
+  let afterHost = "";
+  let nextRoundMs = 0;
+  return {
+    /** Makes the next round happen at once: a delivery was held back, or a host has proved itself. */
+    wake(): void {
+      nextRoundMs = 0;
+    },
+
+    /** `limit` bounds the hosts visited. With `mayClaim` false, deliveries are only released. */
+    async next(limit: number, mayClaim: boolean): Promise<HeldTaken> {
+      if (limit <= 0 || performance.now() < nextRoundMs) return { claimed: [], released: 0 };
+      const now = clock.now();
+      const visited = await findHeldHosts(database, { limit, afterHost, now });
+      const proven = visited.filter((host) => host.proven).map(({ host }) => host);
+      const released = proven.length === 0 ? 0 : await releaseHeld(database, proven);
+      const ready = visited.filter((host) => !host.proven && host.ready).map(({ host }) => host);
+      const claimed =
+        ready.length === 0 || !mayClaim ? [] : await claimHeld(database, { hosts: ready, now, leaseSeconds });
+      const reachedEnd = visited.length < limit;
+      nextRoundMs = reachedEnd && released < RELEASE_BATCH ? performance.now() + POLL_MS : 0;
+      afterHost = reachedEnd ? "" : (visited.at(-1)?.host ?? "");
+      return { claimed, released };
+    },
+  };
+}

@@ -1,0 +1,65 @@
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { expect, inject, onTestFinished, test } from "vitest";
+import { applyMigrations } from "../../prisma/migrate.ts";
+import { searchTasks } from "../../server/market/search/search.ts";
+import { connectionOver } from "../../server/store/connection.ts";
+
+const released = "20261121200700_jobs";
+
+/** An empty database. */
+async function emptyDatabase(): Promise<string> {
+  const url = inject("postgresUrl");
+  const name = `upgrade_${crypto.randomUUID().slice(0, 8)}`;
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${name}`);
+  onTestFinished(async () => {
+    await admin.query(`DROP DATABASE ${name} WITH (FORCE)`);
+    await admin.end();
+  });
+  return url.replace(/\/rebid$/, `/${name}`);
+}
+
+/** The migrations up to and including this one, in a directory of their own. */
+async function migrationsUntil(last: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "rebid-migrations-"));
+  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  for (const name of await readdir("prisma/migrations")) {
+    if (name <= last) await cp(join("prisma/migrations", name), join(directory, name), { recursive: true });
+  }
+  return directory;
+}
+
+test("a database of the first release is upgraded with its rows: tags are still found, hours and durations are kept", async () => {
+  const url = await emptyDatabase();
+  await applyMigrations(url, { directory: await migrationsUntil(released) });
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  onTestFinished(() => pool.end());
+  await pool.query(`
+    WITH buyer AS (INSERT INTO users (email, password_hash, display_name) VALUES ('a@example.com', '', 'Ada') RETURNING id),
+    task AS (INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags)
+             SELECT id, 'An old task', '-', 100, ARRAY['typescript', 'ääni', 'σίσυφος'] FROM buyer RETURNING id, buyer_id),
+    more AS (INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, created_at)
+             SELECT id, 'Another', '-', 100, '{common}', '2020-01-01'::timestamptz + n * interval '1 second'
+             FROM buyer, generate_series(1, 400) n),
+    bid AS (INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours) SELECT id, buyer_id, 5, 8760 FROM task RETURNING id)
+    INSERT INTO uploads (storage_key, bid_id, kind, mime_type, bytes, duration_sec)
+    SELECT 'k', id, 'sample', 'audio/ogg', 1, 7 FROM bid`);
+
+  expect((await applyMigrations(url)).length).toBeGreaterThanOrEqual(3);
+  const connection = connectionOver(pool);
+  for (const tag of ["typescript", "TypeScript", "ÄÄNI", "ΣΊΣΥΦΟΣ"]) {
+    const found = await searchTasks(connection, { statuses: ["open"], tag, limit: 10 });
+    expect(found.map(({ title, tags }) => ({ title, tags }))).toEqual([
+      { title: "An old task", tags: ["typescript", "ääni", "σίσυφος"] },
+    ]);
+  }
+  expect(await searchTasks(connection, { statuses: ["open"], tag: "Common", limit: 100 })).toHaveLength(100);
+  const { rows } = await pool.query(
+    "SELECT eta_hours::float8 AS hours, duration_sec AS seconds FROM bids JOIN uploads ON bid_id = bids.id",
+  );
+  expect(rows).toEqual([{ hours: 8760, seconds: 7 }]);
+});
