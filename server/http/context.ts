@@ -2,7 +2,6 @@ import type { Request, Response } from "express";
 import { authenticate, clearSessionCookie, isCrossSite, type Principal, setSessionCookie } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import { clientAddress } from "../limits/address.ts";
-import type { RateGroup } from "../limits/policies.ts";
 import { limitsOf, type RequestLimits } from "../limits/requestLimits.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
@@ -38,17 +37,18 @@ export async function createContext(services: Services, request: Request, respon
 }
 
 /**
- * Counts a request that reached no procedure, such as one to an unknown path or with a body that cannot be read. Returns
- * the error to respond with if the caller is over the limit. Never rejects.
+ * Counts a request that reaches no procedure, such as one to an unknown path or with a body that cannot be read, as this
+ * many calls. Does nothing if it has been counted before. Returns the error to respond with if the caller is over the
+ * limit. Never rejects.
  */
 export async function countUnserved(
   services: Services,
   request: Request,
   response: Response,
-  group: RateGroup = request.method === "GET" || request.method === "HEAD" ? "read" : "write",
+  calls = 1,
 ): Promise<ApiError | null> {
   const known = limitsByRequest.get(request);
-  if (known?.counted || services.limiter === null) return null;
+  if (calls === 0 || known?.counted || services.limiter === null) return null;
   try {
     const limits =
       known ??
@@ -56,7 +56,8 @@ export async function countUnserved(
         address: clientOf(request).address,
         principal: await findPrincipal(services, request, response),
       });
-    await limits.count({ group });
+    const group = request.method === "GET" || request.method === "HEAD" ? "read" : "write";
+    await Promise.all(Array.from({ length: calls }, () => limits.count({ group })));
     return null;
   } catch (error) {
     // Whatever else failed, such as the database, is not what this response is about.

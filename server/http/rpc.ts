@@ -1,13 +1,14 @@
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
-import { type RequestHandler, Router } from "express";
+import { type Request, type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
 import { errorShape } from "../trpc.ts";
-import { invalidBody, readJsonText } from "./body.ts";
+import { readJsonText } from "./body.ts";
 import { countUnserved, createContext } from "./context.ts";
+import { definitionOf } from "./routes.ts";
 import { errorHeaders } from "./sendError.ts";
 
 /** Maximum number of calls in one request. Source: docs/contract.md "Conventions". */
@@ -17,25 +18,19 @@ const MAX_BATCH_SIZE = 20;
 export function rpcApi(router: AppRouter, services: Services): Router {
   return Router()
     .use(nameOperation(router))
-    .use(checkRequest(services))
+    .use(checkRequest(router, services))
     .use(
       createExpressMiddleware({
         router,
-        createContext: async ({ req, res, info }) => {
+        createContext: async ({ req, res }) => {
           const inputText = req.method === "POST" ? req.body : req.query.input;
           const context = await createContext(services, req, res).catch(async (error: unknown) => {
             throw (await countUnserved(services, req, res)) ?? error;
           });
-          // Procedures count their own calls. A call without one, or with the wrong method, reaches none.
-          const type = req.method === "GET" ? "query" : "mutation";
-          const unserved = info.calls.filter(({ procedure }) => procedure?._def.type !== type);
-          const group = type === "query" ? "read" : "write";
-          await Promise.all(unserved.map(() => context.limits.count({ group })));
           return { ...context, ...(typeof inputText === "string" && { inputText }) };
         },
-        onError: ({ error, ctx, req }) => {
-          // Refused by tRPC before there was a context, such as a batch of queries and mutations.
-          if (ctx === undefined && req.res !== undefined) void countUnserved(services, req, req.res);
+        maxBatchSize: MAX_BATCH_SIZE,
+        onError: ({ error }) => {
           // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
           const failure = toApiError(error);
           if (failure.status < 500 || error.cause instanceof ApiError) return;
@@ -64,22 +59,33 @@ function nameOperation(router: AppRouter): RequestHandler {
 }
 
 /**
+ * Returns how many calls of a request reach no procedure, which would count them: those with an unknown name or the wrong
+ * method. A request that tRPC refuses as a whole counts as one.
+ */
+function countUnservedCalls(router: AppRouter, { method, path, query }: Request): number {
+  const procedures: Record<string, unknown> = router._def.procedures;
+  const type = method === "GET" ? "query" : "mutation";
+  const names = query.batch === "1" ? path.slice(1).split(",") : [path.slice(1)];
+  if (names.length > MAX_BATCH_SIZE || query.connectionParams !== undefined) return 1;
+  return names.filter((name) => !Object.hasOwn(procedures, name) || definitionOf(procedures[name]).type !== type)
+    .length;
+}
+
+/**
  * Allows only GET, and POST with JSON. tRPC itself would also accept a form as a mutation's input, which a page of any site
  * can post, and paths of any depth; and it handles neither charsets nor compressed bodies.
  */
 const checkRequest =
-  (services: Services): RequestHandler =>
+  (router: AppRouter, services: Services): RequestHandler =>
   async (request, response, next) => {
     try {
       if (!/^\/[^/]+$/.test(request.path)) throw new ApiError("not_found");
-      // tRPC refuses a larger batch before there is a context that could count it.
-      if (request.query.batch === "1" && request.path.split(",").length > MAX_BATCH_SIZE) {
-        throw invalidBody(`A batch may have at most ${MAX_BATCH_SIZE} calls.`);
-      }
       if (request.method !== "GET" && request.method !== "POST") {
         response.set("Allow", "GET, POST");
         throw new ApiError("method_not_allowed");
       }
+      const refusal = await countUnserved(services, request, response, countUnservedCalls(router, request));
+      if (refusal !== null) throw refusal;
       // A streamed response would report errors after a status of 200.
       delete request.headers["trpc-accept"];
       delete request.headers.accept;

@@ -83,7 +83,6 @@ export class Stage {
       storage,
       egress: guardedEgress({ allowInsecure: false }),
       limiter: null,
-      limiter: null,
       log: pino({ level: "error" }, { write: (line) => void errors.push(line) }),
     };
   }
