@@ -2,6 +2,8 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody, type ErrorCode } from "./errors.ts";
+import type { RateGroup } from "./limits/policies.ts";
+import { type RequestLimits, unlimited } from "./limits/requestLimits.ts";
 import { currentRequestId } from "./requestId.ts";
 import { findUnacceptable } from "./schemas/inputBounds.ts";
 import type { Scope } from "./schemas/scope.ts";
@@ -14,8 +16,18 @@ export interface Context extends Services {
   readonly principal: Principal | null;
   /** Number of calls in the request: more than 1 in a tRPC batch. */
   readonly calls?: number;
+  readonly limits: RequestLimits;
+  readonly client: Client;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
+}
+
+/** Where the request comes from. */
+export interface Client {
+  /** As `clientAddress` returns it. */
+  readonly address: string;
+  /** True once the client has closed its connection, so that nobody waits for the response. */
+  hasLeft(): boolean;
 }
 
 /** Creates a context without HTTP, for tests and commands. */
@@ -24,7 +36,14 @@ export function buildContext(
   principal: Principal | null,
   requestId: string = crypto.randomUUID(),
 ): Context {
-  return { ...services, requestId, principal, sessionCookie: { set: async () => {}, clear: () => {} } };
+  return {
+    ...services,
+    requestId,
+    principal,
+    limits: unlimited,
+    client: { address: "local", hasLeft: () => false },
+    sessionCookie: { set: async () => {}, clear: () => {} },
+  };
 }
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
@@ -39,6 +58,10 @@ export interface Meta {
   description?: string;
   errors?: readonly ErrorCode[];
   access?: Access;
+  /** What the rate limits count a call as, where that does not follow from its access and type. */
+  rateGroup?: RateGroup;
+  /** True if a call hashes a password, which at most one call of a batch may do. */
+  hashesPassword?: boolean;
 }
 
 /** What tRPC clients see as `error`; `data` has the fields of the REST error body. */
@@ -104,6 +127,21 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   throw new TRPCError({ code: rpcCodeOf(error.code), message: error.message, cause: error });
 });
 
+/** Returns what the rate limits count a call as. Source: docs/contract.md "Limits". */
+export function rateGroupOf({ rateGroup, access }: Meta, type: "query" | "mutation" | "subscription"): RateGroup {
+  if (rateGroup !== undefined) return rateGroup;
+  if (type !== "mutation") return "read";
+  return typeof access === "object" && access.scope === "task:write" ? "taskWrite" : "write";
+}
+
+/** Counts every call, whichever door it comes through, before its input is read and before it does anything. */
+const limitRate = t.middleware(async ({ ctx, meta = {}, type, next }) => {
+  await ctx.limits.count({ group: rateGroupOf(meta, type), hashesPassword: meta.hashesPassword });
+  return next();
+});
+
+const base = t.procedure.use(translateFailures).use(limitRate);
+
 const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
   const issues = findUnacceptable(await getRawInput());
   if (issues.length > 0) throw new ApiError("invalid_input", { issues });
@@ -113,9 +151,8 @@ const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
 type Requirement = (principal: Principal) => void;
 
 function authorized(access: Access, require: Requirement = () => {}) {
-  return t.procedure
+  return base
     .meta({ access })
-    .use(translateFailures)
     .use(({ ctx, next }) => {
       if (ctx.principal === null) throw new ApiError("unauthenticated");
       require(ctx.principal);
@@ -133,7 +170,7 @@ const requireSession: Requirement = (principal) => {
 };
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
-export const open = t.procedure.meta({ access: "public" }).use(translateFailures).use(refuseUnacceptable);
+export const open = base.meta({ access: "public" }).use(refuseUnacceptable);
 
 /** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");

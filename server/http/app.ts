@@ -6,6 +6,7 @@ import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
+import { countUnserved } from "./context.ts";
 import { documentation } from "./documentation.ts";
 import { metrics } from "./metrics.ts";
 import { pages } from "./pages.ts";
@@ -39,21 +40,26 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
   app.use(documentation(appRouter, services));
   app.use(webhookDocs());
   app.use(pages());
-  app.use((_request, response) => sendError(response, new ApiError("not_found")));
+  app.use(async (request, response) => {
+    const refusal = await countUnserved(services, request, response);
+    sendError(response, refusal ?? new ApiError("not_found"));
+  });
   app.use(handleError(services));
   return app;
 }
 
 /** Turns whatever was thrown into a documented error, so that no client ever sees an HTML page or a stack trace. */
-function handleError({ log }: Services): ErrorRequestHandler {
-  return (thrown: unknown, _request, response, _next) => {
+function handleError(services: Services): ErrorRequestHandler {
+  return async (thrown: unknown, request, response, _next) => {
     const error = toApiError(thrown);
     // Errors of procedures have been logged already, with the procedure's name.
     const isLogged = thrown instanceof TRPCError && thrown.cause instanceof ApiError;
     if (error.status >= 500 && !isLogged) {
-      log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);
+      services.log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);
     }
-    if (response.headersSent) response.destroy();
-    else sendError(response, error);
+    if (response.headersSent) return response.destroy();
+    // Our own failures are not counted: the caller may repeat what was not their fault.
+    const refusal = error.status < 500 ? await countUnserved(services, request, response) : null;
+    sendError(response, refusal ?? error);
   };
 }

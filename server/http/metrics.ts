@@ -18,6 +18,7 @@ const DURATION_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 export function metrics(services: Services): Router {
   const registry = new Registry();
   addPoolFigures(registry, services);
+  addRefusals(registry, services);
   return Router()
     .use(timeRequests(registry))
     .get("/metrics", async (_request, response) => {
@@ -70,6 +71,19 @@ function addPoolFigures(registry: Registry, { database: { pool } }: Services): v
       },
     });
   }
+}
+
+function addRefusals(registry: Registry, { limiter }: Services): void {
+  new Counter({
+    name: "rebid_rate_limited_total",
+    help: "Requests and calls of batches that this process refused because of a rate limit, by limit.",
+    labelNames: ["limit"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [limit, count] of limiter?.refusals ?? []) this.inc({ limit }, count);
+    },
+  });
 }
 
 let processRegistry: Registry | undefined;

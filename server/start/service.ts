@@ -53,7 +53,8 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     await applyMigrations(backing.databaseUrl);
 
     const settings = { ...config, publicUrl };
-    const { services, close } = createServices(backing, { settings, poolSize: POOL_SIZE, log, clock });
+    const limiter = config.rateLimits ? {} : null;
+    const { services, close } = createServices(backing, { settings, poolSize: POOL_SIZE, log, clock, limiter });
     stops.push(close);
     await migrateJobs(services);
     if (config.role !== "api") {

@@ -117,7 +117,8 @@ describe("the document", () => {
     const references: string[] = JSON.stringify(document).match(/"\$ref":"[^"]+"/g) ?? [];
     expect(references.length).toBeGreaterThan(50);
     for (const reference of new Set(references)) {
-      const [, name] = /^"\$ref":"#\/components\/((?:schemas|responses|parameters)\/[\w-]+)"$/.exec(reference) ?? [];
+      const [, name] =
+        /^"\$ref":"#\/components\/((?:schemas|responses|headers|parameters)\/[\w-]+)"$/.exec(reference) ?? [];
       expect(document.components, reference).toHaveProperty(name?.split("/") ?? "");
     }
     const unused = Object.keys(document.components.schemas).filter(

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
+import type { LimiterOptions } from "../../server/limits/limiter.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
@@ -38,6 +39,8 @@ export interface TestServiceOptions {
   poolSize?: number;
   /** The names that webhook URLs may have; none resolves by default. */
   resolve?: ResolveName;
+  /** Limits requests, with these figures in place of the contract's; nothing is limited by default. */
+  limiter?: LimiterOptions;
 }
 
 const resolveNothing: ResolveName = () => Promise.reject(new Error("the tests have no name server"));
@@ -117,6 +120,7 @@ async function start(
       poolSize: options.poolSize ?? 20,
       clock,
       resolve: options.resolve ?? resolveNothing,
+      limiter: options.limiter ?? null,
       log: pino(
         { level: "error", serializers: { error: pino.stdSerializers.err } },
         { write: (line) => void errors.push(line) },

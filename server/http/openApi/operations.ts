@@ -14,6 +14,7 @@ export function correctOperation(operation: Operation, route: Route): void {
   const responses: JsonObject = {
     [status]: {
       description: successes[status] ?? "Done.",
+      headers: headersOf(status),
       ...(status !== 204 && { content: success.content ?? {} }),
     },
   };
@@ -36,6 +37,31 @@ export function correctOperation(operation: Operation, route: Route): void {
   }
   schema.additionalProperties = false;
   if (route.method === "PATCH") schema.minProperties = 1;
+}
+
+/** The headers of responses, by their names in the document. */
+export const responseHeaders: JsonObject = {
+  "RateLimit-Policy": {
+    description:
+      "The limit that counts this request, of a batch the one that is closest to being reached: its name, `q` requests in `w` seconds.",
+    schema: { type: "string" },
+    example: '"reads";q=600;w=60',
+  },
+  RateLimit: {
+    description: "What is left of that limit: `r` requests in the next `t` seconds.",
+    schema: { type: "string" },
+    example: '"reads";r=599;t=60',
+  },
+  "Retry-After": {
+    description: "Seconds to wait.",
+    schema: { type: "integer", format: "int32", minimum: 1 },
+    example: 60,
+  },
+};
+
+function headersOf(status: number): JsonObject {
+  const names = ["RateLimit-Policy", "RateLimit", ...(status === 429 || status === 503 ? ["Retry-After"] : [])];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
 const successes: Record<number, string> = {
@@ -72,16 +98,14 @@ function nameOfErrors(codes: ErrorCode[]): string {
 
 /** The error responses that these operations refer to, by name. */
 export function errorResponses(routes: readonly Route[]): JsonObject {
-  const lists = routes.flatMap(({ meta }) => [...codesByStatus(errorsOf(meta)).values()]);
-  return Object.fromEntries(lists.map((codes) => [nameOfErrors(codes), errorResponse(codes)]));
+  const lists = routes.flatMap(({ meta }) => [...codesByStatus(errorsOf(meta))]);
+  return Object.fromEntries(lists.map(([status, codes]) => [nameOfErrors(codes), errorResponse(status, codes)]));
 }
 
-function errorResponse(codes: ErrorCode[]): Json {
+function errorResponse(status: number, codes: ErrorCode[]): Json {
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join("\n\n"),
-    ...(codes.some((code) => errorCatalogue[code].status === 429) && {
-      headers: { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } },
-    }),
+    headers: headersOf(status),
     content: {
       "application/json": {
         schema: {
