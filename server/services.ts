@@ -8,6 +8,7 @@ import type { ResolveName } from "./gateways/resolveName.ts";
 import { type Storage, s3Storage } from "./gateways/storage.ts";
 import { stripeProcessor } from "./gateways/stripeProcessor.ts";
 import { type Database, openDatabase } from "./store/database.ts";
+import type { PoolSettings } from "./store/poolSettings.ts";
 
 /** The settings that procedures and jobs use. */
 export type Settings = Pick<
@@ -38,8 +39,7 @@ export interface Services {
 
 interface CreateServicesOptions {
   settings: Omit<Settings, "sessionSecret">;
-  /** Maximum number of database connections. */
-  poolSize: number;
+  pool: PoolSettings;
   log: Logger;
   clock?: Clock;
   /** Resolves the host names of webhooks; DNS by default. */
@@ -49,11 +49,11 @@ interface CreateServicesOptions {
 /** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
   { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
-  { settings, poolSize, log, clock = systemClock, resolve }: CreateServicesOptions,
+  { settings, pool, log, clock = systemClock, resolve }: CreateServicesOptions,
 ): { services: Services; close(): Promise<void> } {
   const services: Services = {
     settings: { ...settings, sessionSecret },
-    database: openDatabase(databaseUrl, { poolSize }),
+    database: openDatabase(databaseUrl, pool),
     clock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),

@@ -15,6 +15,11 @@ export interface Context extends Services {
   readonly principal: Principal | null;
   /** The JSON text of a tRPC call's input, to report where it is invalid. Absent over REST, which has parsed its body. */
   readonly inputText?: string;
+  /**
+   * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
+   * many wait; does not wait without HTTP.
+   */
+  readonly takeTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
 }
@@ -25,7 +30,13 @@ export function buildContext(
   principal: Principal | null,
   requestId: string = crypto.randomUUID(),
 ): Context {
-  return { ...services, requestId, principal, sessionCookie: { set: async () => {}, clear: () => {} } };
+  return {
+    ...services,
+    requestId,
+    principal,
+    takeTurn: (work) => work(),
+    sessionCookie: { set: async () => {}, clear: () => {} },
+  };
 }
 
 export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
@@ -94,7 +105,9 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   if (result.ok) return result;
   const { cause } = result.error;
   const error = toApiError(result.error, pathParametersOf(meta));
-  if (error.status >= 500)
+  const isOverload = error.code === "unavailable" && error.cause === undefined; // our own refusal, not a failure
+  if (isOverload) ctx.log.warn({ requestId: ctx.requestId, procedure: path }, "too many calls: one was refused");
+  else if (error.status >= 500)
     ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? cause }, error.code);
   if (!errorsOf(meta ?? {}).includes(error.code)) {
     ctx.log.error(
@@ -144,6 +157,14 @@ const refuseBrokenText = t.middleware(async ({ ctx, next, getRawInput }) => {
   return next();
 });
 
+/**
+ * Lets a caller's excess calls wait outside the database's connection pool. Signup and login, the only changes that an
+ * anonymous caller can make, wait for password hashing instead: the queue in auth/passwords.ts is theirs.
+ */
+const takeTurn = t.middleware(({ ctx, type, next }) =>
+  ctx.principal === null && type === "mutation" ? next() : ctx.takeTurn(() => next()),
+);
+
 type Requirement = (principal: Principal) => void;
 
 function authorized(access: Access, require: Requirement = () => {}) {
@@ -155,7 +176,8 @@ function authorized(access: Access, require: Requirement = () => {}) {
       require(ctx.principal);
       return next({ ctx: { principal: ctx.principal, userId: ctx.principal.userId } });
     })
-    .use(refuseBrokenText);
+    .use(refuseBrokenText)
+    .use(takeTurn);
 }
 
 const requireSession: Requirement = (principal) => {
@@ -167,7 +189,7 @@ const requireSession: Requirement = (principal) => {
 };
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
-export const open = t.procedure.meta({ access: "public" }).use(translateFailures).use(refuseBrokenText);
+export const open = t.procedure.meta({ access: "public" }).use(translateFailures).use(refuseBrokenText).use(takeTurn);
 
 /** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");

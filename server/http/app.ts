@@ -9,6 +9,7 @@ import { toApiError } from "../translateErrors.ts";
 import { documentation } from "./documentation.ts";
 import { metrics } from "./metrics.ts";
 import { oneHost } from "./oneHost.ts";
+import { type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
 import { probes } from "./probes.ts";
 import { processorEvents } from "./processorEvents.ts";
@@ -17,8 +18,12 @@ import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
-/** Creates the Express application. A request passes through its parts in this order. */
-export function createApp(services: Services, config: Pick<Config, "trustProxy">): Express {
+/** Creates the Express application. A request passes through its parts in this order. `limits` are for tests. */
+export function createApp(
+  services: Services,
+  config: Pick<Config, "trustProxy">,
+  limits: Partial<OverloadLimits> = {},
+): Express {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -33,6 +38,7 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
   });
   app.use(metrics(services));
   app.use(probes(services));
+  app.use(shedLoad(limits));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
   app.use(restApi(appRouter, services));

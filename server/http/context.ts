@@ -4,6 +4,8 @@ import { ApiError } from "../errors.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import type { Context } from "../trpc.ts";
+import { clientNetwork } from "./clientNetwork.ts";
+import { takeTurn } from "./overload.ts";
 
 /**
  * Creates the context of one HTTP request, the same for both transports. Throws `forbidden` for a request that another
@@ -25,6 +27,7 @@ export async function createContext(services: Services, request: Request, respon
     ...services,
     requestId: currentRequestId(),
     principal,
+    takeTurn: (work) => takeTurn(response, principal?.userId ?? clientNetwork(request.ip), work),
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
       clear: () => clearSessionCookie(response),

@@ -5,10 +5,9 @@ import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { errorShape } from "../trpc.ts";
 import { readJsonText } from "./body.ts";
 import { createContext } from "./context.ts";
-import { errorHeaders } from "./sendError.ts";
+import { errorHeaders, sendRpcError } from "./sendError.ts";
 
 /** Maximum number of calls in one request. Source: docs/contract.md "Conventions". */
 const MAX_BATCH_SIZE = 20;
@@ -75,12 +74,7 @@ const checkRequest: RequestHandler = async (request, response, next) => {
       delete request.headers["content-type"];
     }
   } catch (error) {
-    const failure = toApiError(error);
-    response
-      .status(failure.status)
-      .set(errorHeaders(failure))
-      .json({ error: errorShape(failure) });
-    return;
+    return sendRpcError(response, toApiError(error));
   }
   next();
 };

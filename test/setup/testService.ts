@@ -11,6 +11,7 @@ import { startWorker } from "../../server/jobs/worker.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
+import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
 
@@ -35,7 +36,8 @@ export interface TestServiceOptions {
   settings?: Partial<Settings>;
   /** Also run jobs and sweeps. */
   worker?: boolean;
-  poolSize?: number;
+  /** What differs from the pool of a real API process. */
+  pool?: Partial<PoolSettings>;
   /** The names that webhook URLs may have; none resolves by default. */
   resolve?: ResolveName;
 }
@@ -114,7 +116,7 @@ async function start(
         webhookTimeoutSeconds: 10,
         ...options.settings,
       },
-      poolSize: options.poolSize ?? 20,
+      pool: { ...requestPool, ...options.pool },
       clock,
       resolve: options.resolve ?? resolveNothing,
       log: pino(
