@@ -9,7 +9,7 @@ import { toApiError } from "../translateErrors.ts";
 import { documentation } from "./documentation.ts";
 import { metrics } from "./metrics.ts";
 import { oneHost } from "./oneHost.ts";
-import { type OverloadLimits, shedLoad } from "./overload.ts";
+import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
 import { probes } from "./probes.ts";
 import { processorEvents } from "./processorEvents.ts";
@@ -25,6 +25,7 @@ export function createApp(
   limits: Partial<OverloadLimits> = {},
 ): Express {
   const app = express();
+  const load = createLoad(limits);
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", config.trustProxy);
@@ -36,9 +37,9 @@ export function createApp(
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
-  app.use(metrics(services));
+  app.use(metrics(services, load));
   app.use(probes(services));
-  app.use(shedLoad(limits));
+  app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
   app.use(restApi(appRouter, services));

@@ -39,9 +39,11 @@ interface Line {
 }
 
 /** What is under way in one process. */
-interface Load {
+export interface Load {
   readonly limits: OverloadLimits;
+  /** Calls that count against `maxCallsUnderWay`. */
   callsUnderWay: number;
+  /** Calls that wait for a turn. */
   waiting: number;
   readonly lines: Map<string, Line>;
 }
@@ -137,14 +139,18 @@ class Place {
   }
 }
 
+/** Returns the load of a process that has just started. */
+export function createLoad(limits: Partial<OverloadLimits> = {}): Load {
+  return { limits: { ...defaultLimits, ...limits }, callsUnderWay: 0, waiting: 0, lines: new Map() };
+}
+
 const places = new WeakMap<Response, Place>();
 
 /**
  * Refuses requests with `unavailable` while too many calls are under way, before any work is done for them. Those that it
  * lets through can take turns.
  */
-export function shedLoad(limits: Partial<OverloadLimits> = {}): RequestHandler {
-  const load: Load = { limits: { ...defaultLimits, ...limits }, callsUnderWay: 0, waiting: 0, lines: new Map() };
+export function shedLoad(load: Load): RequestHandler {
   return (request, response, next) => {
     if (load.callsUnderWay >= load.limits.maxCallsUnderWay) {
       const send = isRpc(request) ? sendRpcError : sendError;

@@ -58,7 +58,8 @@ const types: pg.CustomTypesConfig = {
 
 /** Opens the connection pool that our SQL and Prisma share. */
 export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
-  const { poolSize, lockTimeoutSeconds = 0, statementTimeoutSeconds = 0, silenceTimeoutSeconds } = settings;
+  const { name = "rebid", poolSize, silenceTimeoutSeconds } = settings;
+  const { lockTimeoutSeconds = 0, statementTimeoutSeconds = 0 } = settings;
   const sessionSettings = {
     TimeZone: "UTC", // `isoTimestamp` relies on it.
     // Releases the locks of a process that hangs inside a transaction; a healthy one takes milliseconds, because no
@@ -69,6 +70,7 @@ export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
   };
   const pool = new pg.Pool({
     connectionString: databaseUrl,
+    application_name: name,
     max: poolSize,
     types,
     options: Object.entries(sessionSettings)

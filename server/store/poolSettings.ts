@@ -3,6 +3,8 @@
  * what migrations, seeds and commands need.
  */
 export interface PoolSettings {
+  /** What `pg_stat_activity` shows as `application_name`. */
+  name?: string;
   /** Maximum number of connections. */
   poolSize: number;
   /** Maximum time that a statement waits for a lock. Beyond it Postgres cancels the statement with 55P03. */
@@ -19,6 +21,7 @@ export interface PoolSettings {
  * stands behind something that is stuck, and a statement that has run for 10 s is a mistake.
  */
 export const requestPool: PoolSettings = {
+  name: "rebid requests",
   poolSize: 20,
   lockTimeoutSeconds: 5,
   statementTimeoutSeconds: 10,
@@ -30,4 +33,9 @@ export const requestPool: PoolSettings = {
  * listens, the sweeps and the delivery of events. It is separate so that neither requests nor jobs can take all the
  * connections of the other. Batches may take longer than requests; the audit lifts the limit for itself.
  */
-export const jobPool: PoolSettings = { poolSize: 16, lockTimeoutSeconds: 10, statementTimeoutSeconds: 300 };
+export const jobPool: PoolSettings = {
+  name: "rebid jobs",
+  poolSize: 16,
+  lockTimeoutSeconds: 10,
+  statementTimeoutSeconds: 300,
+};
