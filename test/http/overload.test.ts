@@ -14,7 +14,9 @@ import { expectError, expectErrorBody } from "../setup/expectError.ts";
 import { useService } from "../setup/testService.ts";
 
 // Tests hold a lock for as long as they take, which may be long on a busy machine.
-const service = useService({ pool: { lockTimeoutSeconds: 60, statementTimeoutSeconds: 60, silenceTimeoutSeconds: 90 } });
+const service = useService({
+  pool: { lockTimeoutSeconds: 60, statementTimeoutSeconds: 60, silenceTimeoutSeconds: 90 },
+});
 let buyer: TestPerson;
 let other: TestPerson;
 let taskId: string;

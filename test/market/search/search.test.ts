@@ -3,7 +3,7 @@ import type { TaskSearch } from "../../../server/market/search/filters.ts";
 import { searchTasks } from "../../../server/market/search/search.ts";
 import { rangeTerms } from "../../../server/market/search/terms.ts";
 import { type TaskListItem, type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
-import { sql } from "../../../server/store/connection.ts";
+import { type Connection, sql } from "../../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { postTask } from "../../factories/tasks.ts";
 import { rest } from "../../setup/client.ts";
@@ -111,6 +111,27 @@ describe("among 6,000 tasks", () => {
       }
     }
   }, 120_000);
+
+  test("a long query costs few conditions, and still finds its title", async () => {
+    const { database } = service.services;
+    const query = "An old one: 27 letters, ÄÖÜ and 翻译, which no other of the 6,000 titles here contains.".slice(
+      0,
+      80,
+    );
+    await database.query(sql`
+      INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, created_at)
+      VALUES (${buyer.id}::uuid, ${`${query} Yes.`}, '-', 100, '{}', '2019-02-03')`);
+    const conditions: number[] = [];
+    const counting: Connection = {
+      query: (statement, options) => {
+        conditions.push(statement.text.split("@> ARRAY[").length - 1);
+        return database.query(statement, options);
+      },
+    };
+    const found = await searchTasks(counting, { statuses: ["open"], query, limit: 20 });
+    expect(found.map(({ title }) => title)).toEqual([`${query} Yes.`]);
+    expect(Math.max(...conditions)).toBe(12);
+  });
 
   test("a walk by cursor over a filter misses nothing and repeats nothing", async () => {
     for (const filter of ["tag=seventh3", "query=vintage", "minBudget=5000000", "status=open,cancelled"]) {
