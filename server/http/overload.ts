@@ -3,7 +3,7 @@ import { ApiError } from "../errors.ts";
 import { hasBody } from "./body.ts";
 import { sendError, sendRpcError } from "./sendError.ts";
 
-/** How much one API process takes on before it responds with `unavailable`. Source: docs/contract.md "Limits". */
+/** How much one API process takes on before it responds with `unavailable`. Source: docs/contract.md "Errors". */
 export interface OverloadLimits {
   /** Calls under way, not counting those that wait for another call of the same caller. */
   maxCallsUnderWay: number;
