@@ -25,7 +25,7 @@ const defaultLimits: OverloadLimits = {
   turnsPerCaller: 4,
   maxWaitingPerCaller: 300,
   maxWaitingMs: 15_000,
-  maxWaiting: 3_000,
+  maxWaiting: 1_200,
 };
 
 /** A request whose body arrives this slowly is not counted until it is complete: it makes no work yet. */

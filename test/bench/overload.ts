@@ -6,7 +6,8 @@ import { startRebid } from "./setup/rebid.ts";
 import { seedTasks } from "./setup/seedTasks.ts";
 
 const TASKS = 20_000;
-const BUYERS = 64;
+/** So many that the service's own queue fills, and not those of single callers. */
+const BUYERS = 400;
 /** Enough requests under way to keep both processes busy, and few enough that none waits for long. */
 const CONNECTIONS = 32;
 const MEASURED_SECONDS = 8;
@@ -69,7 +70,7 @@ const bench: Bench = async (environment) => {
 };
 export default bench;
 
-/** Ten kinds of requests per buyer: mostly reads, as of people who look around and agents that poll. */
+/** Nine reads and one new task per buyer, as of people who look around and agents that poll. */
 function mixedRequests(keys: readonly string[]): MixedLoad["requests"] {
   const task = JSON.stringify({
     title: "Translate a page",
@@ -77,22 +78,18 @@ function mixedRequests(keys: readonly string[]): MixedLoad["requests"] {
     maxBudgetCents: 100,
     tags: ["translation"],
   });
-  return keys.flatMap((key) => {
-    const headers = { authorization: `Bearer ${key}` };
-    const get = (path: string) => ({ method: "GET" as const, path, headers });
-    return [
-      ...["/tasks", "/wallet", "/tasks?tag=tag7", "/bids", "/tasks?limit=20", "/auth/me", "/tasks?query=page%2012"].map(
-        get,
-      ),
-      get("/wallet/ledger?limit=20"),
-      {
-        method: "POST" as const,
-        path: "/tasks",
-        headers: { ...headers, "content-type": "application/json" },
-        body: task,
-      },
-      get("/me/tasks?limit=20"),
-    ];
+  const paths = ["/tasks", "/wallet", "/tasks?tag=tag7", "/bids", "/tasks?limit=20", "/auth/me"];
+  paths.push("/tasks?query=page%2012", "/wallet/ledger?limit=20", "/me/tasks?limit=20");
+  const kinds = [
+    ...paths.map((path) => ({ method: "GET" as const, path, headers: {} })),
+    { method: "POST" as const, path: "/tasks", headers: { "content-type": "application/json" }, body: task },
+  ];
+  // Neighbours differ in kind and in buyer, and after ten rounds every buyer has sent every kind.
+  return Array.from({ length: keys.length * kinds.length }, (_, index) => {
+    const kind = kinds[index % kinds.length];
+    const key = keys[(index + Math.floor(index / keys.length)) % keys.length];
+    if (kind === undefined) throw new Error("there are no requests");
+    return { ...kind, headers: { ...kind.headers, authorization: `Bearer ${key}` } };
   });
 }
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
 /** Requests of different kinds, sent in turn. Either `rate` or `connections` says how fast. */
@@ -25,7 +26,7 @@ export interface MixedLoadResult {
 }
 
 /** More than the service accepts, so that the client does not limit what it gets to see. */
-const MAX_CONNECTIONS = 1_500;
+const MAX_CONNECTIONS = 1_000;
 /** A request without a response for this long is lost. */
 const TIMEOUT_MS = 60_000;
 
@@ -61,6 +62,13 @@ async function run({ port, requests, seconds, rate, connections }: MixedLoad): P
       open--;
     }
   };
+  if (rate !== undefined) {
+    // They are open before the load begins, because a process accepts one connection per turn of its event loop.
+    const opened = Array.from({ length: MAX_CONNECTIONS }, () => new RawConnection(port));
+    await Promise.all(opened.map((connection) => connection.opened()));
+    open = opened.length;
+    idle.push(...opened);
+  }
   const beganMs = performance.now();
   const endMs = beganMs + seconds * 1000;
   if (rate === undefined) {
@@ -107,6 +115,10 @@ class RawConnection {
     this.#socket.on("data", (chunk) => this.#read(chunk));
     this.#socket.on("error", (error) => this.#answer.reject(error));
     this.#socket.on("close", () => this.#answer.reject(new Error("the server closed the connection")));
+  }
+
+  async opened(): Promise<void> {
+    await once(this.#socket, "connect");
   }
 
   /** Sends a request and returns the status of its response, once all of it has arrived. */
