@@ -17,8 +17,9 @@ export interface OverloadLimits {
 }
 
 const defaultLimits: OverloadLimits = {
-  // A queue of one second: a process completes 500 to 1,000 mixed calls a second on one core (`npm run bench overload`),
-  // and 20 connections are enough for more than that. A longer queue would only make every response later.
+  // A queue of one second where a process sustains 600 mixed calls a second; `npm run bench overload` measures the rate of
+  // a machine. 20 connections at some 10 ms a call allow 2,000, so the queue is one for the processor. A longer one would
+  // only make every response later.
   maxCallsUnderWay: 600,
   // A fifth of the connections. A single caller's calls mostly wait for each other's row locks, so more would not be
   // faster.
