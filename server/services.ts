@@ -9,6 +9,7 @@ import { type Storage, s3Storage } from "./gateways/storage.ts";
 import { stripeProcessor } from "./gateways/stripeProcessor.ts";
 import { type LimiterOptions, openLimiter, type RateLimiter } from "./limits/limiter.ts";
 import { type Database, openDatabase } from "./store/database.ts";
+import type { PoolSettings } from "./store/poolSettings.ts";
 
 /** The settings that procedures and jobs use. */
 export type Settings = Pick<
@@ -41,8 +42,7 @@ export interface Services {
 
 interface CreateServicesOptions {
   settings: Omit<Settings, "sessionSecret">;
-  /** Maximum number of database connections. */
-  poolSize: number;
+  pool: PoolSettings;
   log: Logger;
   clock?: Clock;
   /** Resolves the host names of webhooks; DNS by default. */
@@ -54,9 +54,9 @@ interface CreateServicesOptions {
 /** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
   { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
-  { settings, poolSize, log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
+  { settings, pool, log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
 ): { services: Services; close(): Promise<void> } {
-  const database = openDatabase(databaseUrl, { poolSize });
+  const database = openDatabase(databaseUrl, pool);
   const services: Services = {
     settings: { ...settings, sessionSecret },
     database,

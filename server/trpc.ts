@@ -18,6 +18,11 @@ export interface Context extends Services {
   readonly calls?: number;
   readonly limits: RequestLimits;
   readonly client: Client;
+  /**
+   * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
+   * many wait; does not wait without HTTP.
+   */
+  readonly takeTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
 }
@@ -42,6 +47,7 @@ export function buildContext(
     principal,
     limits: unlimited,
     client: { address: "local", hasLeft: () => false },
+    takeTurn: (work) => work(),
     sessionCookie: { set: async () => {}, clear: () => {} },
   };
 }
@@ -116,7 +122,9 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   if (result.ok) return result;
   const { cause } = result.error;
   const error = toApiError(result.error, pathParametersOf(meta));
-  if (error.status >= 500)
+  const isOverload = error.code === "unavailable" && error.cause === undefined; // our own refusal, not a failure
+  if (isOverload) ctx.log.warn({ requestId: ctx.requestId, procedure: path }, "too many calls: one was refused");
+  else if (error.status >= 500)
     ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? cause }, error.code);
   if (!errorsOf(meta ?? {}).includes(error.code)) {
     ctx.log.error(
@@ -148,6 +156,14 @@ const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
   return next();
 });
 
+/**
+ * Lets a caller's excess calls wait outside the database's connection pool. Signup and login, the only changes that an
+ * anonymous caller can make, wait for password hashing instead: the queue in auth/passwords.ts is theirs.
+ */
+const takeTurn = t.middleware(({ ctx, type, next }) =>
+  ctx.principal === null && type === "mutation" ? next() : ctx.takeTurn(() => next()),
+);
+
 type Requirement = (principal: Principal) => void;
 
 function authorized(access: Access, require: Requirement = () => {}) {
@@ -158,7 +174,8 @@ function authorized(access: Access, require: Requirement = () => {}) {
       require(ctx.principal);
       return next({ ctx: { principal: ctx.principal, userId: ctx.principal.userId } });
     })
-    .use(refuseUnacceptable);
+    .use(refuseUnacceptable)
+    .use(takeTurn);
 }
 
 const requireSession: Requirement = (principal) => {
@@ -170,7 +187,7 @@ const requireSession: Requirement = (principal) => {
 };
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
-export const open = base.meta({ access: "public" }).use(refuseUnacceptable);
+export const open = base.meta({ access: "public" }).use(refuseUnacceptable).use(takeTurn);
 
 /** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");

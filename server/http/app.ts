@@ -9,6 +9,7 @@ import { toApiError } from "../translateErrors.ts";
 import { countUnserved } from "./context.ts";
 import { documentation } from "./documentation.ts";
 import { metrics } from "./metrics.ts";
+import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
 import { probes } from "./probes.ts";
 import { processorEvents } from "./processorEvents.ts";
@@ -18,9 +19,14 @@ import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
-/** Creates the Express application. A request passes through its parts in this order. */
-export function createApp(services: Services, config: Pick<Config, "trustProxy">): Express {
+/** Creates the Express application. A request passes through its parts in this order. `limits` are for tests. */
+export function createApp(
+  services: Services,
+  config: Pick<Config, "trustProxy">,
+  limits: Partial<OverloadLimits> = {},
+): Express {
   const app = express();
+  const load = createLoad(limits);
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", config.trustProxy);
@@ -32,8 +38,9 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
-  app.use(metrics(services));
+  app.use(metrics(services, load));
   app.use(probes(services));
+  app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
   app.use(restApi(appRouter, services));

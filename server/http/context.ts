@@ -6,6 +6,7 @@ import { limitsOf, type RequestLimits } from "../limits/requestLimits.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import type { Client, Context } from "../trpc.ts";
+import { takeTurn } from "./overload.ts";
 
 /** The limits of the requests whose caller is known, for `countUnserved`. */
 const limitsByRequest = new WeakMap<Request, RequestLimits>();
@@ -29,6 +30,7 @@ export async function createContext(services: Services, request: Request, respon
     principal,
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
+    takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
       clear: () => clearSessionCookie(response),

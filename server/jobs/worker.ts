@@ -40,9 +40,12 @@ function taskListOf(services: Services): TaskList {
   );
 }
 
-/** Creates or updates graphile-worker's own tables; safe when several processes start at once. */
-export async function migrateJobs(services: Pick<Services, "database">): Promise<void> {
-  await runMigrations({ pgPool: services.database.pool });
+/**
+ * Creates or updates graphile-worker's own tables; safe when several processes start at once. It uses a connection of its
+ * own, because a migration may take longer than the statements of jobs.
+ */
+export async function migrateJobs(databaseUrl: string): Promise<void> {
+  await runMigrations({ connectionString: databaseUrl });
 }
 
 /** Runs jobs, sweeps and the delivery of events until `stop`, which lets running work finish. */

@@ -12,6 +12,7 @@ import type { LimiterOptions } from "../../server/limits/limiter.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
+import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
 
@@ -36,7 +37,8 @@ export interface TestServiceOptions {
   settings?: Partial<Settings>;
   /** Also run jobs and sweeps. */
   worker?: boolean;
-  poolSize?: number;
+  /** What differs from the pool of a real API process. */
+  pool?: Partial<PoolSettings>;
   /** The names that webhook URLs may have; none resolves by default. */
   resolve?: ResolveName;
   /** Limits requests, with these figures in place of the contract's; nothing is limited by default. */
@@ -117,7 +119,7 @@ async function start(
         webhookTimeoutSeconds: 10,
         ...options.settings,
       },
-      poolSize: options.poolSize ?? 20,
+      pool: { ...requestPool, ...options.pool },
       clock,
       resolve: options.resolve ?? resolveNothing,
       limiter: options.limiter ?? null,

@@ -29,7 +29,7 @@ const { services } = createServices(
       webhookRetrySeconds: [30],
       webhookTimeoutSeconds: 10,
     },
-    poolSize: 20,
+    pool: { poolSize: 20 },
     log: pino({ level: "error" }),
     limiter:
       process.env.LIMITS === "off" ? null : { limits: Object.fromEntries(names.map((name) => [name, 10_000_000])) },
