@@ -67,8 +67,11 @@ export interface Config {
   readonly dataDirectory: string;
   readonly databaseUrl: string | null;
   readonly sessionSecret: string | null;
-  /** Express' `trust proxy`: a number of proxies, a list of subnets, or false. */
-  readonly trustProxy: boolean | number | string;
+  /**
+   * Express' `trust proxy`: a number of proxies, a list of subnets, or false. Never `true`, with which clients could choose
+   * the address that rate limits count them by.
+   */
+  readonly trustProxy: false | number | string;
   readonly processor: ProcessorSettings | null;
   readonly storage: StorageSettings | null;
   readonly acceptanceWindowSeconds: number;
@@ -78,7 +81,7 @@ export interface Config {
   readonly webhookTimeoutSeconds: number;
   readonly webhookAllowInsecure: boolean;
   readonly processorPollSeconds: number;
-  /** Reserved: no rate limit is enforced yet. */
+  /** Whether requests are limited by address and user. */
   readonly rateLimits: boolean;
   readonly spamGuard: boolean;
   readonly logLevel: string;
@@ -97,9 +100,8 @@ function isSubnet(text: string): boolean {
   return rest.length === 0 && /^\d+$/.test(bits) && Number(bits) <= maxBits;
 }
 
-function parseTrustProxy(text: string): boolean | number | string {
+function parseTrustProxy(text: string): false | number | string {
   if (text === "" || text === "0" || text === "false") return false;
-  if (text === "true") return true;
   if (/^\d+$/.test(text)) return Number(text);
   const wrong = text.split(",").find((part) => !proxyNames.has(part.trim()) && !isSubnet(part.trim()));
   if (wrong === undefined) return text;

@@ -3,6 +3,8 @@ import { z } from "zod";
 interface CatalogueEntry {
   readonly status: number;
   readonly message: string;
+  /** The default of `ErrorDetails.retryAfterSeconds`. */
+  readonly retryAfterSeconds?: number;
 }
 
 /**
@@ -47,7 +49,11 @@ export const errorCatalogue = {
   spam_guard: { status: 429, message: "Too many new tasks, or too many with the same text; see `Retry-After`." },
   internal_error: { status: 500, message: "Something went wrong on our side. Quote the `requestId` to report it." },
   processor_unavailable: { status: 502, message: "The payment processor does not respond. Try again later." },
-  unavailable: { status: 503, message: "The service is busy or restarting. Try again." },
+  unavailable: {
+    status: 503,
+    message: "The service is busy or restarting. Try again after the seconds in `Retry-After`.",
+    retryAfterSeconds: 2,
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
@@ -138,6 +144,12 @@ export class ApiError extends Error {
 
   get status(): number {
     return errorCatalogue[this.code].status;
+  }
+
+  /** The value of the `Retry-After` header; undefined for an error that waiting does not help. */
+  get retryAfterSeconds(): number | undefined {
+    const entry: CatalogueEntry = errorCatalogue[this.code];
+    return this.details.retryAfterSeconds ?? entry.retryAfterSeconds;
   }
 
   /** Returns the body that clients see, as one of `calls` results in the response. */

@@ -7,7 +7,9 @@ import type { Processor } from "./gateways/processor.ts";
 import type { ResolveName } from "./gateways/resolveName.ts";
 import { type Storage, s3Storage } from "./gateways/storage.ts";
 import { stripeProcessor } from "./gateways/stripeProcessor.ts";
+import { type LimiterOptions, openLimiter, type RateLimiter } from "./limits/limiter.ts";
 import { type Database, openDatabase } from "./store/database.ts";
+import type { PoolSettings } from "./store/poolSettings.ts";
 
 /** The settings that procedures and jobs use. */
 export type Settings = Pick<
@@ -33,31 +35,36 @@ export interface Services {
   readonly storage: Storage;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
+  /** Counts requests; null when nothing is limited. */
+  readonly limiter: RateLimiter | null;
   readonly log: Logger;
 }
 
 interface CreateServicesOptions {
   settings: Omit<Settings, "sessionSecret">;
-  /** Maximum number of database connections. */
-  poolSize: number;
+  pool: PoolSettings;
   log: Logger;
   clock?: Clock;
   /** Resolves the host names of webhooks; DNS by default. */
   resolve?: ResolveName;
+  /** The rate limits: `{}` for those of the contract, null for none. */
+  limiter: LimiterOptions | null;
 }
 
 /** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
   { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
-  { settings, poolSize, log, clock = systemClock, resolve }: CreateServicesOptions,
+  { settings, pool, log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
 ): { services: Services; close(): Promise<void> } {
+  const database = openDatabase(databaseUrl, pool);
   const services: Services = {
     settings: { ...settings, sessionSecret },
-    database: openDatabase(databaseUrl, { poolSize }),
+    database,
     clock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
+    limiter: limiter && openLimiter(database.pool, log, limiter),
     log,
   };
   return {

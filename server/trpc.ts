@@ -2,7 +2,10 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody, type ErrorCode } from "./errors.ts";
+import type { RateGroup } from "./limits/policies.ts";
+import { type RequestLimits, unlimited } from "./limits/requestLimits.ts";
 import { type Changes, openChanges } from "./repeats/changes.ts";
+import { assertIdempotencyKey } from "./repeats/idempotencyKey.ts";
 import { currentRequestId } from "./requestId.ts";
 import { findUnacceptable } from "./schemas/inputBounds.ts";
 import type { Scope } from "./schemas/scope.ts";
@@ -15,6 +18,13 @@ export interface Context extends Services {
   readonly principal: Principal | null;
   /** Number of calls in the request: more than 1 in a tRPC batch. */
   readonly calls?: number;
+  readonly limits: RequestLimits;
+  readonly client: Client;
+  /**
+   * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
+   * many wait; does not wait without HTTP.
+   */
+  readonly takeTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
@@ -25,6 +35,14 @@ export interface Context extends Services {
 
 /** What every procedure for a known caller receives. */
 export type CallerContext = Context & Changes & { readonly principal: Principal; readonly userId: string };
+
+/** Where the request comes from. */
+export interface Client {
+  /** As `clientAddress` returns it. */
+  readonly address: string;
+  /** True once the client has closed its connection, so that nobody waits for the response. */
+  hasLeft(): boolean;
+}
 
 /** Creates a context without HTTP, for tests and commands. */
 export function buildContext(
@@ -37,6 +55,9 @@ export function buildContext(
     requestId: crypto.randomUUID(),
     ...options,
     principal,
+    limits: unlimited,
+    client: { address: "local", hasLeft: () => false },
+    takeTurn: (work) => work(),
     sessionCookie: { set: async () => {}, clear: () => {} },
     setHeader: () => {},
   };
@@ -58,6 +79,10 @@ export interface Meta {
   showsSecret?: boolean;
   /** The operation changes something, but nothing that `Idempotency-Key` could protect. */
   ignoresIdempotencyKey?: boolean;
+  /** What the rate limits count a call as, where that does not follow from its access and type. */
+  rateGroup?: RateGroup;
+  /** True if a call hashes a password, which at most one call of a batch may do. */
+  hashesPassword?: boolean;
 }
 
 /** What tRPC clients see as `error`; `data` has the fields of the REST error body. */
@@ -112,25 +137,15 @@ export function takesIdempotencyKey({ access = "public", rest, ignoresIdempotenc
   return access !== "public" && rest?.method !== "GET" && !ignoresIdempotencyKey;
 }
 
-/** Visible ASCII. Source: docs/contract.md "Repeating a request". */
-export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
-
-/** Returns the key of a request that may be repeated, or undefined. Throws `invalid_input`. */
-function idempotencyKeyOf({ idempotencyKey, calls = 1 }: Context, meta: Meta): string | undefined {
-  if (idempotencyKey === undefined || !takesIdempotencyKey(meta)) return undefined;
-  const refuse = (message: string) => new ApiError("invalid_input", { issues: [{ path: "Idempotency-Key", message }] });
-  if (calls > 1) throw refuse("One key cannot stand for several calls. Send each call in a request of its own.");
-  if (!idempotencyKeyPattern.test(idempotencyKey)) throw refuse("A key has 1 to 255 visible ASCII characters.");
-  return idempotencyKey;
-}
-
 /** Turns every failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */
 const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   const result = await next();
   if (result.ok) return result;
   const { cause } = result.error;
   const error = toApiError(result.error, pathParametersOf(meta));
-  if (error.status >= 500)
+  const isOverload = error.code === "unavailable" && error.cause === undefined; // our own refusal, not a failure
+  if (isOverload) ctx.log.warn({ requestId: ctx.requestId, procedure: path }, "too many calls: one was refused");
+  else if (error.status >= 500)
     ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? cause }, error.code);
   if (!errorsOf(meta ?? {}).includes(error.code)) {
     ctx.log.error(
@@ -141,34 +156,60 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   throw new TRPCError({ code: rpcCodeOf(error.code), message: error.message, cause: error });
 });
 
+/** Returns what the rate limits count a call as. Source: docs/contract.md "Limits". */
+export function rateGroupOf({ rateGroup, access }: Meta, type: "query" | "mutation" | "subscription"): RateGroup {
+  if (rateGroup !== undefined) return rateGroup;
+  if (type !== "mutation") return "read";
+  return typeof access === "object" && access.scope === "task:write" ? "taskWrite" : "write";
+}
+
+/** Counts every call, whichever door it comes through, before its input is read and before it does anything. */
+const limitRate = t.middleware(async ({ ctx, meta = {}, type, next }) => {
+  await ctx.limits.count({ group: rateGroupOf(meta, type), hashesPassword: meta.hashesPassword });
+  return next();
+});
+
+const base = t.procedure.use(translateFailures).use(limitRate);
+
 const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
   const issues = findUnacceptable(await getRawInput());
   if (issues.length > 0) throw new ApiError("invalid_input", { issues });
   return next();
 });
 
+/**
+ * Lets a caller's excess calls wait outside the database's connection pool. Signup and login, the only changes that an
+ * anonymous caller can make, wait for password hashing instead: the queue in auth/passwords.ts is theirs.
+ */
+const takeTurn = t.middleware(({ ctx, type, next }) =>
+  ctx.principal === null && type === "mutation" ? next() : ctx.takeTurn(() => next()),
+);
+
 type Requirement = (principal: Principal) => void;
 
 function authorized(access: Access, require: Requirement = () => {}) {
-  return t.procedure
+  return base
     .meta({ access })
-    .use(translateFailures)
     .use(({ ctx, meta = {}, path, getRawInput, next }) => {
-      const { principal } = ctx;
+      const { principal, idempotencyKey, client } = ctx;
       if (principal === null) throw new ApiError("unauthenticated");
       require(principal);
       const { userId } = principal;
+      const key = takesIdempotencyKey(meta) ? idempotencyKey : undefined;
+      if (key !== undefined) assertIdempotencyKey(key, ctx.calls);
       const changes = openChanges({
         ...{ database: ctx.database, log: ctx.log, userId },
-        idempotencyKey: idempotencyKeyOf(ctx, meta),
+        idempotencyKey: key,
         operation: path,
         readInput: getRawInput,
         showsSecret: meta.showsSecret ?? false,
         markReplayed: () => ctx.setHeader("Idempotent-Replayed", "true"),
+        hasLeft: () => client.hasLeft(),
       });
       return next({ ctx: { principal, userId, ...changes } });
     })
-    .use(refuseUnacceptable);
+    .use(refuseUnacceptable)
+    .use(takeTurn);
 }
 
 const requireSession: Requirement = (principal) => {
@@ -180,7 +221,7 @@ const requireSession: Requirement = (principal) => {
 };
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
-export const open = t.procedure.meta({ access: "public" }).use(translateFailures).use(refuseUnacceptable);
+export const open = base.meta({ access: "public" }).use(refuseUnacceptable).use(takeTurn);
 
 /** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");

@@ -73,6 +73,11 @@ export type LedgerEntry = Prisma.LedgerEntryModel
  */
 export type LedgerAudit = Prisma.LedgerAuditModel
 /**
+ * Model RateLimit
+ * 
+ */
+export type RateLimit = Prisma.RateLimitModel
+/**
  * Model Task
  * 
  */

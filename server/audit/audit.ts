@@ -76,6 +76,8 @@ async function inSnapshot<Result>(
   const client = await database.pool.connect();
   try {
     await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    // A check reads whole tables, which takes as long as it takes.
+    await client.query("SET LOCAL statement_timeout = 0");
     return await work(connectionOver(client));
   } finally {
     const failure = await client.query("ROLLBACK").then(

@@ -1,23 +1,30 @@
 import { hash, verify } from "@node-rs/argon2";
-import pLimit from "p-limit";
 import { ApiError } from "../errors.ts";
+import { FairQueue, type Origin, QueueFull } from "./fairQueue.ts";
 
 // argon2id with 19 MiB and 2 passes takes 18 ms of a core.
-const MAX_RUNNING = 2;
-const MAX_WAITING = 256;
 const options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-const limit = pLimit(MAX_RUNNING);
+// A longer queue would only make every login slow: 512 take about 5 s on two cores.
+const queue = new FairQueue({ running: 2, waiting: 512, waitingPerAddress: 256 });
+/** By then, half of a full queue has been worked off. */
+const RETRY_AFTER_SECONDS = 3;
 
-/** Throws `unavailable` when the queue is full: a longer queue would only make every login slow. */
-async function queued<Result>(work: () => Promise<Result>): Promise<Result> {
-  if (limit.pendingCount >= MAX_WAITING) throw new ApiError("unavailable");
-  return limit(work);
+/** Commands hash for nobody else. */
+const local: Origin = { address: "local", account: "", hasLeft: () => false };
+
+async function queued<Result>(origin: Origin, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await queue.run(origin, work);
+  } catch (error) {
+    if (error instanceof QueueFull) throw new ApiError("unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    throw error;
+  }
 }
 
 /** Returns the argon2id hash in its standard text form. Throws `unavailable` when the queue is full. */
-export function hashPassword(password: string): Promise<string> {
-  return queued(() => hash(password, options));
+export function hashPassword(password: string, origin: Origin = local): Promise<string> {
+  return queued(origin, () => hash(password, options));
 }
 
 // The hash of a random password that was not kept, computed with the options above, so that a login takes the same time
@@ -28,8 +35,12 @@ const unknownHash = "$argon2id$v=19$m=19456,t=2,p=1$y5DVx0wKeKR7rSD++Aktaw$dZiqz
  * Returns whether the password matches. For an unknown account, `passwordHash` is null: the result is false, after the same
  * time. Throws `unavailable` when the queue is full.
  */
-export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
+export async function verifyPassword(
+  passwordHash: string | null,
+  password: string,
+  origin: Origin = local,
+): Promise<boolean> {
   // `verify` throws on a corrupt hash, which matches no password.
-  const matches = await queued(() => verify(passwordHash ?? unknownHash, password).catch(() => false));
+  const matches = await queued(origin, () => verify(passwordHash ?? unknownHash, password).catch(() => false));
   return matches && passwordHash !== null;
 }

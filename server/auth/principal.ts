@@ -44,10 +44,12 @@ async function findByBearer(header: string, { connection, now }: AuthenticateOpt
     FROM api_keys k JOIN users u ON u.id = k.user_id
     WHERE k.key_hash = ${hashApiKey(key)} AND k.revoked_at IS NULL AND u.suspended_at IS NULL`);
   if (!found) return null;
-  // At most one write a minute for each key, so that most reads do not write.
+  // At most one write a minute for each key, so that most reads do not write. Of parallel requests with one key, one
+  // writes and the others do not wait for its lock, which would hold a connection each.
   if (found.stale) {
     await connection.query(sql`
-      UPDATE api_keys SET last_used_at = ${now.toISOString()}::timestamptz WHERE id = ${found.keyId}::uuid`);
+      UPDATE api_keys SET last_used_at = ${now.toISOString()}::timestamptz
+      WHERE id = (SELECT id FROM api_keys WHERE id = ${found.keyId}::uuid FOR NO KEY UPDATE SKIP LOCKED)`);
   }
   return { kind: "apiKey", userId: found.userId, keyId: found.keyId, scopes: found.scopes };
 }

@@ -18,7 +18,12 @@ async function openServices(): Promise<{ services: Services; close(): Promise<vo
     configured !== null ? { settings: configured, serviceUrl: null } : (await loadEmbedded()).findRunning(config);
   const publicUrl = config.publicUrl ?? serviceUrl ?? `http://localhost:${config.port}`;
   const log = pino({ level: "warn", serializers: { error: pino.stdSerializers.err } }, pino.destination(2));
-  return createServices(backing, { settings: { ...config, publicUrl }, poolSize: POOL_SIZE, log });
+  return createServices(backing, {
+    settings: { ...config, publicUrl },
+    pool: { poolSize: POOL_SIZE },
+    log,
+    limiter: null,
+  });
 }
 
 /** Returns an action that connects to the services of a running Rebid, runs `work` with them, and disconnects. */

@@ -6,8 +6,10 @@ import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
+import { countUnserved } from "./context.ts";
 import { documentation } from "./documentation.ts";
 import { metrics } from "./metrics.ts";
+import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
 import { probes } from "./probes.ts";
 import { processorEvents } from "./processorEvents.ts";
@@ -17,9 +19,14 @@ import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
-/** Creates the Express application. A request passes through its parts in this order. */
-export function createApp(services: Services, config: Pick<Config, "trustProxy">): Express {
+/** Creates the Express application. A request passes through its parts in this order. `limits` are for tests. */
+export function createApp(
+  services: Services,
+  config: Pick<Config, "trustProxy">,
+  limits: Partial<OverloadLimits> = {},
+): Express {
   const app = express();
+  const load = createLoad(limits);
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("trust proxy", config.trustProxy);
@@ -31,29 +38,35 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
-  app.use(metrics(services));
+  app.use(metrics(services, load));
   app.use(probes(services));
+  app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
   app.use(webhookDocs());
   app.use(pages());
-  app.use((_request, response) => sendError(response, new ApiError("not_found")));
+  app.use(async (request, response) => {
+    const refusal = await countUnserved(services, request, response);
+    sendError(response, refusal ?? new ApiError("not_found"));
+  });
   app.use(handleError(services));
   return app;
 }
 
 /** Turns whatever was thrown into a documented error, so that no client ever sees an HTML page or a stack trace. */
-function handleError({ log }: Services): ErrorRequestHandler {
-  return (thrown: unknown, _request, response, _next) => {
+function handleError(services: Services): ErrorRequestHandler {
+  return async (thrown: unknown, request, response, _next) => {
     const error = toApiError(thrown);
     // Errors of procedures have been logged already, with the procedure's name.
     const isLogged = thrown instanceof TRPCError && thrown.cause instanceof ApiError;
     if (error.status >= 500 && !isLogged) {
-      log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);
+      services.log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);
     }
-    if (response.headersSent) response.destroy();
-    else sendError(response, error);
+    if (response.headersSent) return response.destroy();
+    // Our own failures are not counted: the caller may repeat what was not their fault.
+    const refusal = error.status < 500 ? await countUnserved(services, request, response) : null;
+    sendError(response, refusal ?? error);
   };
 }

@@ -53,10 +53,8 @@ const readJsonBody = bodyReader(MAX_BODY_BYTES);
  * both refuse the same: another media type or charset, a body that is too large, bytes that are not UTF-8.
  */
 export async function readJsonText(request: Request, response: Response): Promise<string | null> {
-  const { headers } = request;
-  const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  if (!hasBody) return null;
-  if (!isJson(headers["content-type"])) throw new ApiError("unsupported_media_type");
+  if (!hasBody(request)) return null;
+  if (!isJson(request.headers["content-type"])) throw new ApiError("unsupported_media_type");
   const bytes = await readJsonBody(request, response);
   // A chunked body can turn out to be empty.
   if (bytes.length === 0) return null;
@@ -65,6 +63,11 @@ export async function readJsonText(request: Request, response: Response): Promis
   } catch {
     throw invalidBody("The body is not valid UTF-8.");
   }
+}
+
+/** Whether the headers announce a body. A chunked one can turn out to be empty. */
+export function hasBody({ headers }: Request): boolean {
+  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
 /**

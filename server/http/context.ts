@@ -1,9 +1,15 @@
 import type { Request, Response } from "express";
-import { authenticate, clearSessionCookie, isCrossSite, setSessionCookie } from "../auth/principal.ts";
+import { authenticate, clearSessionCookie, isCrossSite, type Principal, setSessionCookie } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
+import { clientAddress } from "../limits/address.ts";
+import { limitsOf, type RequestLimits } from "../limits/requestLimits.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
-import type { Context } from "../trpc.ts";
+import type { Client, Context } from "../trpc.ts";
+import { takeTurn } from "./overload.ts";
+
+/** The limits of the requests whose caller is known, for `countUnserved`. */
+const limitsByRequest = new WeakMap<Request, RequestLimits>();
 
 /**
  * Creates the context of one HTTP request, the same for both transports. Throws `forbidden` for a request that another
@@ -16,16 +22,16 @@ export async function createContext(services: Services, request: Request, respon
       message: "Requests with the session cookie must come from a page of this site.",
     });
   }
-  const principal = await authenticate(request, response, {
-    connection: services.database,
-    sessionSecret,
-    now: services.clock.now(),
-  });
+  const principal = await findPrincipal(services, request, response);
+  const client = clientOf(request);
   const idempotencyKey = request.get("Idempotency-Key");
   return {
     ...services,
     requestId: currentRequestId(),
     principal,
+    limits: createLimits(services, request, response, { address: client.address, principal }),
+    client,
+    takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
@@ -33,4 +39,63 @@ export async function createContext(services: Services, request: Request, respon
       clear: () => clearSessionCookie(response),
     },
   };
+}
+
+/**
+ * Counts a request that reaches no procedure, such as one to an unknown path or with a body that cannot be read, as this
+ * many calls. Does nothing if it has been counted before. Returns the error to respond with if the caller is over the
+ * limit. Never rejects.
+ */
+export async function countUnserved(
+  services: Services,
+  request: Request,
+  response: Response,
+  calls = 1,
+): Promise<ApiError | null> {
+  const known = limitsByRequest.get(request);
+  if (calls === 0 || known?.counted || services.limiter === null) return null;
+  try {
+    const limits =
+      known ??
+      createLimits(services, request, response, {
+        address: clientOf(request).address,
+        principal: await findPrincipal(services, request, response),
+      });
+    const group = request.method === "GET" || request.method === "HEAD" ? "read" : "write";
+    await Promise.all(Array.from({ length: calls }, () => limits.count({ group })));
+    return null;
+  } catch (error) {
+    // Whatever else failed, such as the database, is not what this response is about.
+    return error instanceof ApiError ? error : null;
+  }
+}
+
+function findPrincipal(services: Services, request: Request, response: Response): Promise<Principal | null> {
+  return authenticate(request, response, {
+    connection: services.database,
+    sessionSecret: services.settings.sessionSecret,
+    now: services.clock.now(),
+  });
+}
+
+function clientOf(request: Request): Client {
+  const { socket } = request;
+  return {
+    // Behind a proxy, `ip` is what the trusted part of X-Forwarded-For says, which need not be an address.
+    address: clientAddress(request.ip, socket.remoteAddress),
+    hasLeft: () => socket.destroyed,
+  };
+}
+
+function createLimits(
+  services: Services,
+  request: Request,
+  response: Response,
+  { address, principal }: { address: string; principal: Principal | null },
+): RequestLimits {
+  const limits = limitsOf(services.limiter, { address, userId: principal?.userId ?? null }, (headers) => {
+    if (!response.headersSent) response.set(headers);
+  });
+  limitsByRequest.set(request, limits);
+  return limits;
 }

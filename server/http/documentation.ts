@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { promisify } from "node:util";
@@ -18,14 +19,15 @@ const viewerFiles = [
   { path: "/docs/viewer.css", type: "css", file: resolve("swagger-ui-dist/swagger-ui.css") },
 ] as const;
 
+/** The documentation's own files keep for a day. The document may change with the next release: clients ask each time. */
+const cacheForADay = "public, max-age=86400";
+const revalidate = "no-cache";
+
 /** `/openapi.json`, the OpenAPI document, and `/docs`, a page to read it and try out its operations. */
 export function documentation(router: AppRouter, { settings }: Services): Router {
-  let document: unknown;
+  const document = async () => Buffer.from(JSON.stringify(openApiDocument(router, settings.publicUrl)));
   const routes = Router()
-    .get("/openapi.json", (_request, response) => {
-      document ??= openApiDocument(router, settings.publicUrl);
-      response.json(document);
-    })
+    .get("/openapi.json", sendBytes(document, "json", revalidate))
     .get("/docs/settings.js", (_request, response) => {
       response.type("js").send(viewerSettings);
     })
@@ -43,25 +45,35 @@ export function documentation(router: AppRouter, { settings }: Services): Router
 <noscript>This page needs JavaScript. The document itself is at <a href="/openapi.json">/openapi.json</a>.</noscript>`,
       }),
     );
-  for (const { path, type, file } of viewerFiles) routes.get(path, sendFile(file, type)).all(path, allowOnly("GET"));
+  for (const { path, type, file } of viewerFiles)
+    routes
+      .get(
+        path,
+        sendBytes(() => readFile(file), type, cacheForADay),
+      )
+      .all(path, allowOnly("GET"));
   return routes;
 }
 
-/** Reads the file at the first request and keeps its bytes, also compressed: the viewer is 1.7 MB, or 0.5 MB with gzip. */
-function sendFile(file: string, type: "js" | "css"): RequestHandler {
-  let bytes: Promise<{ plain: Buffer; compressed: Buffer }> | undefined;
-  const load = async () => {
-    const plain = await readFile(file);
-    return { plain, compressed: await promisify(gzip)(plain) };
+/**
+ * Loads the bytes at the first request and keeps them, also compressed: the viewer is 1.7 MB, or 0.5 MB with gzip, and
+ * serialising the document takes longer than most requests. A client that sends the ETag of an earlier response gets 304.
+ */
+function sendBytes(load: () => Promise<Buffer>, type: "js" | "css" | "json", cacheControl: string): RequestHandler {
+  const prepare = async () => {
+    const plain = await load();
+    const etag = `W/"${createHash("sha256").update(plain).digest("base64url")}"`; // weak: it names both forms
+    return { plain, compressed: await promisify(gzip)(plain), etag };
   };
+  let prepared: ReturnType<typeof prepare> | undefined;
   return async (request, response) => {
-    bytes ??= load();
-    const { plain, compressed } = await bytes;
+    prepared ??= prepare();
+    const { plain, compressed, etag } = await prepared;
     const takesGzip = request.acceptsEncodings("gzip") !== false;
     response
-      .set({ "Cache-Control": "public, max-age=86400", Vary: "Accept-Encoding" })
+      .set({ "Cache-Control": cacheControl, ETag: etag, Vary: "Accept-Encoding" })
       .set(takesGzip ? { "Content-Encoding": "gzip" } : {})
       .type(type)
-      .send(takesGzip ? compressed : plain);
+      .send(takesGzip ? compressed : plain); // Express responds with 304 when the ETag matches
   };
 }

@@ -6,6 +6,7 @@ import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { readBacklog } from "../webhooks/backlog.ts";
+import type { Load } from "./overload.ts";
 import { allowOnly } from "./sendError.ts";
 
 /** Upper bounds in seconds. Few, because each is a time series for every operation and status. */
@@ -15,9 +16,10 @@ const DURATION_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
  * `/metrics` for operators, in Prometheus' text format: requests, connections and memory of this process, and what waits
  * in the database. Also counts and times every request that comes after it.
  */
-export function metrics(services: Services): Router {
+export function metrics(services: Services, load: Load): Router {
   const registry = new Registry();
-  addPoolFigures(registry, services);
+  addLoadFigures(registry, services, load);
+  addRefusals(registry, services);
   return Router()
     .use(timeRequests(registry))
     .get("/metrics", async (_request, response) => {
@@ -54,9 +56,11 @@ function timeRequests(registry: Registry): RequestHandler {
   };
 }
 
-function addPoolFigures(registry: Registry, { database: { pool } }: Services): void {
+function addLoadFigures(registry: Registry, { database: { pool } }: Services, load: Load): void {
   const figures = [
-    ["rebid_database_pool_connections", "Open connections to the database.", () => pool.totalCount],
+    ["rebid_calls_underway", "Calls that are being answered.", () => load.callsUnderWay],
+    ["rebid_calls_waiting", "Calls that wait for another call of the same caller.", () => load.waiting],
+    ["rebid_database_pool_connections", "Open connections to the database, for requests.", () => pool.totalCount],
     ["rebid_database_pool_idle", "Open connections that nobody is using.", () => pool.idleCount],
     ["rebid_database_pool_waiting", "Queries and transactions waiting for a connection.", () => pool.waitingCount],
   ] as const;
@@ -70,6 +74,19 @@ function addPoolFigures(registry: Registry, { database: { pool } }: Services): v
       },
     });
   }
+}
+
+function addRefusals(registry: Registry, { limiter }: Services): void {
+  new Counter({
+    name: "rebid_rate_limited_total",
+    help: "Requests and calls of batches that this process refused because of a rate limit, by limit.",
+    labelNames: ["limit"],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [limit, count] of limiter?.refusals ?? []) this.inc({ limit }, count);
+    },
+  });
 }
 
 let processRegistry: Registry | undefined;

@@ -4,9 +4,10 @@ import type { AppRouter } from "../procedures/router.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
+import { countUnserved } from "./context.ts";
 import { openApiCaller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
-import { sendMethodNotAllowed } from "./sendError.ts";
+import { sendError, sendMethodNotAllowed } from "./sendError.ts";
 import { parseQuery, parseTarget, type Target } from "./target.ts";
 
 /**
@@ -25,6 +26,8 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
     const method = request.method === "HEAD" ? "GET" : request.method;
     const route = candidates.find((candidate) => candidate.method === method);
     if (route === undefined) {
+      const refusal = await countUnserved(services, request, response);
+      if (refusal !== null) return sendError(response, refusal);
       return sendMethodNotAllowed(
         response,
         candidates.map((candidate) => candidate.method),

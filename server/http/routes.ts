@@ -30,7 +30,7 @@ interface ProcedureDefinition {
 }
 
 /** tRPC keeps a procedure's definition, but has no type for all of it. */
-function definitionOf(procedure: unknown): ProcedureDefinition {
+export function definitionOf(procedure: unknown): ProcedureDefinition {
   return (procedure as { _def: ProcedureDefinition })._def;
 }
 

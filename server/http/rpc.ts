@@ -6,7 +6,8 @@ import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
 import { parseJson, readJsonText } from "./body.ts";
-import { createContext } from "./context.ts";
+import { countUnserved, createContext } from "./context.ts";
+import { definitionOf } from "./routes.ts";
 import { errorHeaders } from "./sendError.ts";
 
 /** Maximum number of calls in one request. Source: docs/contract.md "Conventions". */
@@ -16,14 +17,16 @@ const MAX_BATCH_SIZE = 20;
 export function rpcApi(router: AppRouter, services: Services): Router {
   return Router()
     .use(nameOperation(router))
-    .use(checkRequest)
+    .use(checkRequest(router, services))
     .use(
       createExpressMiddleware({
         router,
-        createContext: async ({ req, res, info }) => ({
-          ...(await createContext(services, req, res)),
-          calls: info.calls.length,
-        }),
+        createContext: async ({ req, res, info }) => {
+          const context = await createContext(services, req, res).catch(async (error: unknown) => {
+            throw (await countUnserved(services, req, res)) ?? error;
+          });
+          return { ...context, calls: info.calls.length };
+        },
         maxBatchSize: MAX_BATCH_SIZE,
         onError: ({ error }) => {
           // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
@@ -65,35 +68,52 @@ function nameOperation(router: AppRouter): RequestHandler {
 }
 
 /**
+ * Returns how many calls of a request reach no procedure, which would count them: those with an unknown name or the wrong
+ * method. A request that tRPC refuses as a whole counts as one.
+ */
+function countUnservedCalls(router: AppRouter, { method, path, query }: Request): number {
+  const procedures: Record<string, unknown> = router._def.procedures;
+  const type = method === "GET" ? "query" : "mutation";
+  const names = query.batch === "1" ? path.slice(1).split(",") : [path.slice(1)];
+  if (names.length > MAX_BATCH_SIZE || query.connectionParams !== undefined) return 1;
+  return names.filter((name) => !Object.hasOwn(procedures, name) || definitionOf(procedures[name]).type !== type)
+    .length;
+}
+
+/**
  * Allows only GET, and POST with JSON. tRPC itself would also accept a form as a mutation's input, which a page of any site
  * can post, and paths of any depth; and it handles neither charsets nor compressed bodies.
  */
-const checkRequest: RequestHandler = async (request, response, next) => {
-  if (!/^\/[^/\\]+$/.test(request.path)) throw new ApiError("not_found");
-  // Without the host of a target in absolute form: tRPC parses the target as a URL, and a failure would end the process.
-  request.url = request.path + (/\?[^#]*/.exec(request.url)?.[0] ?? "");
-  if (request.method !== "GET" && request.method !== "POST") {
-    response.set("Allow", "GET, POST");
-    throw new ApiError("method_not_allowed");
-  }
-  const batchSize = batchSizeOf(request);
-  if (batchSize !== undefined && batchSize > MAX_BATCH_SIZE) {
-    throw new ApiError("invalid_input", { message: `A batch holds at most ${MAX_BATCH_SIZE} calls.` });
-  }
-  // A streamed response would report errors after a status of 200.
-  delete request.headers["trpc-accept"];
-  delete request.headers.accept;
-  if (request.method === "POST") {
-    request.body = (await readJsonText(request, response)) ?? "";
-    request.headers["content-type"] = "application/json";
-  } else {
-    delete request.headers["content-type"];
-  }
-  const text = request.method === "POST" ? request.body : [request.query.input].flat()[0];
-  // tRPC parses it again, once for all calls; its own error does not say where invalid JSON is wrong.
-  if (typeof text === "string" && text !== "") parseJson(text, "The input", batchSize);
-  next();
-};
+const checkRequest =
+  (router: AppRouter, services: Services): RequestHandler =>
+  async (request, response, next) => {
+    if (!/^\/[^/\\]+$/.test(request.path)) throw new ApiError("not_found");
+    // Without the host of a target in absolute form: tRPC parses the target as a URL, and a failure would end the process.
+    request.url = request.path + (/\?[^#]*/.exec(request.url)?.[0] ?? "");
+    if (request.method !== "GET" && request.method !== "POST") {
+      response.set("Allow", "GET, POST");
+      throw new ApiError("method_not_allowed");
+    }
+    const batchSize = batchSizeOf(request);
+    if (batchSize !== undefined && batchSize > MAX_BATCH_SIZE) {
+      throw new ApiError("invalid_input", { message: `A batch holds at most ${MAX_BATCH_SIZE} calls.` });
+    }
+    const refusal = await countUnserved(services, request, response, countUnservedCalls(router, request));
+    if (refusal !== null) throw refusal;
+    // A streamed response would report errors after a status of 200.
+    delete request.headers["trpc-accept"];
+    delete request.headers.accept;
+    if (request.method === "POST") {
+      request.body = (await readJsonText(request, response)) ?? "";
+      request.headers["content-type"] = "application/json";
+    } else {
+      delete request.headers["content-type"];
+    }
+    const text = request.method === "POST" ? request.body : [request.query.input].flat()[0];
+    // tRPC parses it again, once for all calls; its own error does not say where invalid JSON is wrong.
+    if (typeof text === "string" && text !== "") parseJson(text, "The input", batchSize);
+    next();
+  };
 
 /** Returns the number of calls in a batch, or undefined for a lone call. tRPC decodes the path before it splits it, too. */
 function batchSizeOf({ path, query }: Request): number | undefined {

@@ -5,7 +5,7 @@ import { errorShape } from "../trpc.ts";
 
 /** Returns the headers that the response of failed calls needs. After the longest wait, each of them may be repeated. */
 export function errorHeaders(...errors: readonly ApiError[]): Record<string, string> {
-  const waits = errors.flatMap(({ details }) => details.retryAfterSeconds ?? []);
+  const waits = errors.flatMap(({ retryAfterSeconds }) => retryAfterSeconds ?? []);
   return waits.length === 0 ? {} : { "Retry-After": String(Math.ceil(Math.max(...waits))) };
 }
 

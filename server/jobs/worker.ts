@@ -1,6 +1,7 @@
 import { runMigrations, type TaskList } from "graphile-worker";
 import type { z } from "zod";
 import { auditLedger } from "../audit/nightly.ts";
+import { pruneRateLimits } from "../limits/prune.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
 import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
@@ -24,12 +25,14 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
+  pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),
 };
 
 /** Each job is added once, however many workers run. Times are UTC. A missed night is made up for at the next start. */
 const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
-37 * * * * pruneWebhookDeliveries`;
+37 * * * * pruneWebhookDeliveries
+*/5 * * * * pruneRateLimits`;
 
 function taskListOf(services: Services): TaskList {
   return Object.fromEntries(
@@ -37,9 +40,12 @@ function taskListOf(services: Services): TaskList {
   );
 }
 
-/** Creates or updates graphile-worker's own tables; safe when several processes start at once. */
-export async function migrateJobs(services: Pick<Services, "database">): Promise<void> {
-  await runMigrations({ pgPool: services.database.pool });
+/**
+ * Creates or updates graphile-worker's own tables; safe when several processes start at once. It uses a connection of its
+ * own, because a migration may take longer than the statements of jobs.
+ */
+export async function migrateJobs(databaseUrl: string): Promise<void> {
+  await runMigrations({ connectionString: databaseUrl });
 }
 
 /** Runs jobs, sweeps and the delivery of events until `stop`, which lets running work finish. */

@@ -35,6 +35,8 @@ export interface ChangingRequest {
   readInput(): Promise<unknown>;
   /** Whether the answer contains a secret that is never shown again, so that a repeat can only name what was created. */
   showsSecret: boolean;
+  /** True once nobody waits for the response. */
+  hasLeft(): boolean;
   /** Called when the answer is the one of an earlier request. */
   markReplayed(): void;
 }
@@ -113,7 +115,11 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
   async function claim<Result>(ask: (claimId: string | null) => Promise<Result>): Promise<Result> {
     const of = await keyedRequest();
     const deadline = Date.now() + MAX_WAIT_MS;
-    for (let pauseMs = FIRST_PAUSE_MS; Date.now() < deadline; pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)) {
+    for (
+      let pauseMs = FIRST_PAUSE_MS;
+      Date.now() < deadline && !request.hasLeft();
+      pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS)
+    ) {
       const known = await kept.findKey<Result>(database, of);
       const answer = answerOf(known);
       if (answer !== null) return answer.result;

@@ -8,9 +8,9 @@ import { createApp } from "../http/app.ts";
 import { serve } from "../http/server.ts";
 import { migrateJobs, startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
+import { openDatabase } from "../store/database.ts";
+import { jobPool, requestPool } from "../store/poolSettings.ts";
 
-/** Maximum number of database connections of one process. */
-const POOL_SIZE = 20;
 /** Number of jobs that one process runs concurrently. */
 const WORKER_CONCURRENCY = 8;
 
@@ -51,13 +51,17 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log));
     stops.push(backing.stop);
     await applyMigrations(backing.databaseUrl);
+    await migrateJobs(backing.databaseUrl);
 
     const settings = { ...config, publicUrl };
-    const { services, close } = createServices(backing, { settings, poolSize: POOL_SIZE, log, clock });
+    const limiter = config.rateLimits ? {} : null;
+    const { services, close } = createServices(backing, { settings, pool: requestPool, log, clock, limiter });
     stops.push(close);
-    await migrateJobs(services);
+    // Pools connect when they are used: a worker opens no connections for requests.
+    const jobServices = { ...services, database: openDatabase(backing.databaseUrl, jobPool) };
+    stops.push(jobServices.database.close);
     if (config.role !== "api") {
-      const worker = await startWorker(services, { concurrency: WORKER_CONCURRENCY });
+      const worker = await startWorker(jobServices, { concurrency: WORKER_CONCURRENCY });
       busy.push(worker.stop);
     }
     if (config.role === "worker") return { url: null, stop };

@@ -1,6 +1,8 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { Prisma, PrismaClient } from "../../prisma/generated/client.ts";
+import { failFastClients } from "./failFastClient.ts";
+import type { PoolSettings } from "./poolSettings.ts";
 
 export const { sql, join, empty } = Prisma;
 export type Sql = Prisma.Sql;
@@ -54,16 +56,29 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/** Opens the connection pool that our SQL and Prisma share. `size` is the maximum number of connections. */
-export function openPool(databaseUrl: string, size: number): pg.Pool {
+/** Opens the connection pool that our SQL and Prisma share. */
+export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
+  const { name = "rebid", poolSize, silenceTimeoutSeconds } = settings;
+  const { lockTimeoutSeconds = 0, statementTimeoutSeconds = 0 } = settings;
+  const sessionSettings = {
+    TimeZone: "UTC", // `isoTimestamp` relies on it.
+    // Releases the locks of a process that hangs inside a transaction; a healthy one takes milliseconds, because no
+    // transaction contains a remote call.
+    idle_in_transaction_session_timeout: "60s",
+    lock_timeout: `${lockTimeoutSeconds}s`,
+    statement_timeout: `${statementTimeoutSeconds}s`,
+  };
   const pool = new pg.Pool({
     connectionString: databaseUrl,
-    max: size,
+    application_name: name,
+    max: poolSize,
     types,
-    // `isoTimestamp` relies on UTC. The timeout releases the locks of a process that hangs inside a transaction; a healthy
-    // one takes milliseconds, because no transaction contains a remote call.
-    options: "-c TimeZone=UTC -c idle_in_transaction_session_timeout=60s",
+    options: Object.entries(sessionSettings)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(" "),
+    Client: failFastClients(),
     connectionTimeoutMillis: 5_000,
+    ...(silenceTimeoutSeconds !== undefined && { query_timeout: silenceTimeoutSeconds * 1000 }),
     idleTimeoutMillis: 60_000,
     keepAlive: true,
   });

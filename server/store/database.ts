@@ -1,9 +1,10 @@
 import type pg from "pg";
 import type { PrismaClient } from "../../prisma/generated/client.ts";
 import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
-import { isRetryable } from "./databaseErrors.ts";
+import { isRetryable, isServerSilent } from "./databaseErrors.ts";
 import { ledgerOver } from "./ledger.ts";
 import { recordEvent, recordSampleEvent } from "./outbox.ts";
+import type { PoolSettings } from "./poolSettings.ts";
 import { addJob } from "./queue.ts";
 
 /** State (`query`), money (`ledger`), events and jobs, committed together or not at all. */
@@ -58,18 +59,22 @@ async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise
     }
     return result;
   } catch (error) {
-    // A connection that cannot roll back is closed, which releases its locks.
-    await client.query("ROLLBACK").catch((reason: Error) => {
-      broken = reason;
-    });
+    // A connection that cannot roll back is closed, which releases its locks. A silent one would not answer this either.
+    if (isServerSilent(error)) broken = error;
+    else {
+      await client.query("ROLLBACK").catch((reason: Error) => {
+        broken = reason;
+      });
+    }
     throw error;
   } finally {
     client.release(broken);
   }
 }
 
-export function openDatabase(databaseUrl: string, options: { poolSize: number }): Database {
-  const pool = openPool(databaseUrl, options.poolSize);
+/** Opens a pool of connections; each is made when it is first needed. */
+export function openDatabase(databaseUrl: string, settings: PoolSettings): Database {
+  const pool = openPool(databaseUrl, settings);
   const prisma = openPrisma(pool);
   return {
     ...connectionOver(pool),

@@ -1,6 +1,8 @@
 import pg from "pg";
+import { z } from "zod";
 import { ApiError, type ErrorCode } from "../errors.ts";
 import { cursorLists, feedConstraintOf } from "./cursorLists.ts";
+import { NOT_CONNECTED } from "./failFastClient.ts";
 
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK_DETECTED = "40P01";
@@ -55,24 +57,48 @@ const connectionCodes = new Set(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDO
 /** Prisma's codes: unreachable, connection timeout, operation timeout, connection closed, pool timeout, too many connections. */
 const prismaConnectionCodes = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2037"]);
 
-/** True if the database is unavailable: connection lost or refused, starting, shutting down, out of connections. */
+/**
+ * SQLSTATEs of a database that cannot answer now: shutting down or starting (57P0x), out of connections, connection lost
+ * (08xxx), a timeout of a lock, of a statement, and of an idle transaction.
+ */
+const unavailableStates = /^(57P0.|53300|08...|55P03|57014|25P03)$/;
+
+const unavailableMessages = [
+  "Connection terminated",
+  "timeout exceeded when trying to connect",
+  "Client has encountered a connection error",
+  "Query read timeout",
+  NOT_CONNECTED,
+];
+
+/** True if the server accepted a statement and sent no answer in time, so that its connection is of no more use. */
+export function isServerSilent(error: unknown): error is Error {
+  return error instanceof Error && error.message === "Query read timeout";
+}
+
+/** The SQLSTATE in the error of a raw statement of Prisma's, which does not pass on the driver's own error. */
+const PrismaFailure = z.object({
+  meta: z.object({ driverAdapterError: z.object({ cause: z.object({ originalCode: z.string() }) }) }),
+});
+
+/**
+ * True if the database cannot answer now: connection lost or refused, starting, shutting down, out of connections, or a
+ * lock or a statement took too long.
+ */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   if (!(error instanceof Error)) return false;
-  // Prisma keeps the driver's error as its cause, or only repeats its message.
-  if (
-    error.name.startsWith("PrismaClient") &&
-    (isDatabaseUnavailable(error.cause) || /closed the connection/.test(error.message))
-  ) {
-    return true;
+  // Prisma keeps the driver's error as its cause, or only repeats its message or its code.
+  if (error.name.startsWith("PrismaClient")) {
+    if (isDatabaseUnavailable(error.cause) || /closed the connection/.test(error.message)) return true;
+    const failure = PrismaFailure.safeParse(error);
+    if (failure.success && unavailableStates.test(failure.data.meta.driverAdapterError.cause.originalCode)) return true;
   }
-  if (error instanceof pg.DatabaseError) return /^(57P0|53300|08)/.test(error.code ?? "");
+  if (error instanceof pg.DatabaseError) return unavailableStates.test(error.code ?? "");
   const { code } = error as NodeJS.ErrnoException;
   return (
     connectionCodes.has(code ?? "") ||
     prismaConnectionCodes.has(code ?? "") ||
-    /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
-      error.message,
-    )
+    unavailableMessages.some((message) => error.message.startsWith(message))
   );
 }

@@ -14,6 +14,8 @@ export const jobPayloads = {
   auditLedger: z.object({}),
   /** Deletes webhook deliveries that are older than 30 days. */
   pruneWebhookDeliveries: z.object({}),
+  /** Deletes the counters of rate limits whose window has ended. */
+  pruneRateLimits: z.object({}),
 } as const;
 
 export type JobName = keyof typeof jobPayloads;

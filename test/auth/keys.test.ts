@@ -121,9 +121,12 @@ test("no password, key or cookie is ever logged, whatever fails", async () => {
     { level: "trace", serializers: { error: pino.stdSerializers.err } },
     { write: (line) => void lines.push(line) },
   );
-  const broken = { ...service.services.database, transaction: () => Promise.reject(new Error("the disk is full")) };
+  const { database } = service.services;
+  let isFull = true;
+  const transaction: typeof database.transaction = (work) =>
+    isFull ? Promise.reject(new Error("the disk is full")) : database.transaction(work);
   const port = await getPort();
-  const app = createApp({ ...service.services, database: broken, log }, { trustProxy: false });
+  const app = createApp({ ...service.services, database: { ...database, transaction }, log }, { trustProxy: false });
   const server = await serve(app, port, "127.0.0.1");
   const url = `http://127.0.0.1:${port}`;
   const person = await createPerson(service);
@@ -136,6 +139,7 @@ test("no password, key or cookie is ever logged, whatever fails", async () => {
     }
     await rest(url, "POST", "/auth/login", { body: { email: person.email, password: person.password } });
     await rest(url, "POST", "/auth/signup", { body: { email: "x", password: person.password, displayName: "" } });
+    isFull = false;
     const { raw } = (
       await rest(url, "POST", "/keys", { body: { label: "x", scopes: [] }, credentials: person.session })
     ).body;

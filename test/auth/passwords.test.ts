@@ -1,16 +1,110 @@
-import { expect, test, vi } from "vitest";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { hashPassword, verifyPassword } from "../../server/auth/passwords.ts";
+import { createApp } from "../../server/http/app.ts";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { rest } from "../setup/client.ts";
+import { useService } from "../setup/testService.ts";
 
-// Real hashes would take 258 times 18 ms of a core.
+/** Passwords are compared when a test opens the gate. Real hashes would take some 300 times 18 ms of a core. */
+const argon2 = vi.hoisted(() => ({ gate: Promise.withResolvers<void>(), compared: [] as string[] }));
 vi.mock("@node-rs/argon2", () => ({
   hash: async (password: string) => `hash of ${password}`,
   verify: async (hash: string, password: string) => {
     if (hash === "corrupt") throw new Error("not a hash");
+    await argon2.gate.promise;
+    argon2.compared.push(password);
     return hash === `hash of ${password}`;
   },
 }));
 
+const service = useService();
+const server = createServer();
+const sockets: Socket[] = [];
+let url = "";
+let person: TestPerson;
+
+beforeAll(async () => {
+  server.on("connection", (socket) => sockets.push(socket));
+  server.on("request", createApp(service.services, { trustProxy: 1 }));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  person = await createPerson(service);
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+});
+beforeEach(() => {
+  argon2.gate = Promise.withResolvers();
+  argon2.compared = [];
+});
+afterEach(() => {
+  argon2.gate.resolve();
+  // What the queue refused was logged.
+  service.errors.length = 0;
+});
+
+const login = (address: string, email: string, password: string) =>
+  rest(url, "POST", "/auth/login", { body: { email, password }, headers: { "x-forwarded-for": address } });
+
+/** Waits until this many logins that `send` begins have looked for their account, so that they are in the queue. */
+async function queued<Sent>(count: number, send: () => Sent): Promise<Sent> {
+  const query = vi.spyOn(service.services.database, "query");
+  const sent = send();
+  await vi.waitFor(() => expect(query.mock.results).toHaveLength(count), { timeout: 50_000 });
+  await Promise.all(query.mock.results.map(({ value }) => value));
+  query.mockRestore();
+  await new Promise(setImmediate);
+  return sent;
+}
+
+test("300 logins from one address delay themselves: someone else logs in promptly, 15 of 15 times", {
+  timeout: 60_000,
+}, async () => {
+  const flood = await queued(300, () =>
+    Array.from({ length: 300 }, (_, index) => login("192.0.2.1", `unknown${index}@example.com`, "a guess")),
+  );
+  const attempts = await queued(15, () =>
+    Array.from({ length: 15 }, () => login("192.0.2.2", person.email, person.password)),
+  );
+  argon2.gate.resolve();
+  expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual(Array(15).fill(200));
+
+  const answers = await Promise.all(flood);
+  // Two are compared at a time, and 256 of one address may wait.
+  expect(answers.filter(({ status }) => status === 401)).toHaveLength(258);
+  const refused = answers.filter(({ status }) => status === 503);
+  expect(refused).toHaveLength(42);
+  expect(new Set(refused.map(({ headers, body }) => `${body.error} ${headers.get("retry-after")}`))).toEqual(
+    new Set(["unavailable 3"]),
+  );
+  // The two addresses take turns.
+  expect(argon2.compared.lastIndexOf(person.password)).toBeLessThan(2 + 2 * 15);
+});
+
+test("the password of a client that has left is not compared", async () => {
+  const running = await queued(2, () => [1, 2].map((n) => login("192.0.2.3", `${n}@example.com`, "still there")));
+  const body = JSON.stringify({ email: person.email, password: "left early" });
+  const client = await queued(1, () => {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.write(
+      `POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    return socket;
+  });
+  const ours = sockets.find(({ remotePort }) => remotePort === client.localPort);
+  client.destroy();
+  await vi.waitFor(() => expect(ours?.destroyed).toBe(true));
+  argon2.gate.resolve();
+  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([401, 401]);
+  expect((await login("192.0.2.4", "other@example.com", "still there")).status).toBe(401);
+  expect(argon2.compared).toEqual(["still there", "still there", "still there"]);
+});
+
 test("a full queue refuses logins, and accepts them again later", async () => {
+  argon2.gate.resolve();
   const queued = Array.from({ length: 258 }, () => hashPassword("a password"));
   await expect(verifyPassword(null, "a password")).rejects.toMatchObject({ code: "unavailable" });
   const hashes = await Promise.all(queued);

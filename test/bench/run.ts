@@ -5,7 +5,6 @@ import pg from "pg";
 import { applyMigrations } from "../../prisma/migrate.ts";
 import { migrateJobs } from "../../server/jobs/worker.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
-import { openDatabase } from "../../server/store/database.ts";
 import type { Bench, Measurement } from "./setup/bench.ts";
 
 /** `npm run bench [name …]`: prints ratios, and exits with 1 when one is outside its limits. */
@@ -57,9 +56,7 @@ async function createDatabase(postgresUrl: string, name: string): Promise<string
   await admin.end();
   const url = postgresUrl.replace(/\/rebid$/, `/${name}`);
   await applyMigrations(url);
-  const database = openDatabase(url, { poolSize: 1 });
-  await migrateJobs({ database });
-  await database.close();
+  await migrateJobs(url);
   return url;
 }
 

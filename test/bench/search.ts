@@ -140,7 +140,7 @@ async function seed({ databaseUrl, log }: BenchEnvironment): Promise<void> {
 
 /** Logs how Postgres runs each search: each statement's plan with its times, from EXPLAIN ANALYZE. */
 async function printPlans({ databaseUrl, log }: BenchEnvironment): Promise<void> {
-  const pool = openPool(databaseUrl, 1);
+  const pool = openPool(databaseUrl, { poolSize: 1 });
   const connection = connectionOver(pool);
   const explaining: Connection = {
     async query(statement, options) {

@@ -1,9 +1,8 @@
 import getPort from "get-port";
-import pg from "pg";
-import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
 import { type Bench, type BenchEnvironment, interleave, type Measurement } from "./setup/bench.ts";
 import { type Load, startLoadGenerator, startProcess } from "./setup/processes.ts";
 import { startRebid } from "./setup/rebid.ts";
+import { seedTasks } from "./setup/seedTasks.ts";
 
 const TASKS = 200_000;
 const ROUNDS = 6;
@@ -15,7 +14,7 @@ const CONNECTIONS = 16;
  * against bare `node:http` + `pg` handlers that send the same statements to the same database.
  */
 const bench: Bench = async (environment) => {
-  const keys = await seed(environment);
+  const keys = await seedTasks(environment, { tasks: TASKS, buyers: CONNECTIONS });
   const bare = await startBareServer(environment);
   const rebid = await startRebid(environment);
   const generator = await startLoadGenerator(environment);
@@ -70,38 +69,6 @@ const bench: Bench = async (environment) => {
   ];
 };
 export default bench;
-
-/** Fills the feed, creates a buyer with money and an API key for each connection, and returns the keys. */
-async function seed({ databaseUrl, log }: BenchEnvironment): Promise<string[]> {
-  log(`writing ${TASKS.toLocaleString("en")} tasks`);
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  const keys = Array.from({ length: CONNECTIONS }, generateApiKey);
-  for (const [index, key] of keys.entries()) {
-    await client.query(
-      `WITH buyer AS (
-         INSERT INTO users (email, password_hash, display_name) VALUES ($1, '', 'Buyer') RETURNING id
-       ), api_key AS (
-         INSERT INTO api_keys (user_id, label, scopes, key_hash, last4)
-         SELECT id, 'bench', '{task:write}', $2, $3 FROM buyer
-       )
-       SELECT id FROM buyer`,
-      [`buyer${index}@example.com`, hashApiKey(key), key.slice(-4)],
-    );
-  }
-  await client.query("SELECT ledger_exchange(id, 'topup', 1000000000, 'bench ' || id) FROM users");
-  await client.query(
-    `INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, status, created_at)
-     SELECT (SELECT id FROM users LIMIT 1), 'Translate page ' || n,
-            repeat('From English to Finnish, in plain words. ', 10), 100 + n % 10000,
-            ARRAY['translation', 'tag' || n % 100], CASE WHEN n % 4 = 0 THEN 'cancelled' ELSE 'open' END,
-            clock_timestamp() - n * interval '1 second'
-     FROM generate_series(1, ${TASKS}) AS n`,
-  );
-  await client.query("VACUUM ANALYZE");
-  await client.end();
-  return keys;
-}
 
 async function startBareServer(environment: BenchEnvironment): Promise<number> {
   const port = await getPort();

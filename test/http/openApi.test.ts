@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { errorCatalogue } from "../../server/errors.ts";
 import { openApiDocument } from "../../server/http/openApi/document.ts";
 import type { Route } from "../../server/http/routes.ts";
@@ -118,7 +118,7 @@ describe("the document", () => {
     expect(references.length).toBeGreaterThan(50);
     for (const reference of new Set(references)) {
       const [, name] =
-        /^"\$ref":"#\/components\/((?:schemas|responses|parameters|headers)\/[\w-]+)"$/.exec(reference) ?? [];
+        /^"\$ref":"#\/components\/((?:schemas|responses|headers|parameters)\/[\w-]+)"$/.exec(reference) ?? [];
       expect(document.components, reference).toHaveProperty(name?.split("/") ?? "");
     }
     const unused = Object.keys(document.components.schemas).filter(
@@ -156,6 +156,25 @@ describe("the document", () => {
     const served = (await rest(service.url, "GET", "/openapi.json")).body;
     expect({ ...served, servers: [] }).toEqual({ ...document, servers: [] });
     expect(served.servers).toEqual([{ url: service.url }]);
+  });
+
+  test("is serialised and compressed once, and not sent again to a client that has it", async () => {
+    const first = await rest(service.url, "GET", "/openapi.json");
+    const etag = first.headers.get("etag") ?? "";
+    const stringify = vi.spyOn(JSON, "stringify");
+    for (const encoding of ["identity", "gzip"]) {
+      const again = await fetch(`${service.url}/openapi.json`, { headers: { "accept-encoding": encoding } });
+      expect([again.headers.get("etag"), again.headers.get("content-encoding") ?? "identity"]).toEqual([
+        etag,
+        encoding,
+      ]);
+      expect((await again.text()) === first.text).toBe(true);
+    }
+    // Without a Cache-Control of its own, Node's fetch would add `no-cache`, which asks for the whole response.
+    const headers = { "if-none-match": etag, "cache-control": "max-age=0" };
+    expect((await fetch(`${service.url}/openapi.json`, { headers })).status).toBe(304);
+    expect(stringify).not.toHaveBeenCalled();
+    stringify.mockRestore();
   });
 });
 

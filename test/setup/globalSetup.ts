@@ -6,7 +6,6 @@ import type { TestProject } from "vitest/node";
 import { applyMigrations } from "../../prisma/migrate.ts";
 import { migrateJobs } from "../../server/jobs/worker.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
-import { openDatabase } from "../../server/store/database.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -25,9 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin.query(`CREATE DATABASE ${TEMPLATE_DATABASE}`);
   const templateUrl = postgres.url.replace(/\/rebid$/, `/${TEMPLATE_DATABASE}`);
   await applyMigrations(templateUrl);
-  const database = openDatabase(templateUrl, { poolSize: 1 });
-  await migrateJobs({ database });
-  await database.close();
+  await migrateJobs(templateUrl);
   await admin.end();
   project.provide("postgresUrl", postgres.url);
   return async () => {

@@ -8,9 +8,11 @@ import { afterAll, beforeAll, expect } from "vitest";
 import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
+import type { LimiterOptions } from "../../server/limits/limiter.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
+import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
 
@@ -35,9 +37,12 @@ export interface TestServiceOptions {
   settings?: Partial<Settings>;
   /** Also run jobs and sweeps. */
   worker?: boolean;
-  poolSize?: number;
+  /** What differs from the pool of a real API process. */
+  pool?: Partial<PoolSettings>;
   /** The names that webhook URLs may have; none resolves by default. */
   resolve?: ResolveName;
+  /** Limits requests, with these figures in place of the contract's; nothing is limited by default. */
+  limiter?: LimiterOptions;
 }
 
 const resolveNothing: ResolveName = () => Promise.reject(new Error("the tests have no name server"));
@@ -114,9 +119,10 @@ async function start(
         webhookTimeoutSeconds: 10,
         ...options.settings,
       },
-      poolSize: options.poolSize ?? 20,
+      pool: { ...requestPool, ...options.pool },
       clock,
       resolve: options.resolve ?? resolveNothing,
+      limiter: options.limiter ?? null,
       log: pino(
         { level: "error", serializers: { error: pino.stdSerializers.err } },
         { write: (line) => void errors.push(line) },

@@ -1,6 +1,9 @@
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import pg from "pg";
 import { expect, test } from "vitest";
+import { sql } from "../../server/store/connection.ts";
+import { openDatabase } from "../../server/store/database.ts";
 import { isDatabaseUnavailable } from "../../server/store/databaseErrors.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -36,4 +39,31 @@ test("an unreachable server counts as an unavailable database, and an invalid st
   const client = await connect();
   expect(isDatabaseUnavailable(await failureOf(client.query("SELECT nonsense")))).toBe(false);
   await client.end();
+});
+
+test("a statement that runs too long counts as an unavailable database, also through Prisma", async () => {
+  const database = openDatabase(service.databaseUrl, { poolSize: 1, statementTimeoutSeconds: 0.1 });
+  const raw = await failureOf(database.query(sql`SELECT pg_sleep(30)`));
+  const throughPrisma = await failureOf(database.prisma.$queryRaw`SELECT pg_sleep(30)`);
+  expect([isDatabaseUnavailable(raw), isDatabaseUnavailable(throughPrisma)]).toEqual([true, true]);
+  await database.close();
+});
+
+test("while the server accepts no connection, one client at a time tries again and the others fail at once", async () => {
+  let attempts = 0;
+  const server = createServer((socket) => {
+    attempts += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const database = openDatabase(`postgres://nobody@127.0.0.1:${port}/nothing`, { poolSize: 20 });
+  const fail = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => failureOf(database.query(sql`SELECT 1`))));
+  await fail(1);
+  const failures = await fail(200);
+  expect(failures.every(isDatabaseUnavailable)).toBe(true);
+  expect(attempts).toBeLessThan(20); // one more for each 250 ms that this took
+  await database.close();
+  await new Promise((resolve) => server.close(resolve));
 });

@@ -62,6 +62,7 @@ export const ModelName = {
   LedgerTransfer: 'LedgerTransfer',
   LedgerEntry: 'LedgerEntry',
   LedgerAudit: 'LedgerAudit',
+  RateLimit: 'RateLimit',
   Task: 'Task',
   Bid: 'Bid',
   Upload: 'Upload',
@@ -244,6 +245,15 @@ export const LedgerAuditScalarFieldEnum = {
 } as const
 
 export type LedgerAuditScalarFieldEnum = (typeof LedgerAuditScalarFieldEnum)[keyof typeof LedgerAuditScalarFieldEnum]
+
+
+export const RateLimitScalarFieldEnum = {
+  key: 'key',
+  points: 'points',
+  expire: 'expire'
+} as const
+
+export type RateLimitScalarFieldEnum = (typeof RateLimitScalarFieldEnum)[keyof typeof RateLimitScalarFieldEnum]
 
 
 export const TaskScalarFieldEnum = {

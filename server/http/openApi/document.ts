@@ -9,7 +9,7 @@ import {
   errorResponses,
   errorSchema,
   idempotencyKeyParameter,
-  replayedHeaderDefinition,
+  responseHeaders,
 } from "./operations.ts";
 import { separateRequestsFromResponses } from "./separate.ts";
 import { tidy } from "./tidy.ts";
@@ -81,8 +81,8 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
     correctOperation(operation, route);
   }
   document.components.responses = { ...errorResponses(routes), ...eventResponses };
+  document.components.headers = responseHeaders;
   document.components.parameters = { Signature: signatureParameter, IdempotencyKey: idempotencyKeyParameter };
-  document.components.headers = { IdempotentReplayed: replayedHeaderDefinition };
   document.webhooks = toJson(webhooks);
   document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
     name,

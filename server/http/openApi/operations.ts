@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../../errors.ts";
-import { errorsOf, idempotencyKeyPattern, takesIdempotencyKey } from "../../trpc.ts";
+import { idempotencyKeyPattern } from "../../repeats/idempotencyKey.ts";
+import { errorsOf, takesIdempotencyKey } from "../../trpc.ts";
 import type { Route } from "../routes.ts";
 import { type Json, type JsonObject, type Operation, toJson } from "./json.ts";
 
@@ -14,7 +15,7 @@ export function correctOperation(operation: Operation, route: Route): void {
   const responses: JsonObject = {
     [status]: {
       description: successes[status] ?? "Done.",
-      ...(takesIdempotencyKey(meta) && !meta.showsSecret && { headers: replayedHeader }),
+      headers: headersOf(status, { isReplayable: takesIdempotencyKey(meta) && !meta.showsSecret }),
       ...(status !== 204 && { content: success.content ?? {} }),
     },
   };
@@ -43,8 +44,6 @@ export function correctOperation(operation: Operation, route: Route): void {
   if (route.method === "PATCH") schema.minProperties = 1;
 }
 
-const replayedHeader = { "Idempotent-Replayed": { $ref: "#/components/headers/IdempotentReplayed" } };
-
 /** What the operations that change something refer to. */
 export const idempotencyKeyParameter: Json = {
   name: "Idempotency-Key",
@@ -55,10 +54,39 @@ export const idempotencyKeyParameter: Json = {
     "key free.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: idempotencyKeyPattern.source },
 };
-export const replayedHeaderDefinition: Json = {
-  description: "`true` if this is the answer of an earlier request with the same `Idempotency-Key`.",
-  schema: { type: "string", enum: ["true"] },
+
+/** The headers of responses, by their names in the document. */
+export const responseHeaders: JsonObject = {
+  "RateLimit-Policy": {
+    description:
+      "The limit that counts this request, of a batch the one that is closest to being reached: its name, `q` requests in `w` seconds.",
+    schema: { type: "string" },
+    example: '"reads";q=600;w=60',
+  },
+  RateLimit: {
+    description: "What is left of that limit: `r` requests in the next `t` seconds.",
+    schema: { type: "string" },
+    example: '"reads";r=599;t=60',
+  },
+  "Retry-After": {
+    description: "Seconds to wait.",
+    schema: { type: "integer", format: "int32", minimum: 1 },
+    example: 60,
+  },
+  "Idempotent-Replayed": {
+    description: "`true` if this is the answer of an earlier request with the same `Idempotency-Key`.",
+    schema: { type: "string", enum: ["true"] },
+  },
 };
+
+function headersOf(status: number, { isReplayable = false } = {}): JsonObject {
+  const names = [
+    ...["RateLimit-Policy", "RateLimit"],
+    ...(status === 429 || status === 503 ? ["Retry-After"] : []),
+    ...(isReplayable ? ["Idempotent-Replayed"] : []),
+  ];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
 
 const successes: Record<number, string> = {
   200: "Done.",
@@ -94,16 +122,14 @@ function nameOfErrors(codes: ErrorCode[]): string {
 
 /** The error responses that these operations refer to, by name. */
 export function errorResponses(routes: readonly Route[]): JsonObject {
-  const lists = routes.flatMap(({ meta }) => [...codesByStatus(errorsOf(meta)).values()]);
-  return Object.fromEntries(lists.map((codes) => [nameOfErrors(codes), errorResponse(codes)]));
+  const lists = routes.flatMap(({ meta }) => [...codesByStatus(errorsOf(meta))]);
+  return Object.fromEntries(lists.map(([status, codes]) => [nameOfErrors(codes), errorResponse(status, codes)]));
 }
 
-function errorResponse(codes: ErrorCode[]): Json {
+function errorResponse(status: number, codes: ErrorCode[]): Json {
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join("\n\n"),
-    ...(codes.some((code) => errorCatalogue[code].status === 429) && {
-      headers: { "Retry-After": { description: "Seconds to wait.", schema: { type: "integer" } } },
-    }),
+    headers: headersOf(status),
     content: {
       "application/json": {
         schema: {

@@ -24,6 +24,16 @@ export function filtersInIndex(search: TaskSearch, queryTerms: readonly number[]
   return join(conditions.flat(), " AND ");
 }
 
+/** Each term is a condition that Postgres plans and looks up. The exact filter drops what a few of them let through. */
+const MAX_QUERY_TERMS = 12;
+
+/** Returns at most 12 of a query's terms, spread over its text, because many titles begin alike. */
+export function boundedTerms(queryTerms: readonly number[]): number[] {
+  const distinct = [...new Set(queryTerms)];
+  const step = Math.max(1, distinct.length / MAX_QUERY_TERMS);
+  return distinct.filter((_, index) => Math.floor(index / step) !== Math.floor((index - 1) / step));
+}
+
 const MAX_BUDGET = 2 ** 31 - 1;
 
 /** The index reads one list per term: a few terms that cover a little too much are faster than many exact ones. */

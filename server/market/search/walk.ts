@@ -3,6 +3,7 @@ import { type Connection, sql } from "../../store/connection.ts";
 import { taskListColumns } from "../tasks/records.ts";
 import { feed } from "./feed.ts";
 import { matches, type TaskSearch } from "./filters.ts";
+import { boundedTerms } from "./terms.ts";
 
 /** The number of rows to read from the feed's index first; frequent matches are found among them. */
 const WALKED_ROWS = 250;
@@ -17,7 +18,7 @@ interface Reach {
 
 /**
  * Reads the newest rows of the feed. Returns those that match, the time span that was covered (`isComplete` when that
- * was the whole feed), and the search terms of the query's text.
+ * was the whole feed), and some search terms of the query's text.
  */
 export async function walkNewest(connection: Connection, search: TaskSearch) {
   const rows = await connection.query<Partial<TaskListItem> & Reach>(
@@ -36,7 +37,7 @@ export async function walkNewest(connection: Connection, search: TaskSearch) {
   if (first === undefined) throw new Error("the walk returned no row");
   const { walked, reachedAt, newestAt, queryTerms } = first;
   const found: TaskListItem[] = rows.filter(isTask);
-  return { found, isComplete: walked < WALKED_ROWS, reachedAt, newestAt, queryTerms: [...new Set(queryTerms)] };
+  return { found, isComplete: walked < WALKED_ROWS, reachedAt, newestAt, queryTerms: boundedTerms(queryTerms ?? []) };
 }
 
 /** When nothing was found, the only row has the reach but no task. */

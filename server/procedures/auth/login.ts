@@ -11,6 +11,8 @@ export const login = open
   .meta({
     rest: { method: "POST", path: "/auth/login" },
     summary: "Sign in",
+    rateGroup: "login",
+    hashesPassword: true,
     errors: ["invalid_credentials"],
   })
   .input(z.strictObject({ email: z.string().max(320), password: PasswordAttempt }))
@@ -21,7 +23,10 @@ export const login = open
       SELECT id, email, display_name AS "displayName", created_at AS "createdAt", password_hash AS "passwordHash",
              suspended_at IS NOT NULL AS suspended
       FROM users WHERE email = ${email}`);
-    const matches = await verifyPassword(found?.passwordHash ?? null, input.password);
+    const matches = await verifyPassword(found?.passwordHash ?? null, input.password, {
+      ...ctx.client,
+      account: email ?? "",
+    });
     if (!found || !matches || found.suspended) throw new ApiError("invalid_credentials");
     const sessionId = await ctx.database.transaction((tx) => startSession(tx, found.id, ctx.clock.now()));
     await ctx.sessionCookie.set(sessionId);

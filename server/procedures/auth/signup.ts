@@ -11,12 +11,14 @@ export const signup = open
   .meta({
     rest: { method: "POST", path: "/auth/signup", status: 201 },
     summary: "Create an account and sign in",
+    rateGroup: "signup",
+    hashesPassword: true,
     errors: ["email_taken"],
   })
   .input(z.strictObject({ email: Email, password: Password, displayName: DisplayName }))
   .output(z.object({ user: User }))
   .mutation(async ({ ctx, input }) => {
-    const passwordHash = await hashPassword(input.password);
+    const passwordHash = await hashPassword(input.password, { ...ctx.client, account: input.email });
     const { user, sessionId } = await ctx.database.transaction(async (tx) => {
       const [user] = await tx.query<User>(sql`
         INSERT INTO users (email, password_hash, display_name)

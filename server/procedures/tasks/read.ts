@@ -20,7 +20,12 @@ const PublicTask = TaskListItem.extend({ description: z.string() }).meta({ id: "
  * dispute, also get samples, deliveries, dispute and ratings. Source: docs/contract.md "Records".
  */
 export const read = open
-  .meta({ rest: { method: "GET", path: "/tasks/{id}" }, summary: "Read a task", errors: ["not_found"] })
+  .meta({
+    rest: { method: "GET", path: "/tasks/{id}" },
+    summary: "Read a task",
+    rateGroup: "publicRead",
+    errors: ["not_found"],
+  })
   .input(z.strictObject({ id: Id }))
   .output(
     z.object({

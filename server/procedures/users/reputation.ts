@@ -10,6 +10,7 @@ export const reputation = open
   .meta({
     rest: { method: "GET", path: "/users/{id}/reputation" },
     summary: "Read a user's reputation",
+    rateGroup: "publicRead",
     errors: ["not_found"],
   })
   .input(z.strictObject({ id: Id }))

@@ -9,7 +9,7 @@ import * as statements from "./statements.ts";
  * The baseline: `node:http` and `pg` with nothing in between. It sends exactly the service's statements, in the same
  * transactions, and checks nothing that it does not need for that.
  */
-const pool = openPool(process.env.DATABASE_URL ?? "", 20);
+const pool = openPool(process.env.DATABASE_URL ?? "", { poolSize: 20 });
 
 /** The service prepares its statements once per connection, so the baseline does as well. */
 const named = (name: string, text: string, values: unknown[]) => ({ name, text, values });

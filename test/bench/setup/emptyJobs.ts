@@ -7,7 +7,7 @@ import { openPool } from "../../../server/store/connection.ts";
  */
 let left = Number(process.env.JOBS);
 await run({
-  pgPool: openPool(process.env.DATABASE_URL ?? "", 20),
+  pgPool: openPool(process.env.DATABASE_URL ?? "", { poolSize: 20 }),
   concurrency: 8,
   pollInterval: 500,
   noHandleSignals: true,

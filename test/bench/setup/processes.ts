@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { BenchEnvironment } from "./bench.ts";
+import type { MixedLoad, MixedLoadResult } from "./mixedLoad.ts";
 
 /** Starts `node <file>` and waits for a line of its output that matches; it is stopped when the bench ends. */
 export async function startProcess(
@@ -49,14 +50,24 @@ export interface LoadResult {
 }
 
 /** Starts a process that sends requests; `run` sends one load and returns its figures. */
-export async function startLoadGenerator(environment: Pick<BenchEnvironment, "onEnd">) {
-  const child = await startProcess(environment, new URL("load.ts", import.meta.url).pathname, { ready: /^ready$/ });
+export const startLoadGenerator = (environment: Pick<BenchEnvironment, "onEnd">) =>
+  startGenerator<Load, LoadResult>(environment, "load.ts");
+
+/** The same for requests of different kinds, at a rate that does not depend on the responses. */
+export const startMixedLoadGenerator = (environment: Pick<BenchEnvironment, "onEnd">) =>
+  startGenerator<MixedLoad, MixedLoadResult>(environment, "mixedLoad.ts");
+
+async function startGenerator<Order extends object, Result>(
+  environment: Pick<BenchEnvironment, "onEnd">,
+  file: string,
+): Promise<{ run(load: Order): Promise<Result> }> {
+  const child = await startProcess(environment, new URL(file, import.meta.url).pathname, { ready: /^ready$/ });
   return {
-    async run(load: Load): Promise<LoadResult> {
-      const answer = new Promise<LoadResult>((resolve, reject) => {
+    async run(load) {
+      const answer = new Promise<Result>((resolve, reject) => {
         const onExit = () => reject(new Error("the load generator ended"));
         child.once("exit", onExit);
-        child.once("message", (result: LoadResult) => {
+        child.once("message", (result: Result) => {
           child.off("exit", onExit);
           resolve(result);
         });

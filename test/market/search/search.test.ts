@@ -164,6 +164,27 @@ describe("among 6,000 tasks", () => {
     }
   });
 
+  test("a long query costs few conditions, and still finds its title", async () => {
+    const { database } = service.services;
+    const query = "An old one: 27 letters, ÄÖÜ and 翻译, which no other of the 6,000 titles here contains.".slice(
+      0,
+      80,
+    );
+    await database.query(sql`
+      INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, created_at)
+      VALUES (${buyer.id}::uuid, ${`${query} Yes.`}, '-', 100, '{}', '2019-02-03')`);
+    const conditions: number[] = [];
+    const counting: Connection = {
+      query: (statement, options) => {
+        conditions.push(statement.text.split("@> ARRAY[").length - 1);
+        return database.query(statement, options);
+      },
+    };
+    const found = await searchTasks(counting, { statuses: ["open"], query, limit: 20 });
+    expect(found.map(({ title }) => title)).toEqual([`${query} Yes.`]);
+    expect(Math.max(...conditions)).toBe(12);
+  });
+
   test("a walk by cursor over a filter misses nothing and repeats nothing", async () => {
     for (const filter of ["tag=seventh3", "query=vintage", "minBudget=5000000", "status=open,cancelled"]) {
       const walked: string[] = [];

@@ -83,6 +83,7 @@ export class Stage {
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
       egress: guardedEgress({ allowInsecure: false }),
+      limiter: null,
       log: pino({ level: "error" }, { write: (line) => void errors.push(line) }),
     };
   }

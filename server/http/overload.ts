@@ -1,0 +1,182 @@
+import type { Request, RequestHandler, Response } from "express";
+import { ApiError } from "../errors.ts";
+import { hasBody } from "./body.ts";
+import { sendError } from "./sendError.ts";
+
+/** How much one API process takes on before it responds with `unavailable`. Source: docs/contract.md "Errors". */
+export interface OverloadLimits {
+  /** Calls under way, not counting those that wait for another call of the same caller. */
+  maxCallsUnderWay: number;
+  /** Calls of one caller that may use the database at the same time. */
+  turnsPerCaller: number;
+  /** Calls of one caller that may wait for a turn, and how long. */
+  maxWaitingPerCaller: number;
+  maxWaitingMs: number;
+  /** Calls of all callers that may wait for a turn: a bound for memory. */
+  maxWaiting: number;
+}
+
+const defaultLimits: OverloadLimits = {
+  // A queue of one second where a process sustains 600 mixed calls a second; `npm run bench overload` measures the rate of
+  // a machine. 20 connections at some 10 ms a call allow 2,000, so the queue is one for the processor. A longer one would
+  // only make every response later.
+  maxCallsUnderWay: 600,
+  // A fifth of the connections. A single caller's calls mostly wait for each other's row locks, so more would not be
+  // faster.
+  turnsPerCaller: 4,
+  maxWaitingPerCaller: 300,
+  maxWaitingMs: 15_000,
+  maxWaiting: 1_200,
+};
+
+/** A request whose body arrives this slowly is not counted until it is complete: it makes no work yet. */
+const SLOW_BODY_MS = 1_000;
+const MAX_CALLS_PER_REQUEST = 20;
+
+/** The calls that one caller has running, and how to start those that wait. */
+interface Line {
+  running: number;
+  waiting: Set<() => void>;
+}
+
+/** What is under way in one process. */
+export interface Load {
+  readonly limits: OverloadLimits;
+  /** Calls that count against `maxCallsUnderWay`. */
+  callsUnderWay: number;
+  /** Calls that wait for a turn. */
+  waiting: number;
+  readonly lines: Map<string, Line>;
+}
+
+/** One request's part of the load. */
+class Place {
+  readonly #load: Load;
+  readonly #calls: number;
+  readonly #waiting = new Set<() => void>();
+  #isSendingSlowly = false;
+  #isClosed = false;
+  #counted = 0;
+
+  constructor(load: Load, request: Request, response: Response) {
+    this.#load = load;
+    this.#calls = callsOf(request);
+    this.#count();
+    response.once("close", () => this.#close());
+    if (takesBody(request)) this.#ignoreSlowBody(request);
+  }
+
+  /** Runs `work` when the caller has a turn free. Throws `unavailable` when too many wait, or for too long. */
+  async takeTurn<Result>(caller: string, work: () => Promise<Result>): Promise<Result> {
+    const { lines, limits } = this.#load;
+    const line = lines.get(caller) ?? { running: 0, waiting: new Set() };
+    lines.set(caller, line);
+    if (line.running < limits.turnsPerCaller) line.running++;
+    else await this.#wait(line);
+    try {
+      return await work();
+    } finally {
+      // The turn passes to the call that has waited longest.
+      const [next] = line.waiting;
+      if (next !== undefined) next();
+      else if (--line.running === 0) lines.delete(caller);
+    }
+  }
+
+  #wait(line: Line): Promise<void> {
+    const load = this.#load;
+    const { maxWaitingPerCaller, maxWaiting, maxWaitingMs } = load.limits;
+    if (this.#isClosed || line.waiting.size >= maxWaitingPerCaller || load.waiting >= maxWaiting) {
+      return Promise.reject(new ApiError("unavailable"));
+    }
+    return new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timeout);
+        line.waiting.delete(start);
+        this.#waiting.delete(giveUp);
+        load.waiting--;
+        this.#count();
+      };
+      const start = () => {
+        end();
+        resolve();
+      };
+      const giveUp = () => {
+        end();
+        reject(new ApiError("unavailable"));
+      };
+      const timeout = setTimeout(giveUp, maxWaitingMs);
+      line.waiting.add(start);
+      this.#waiting.add(giveUp);
+      load.waiting++;
+      this.#count();
+    });
+  }
+
+  #ignoreSlowBody(request: Request): void {
+    const timeout = setTimeout(() => {
+      this.#isSendingSlowly = true;
+      this.#count();
+    }, SLOW_BODY_MS);
+    const end = () => {
+      clearTimeout(timeout);
+      this.#isSendingSlowly = false;
+      this.#count();
+    };
+    request.once("end", end).once("close", end);
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    // Nobody is there to receive the response, so calls that have not begun are dropped.
+    for (const giveUp of this.#waiting) giveUp();
+    this.#count();
+  }
+
+  #count(): void {
+    const counted = this.#isClosed || this.#isSendingSlowly ? 0 : this.#calls - this.#waiting.size;
+    this.#load.callsUnderWay += counted - this.#counted;
+    this.#counted = counted;
+  }
+}
+
+/** Returns the load of a process that has just started. */
+export function createLoad(limits: Partial<OverloadLimits> = {}): Load {
+  return { limits: { ...defaultLimits, ...limits }, callsUnderWay: 0, waiting: 0, lines: new Map() };
+}
+
+const places = new WeakMap<Response, Place>();
+
+/**
+ * Refuses requests with `unavailable` while too many calls are under way, before any work is done for them. Those that it
+ * lets through can take turns.
+ */
+export function shedLoad(load: Load): RequestHandler {
+  return (request, response, next) => {
+    if (load.callsUnderWay >= load.limits.maxCallsUnderWay) {
+      sendError(response, new ApiError("unavailable"));
+      return;
+    }
+    places.set(response, new Place(load, request, response));
+    next();
+  };
+}
+
+/**
+ * Runs `work` as one of the few calls that a caller may have running at the same time; the others wait here and not for a
+ * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long.
+ */
+export function takeTurn<Result>(response: Response, caller: string, work: () => Promise<Result>): Promise<Result> {
+  const place = places.get(response);
+  if (place === undefined) throw new Error("the request has not passed `shedLoad`");
+  return place.takeTurn(caller, work);
+}
+
+const isRpc = ({ path }: Request) => path.startsWith("/trpc/");
+
+/** The number of calls in a request: a batch of typed RPC has several, with commas between their names. */
+const callsOf = (request: Request) =>
+  isRpc(request) ? Math.min(request.path.split(",").length, MAX_CALLS_PER_REQUEST) : 1;
+
+/** Whether the client may still be sending a body that we are going to read. */
+const takesBody = (request: Request) => request.method !== "GET" && request.method !== "HEAD" && hasBody(request);

@@ -1,0 +1,17 @@
+import ipaddr from "ipaddr.js";
+
+/**
+ * Returns what counts as one address: an IPv4 address, also one written as IPv6 (`::ffff:192.0.2.7`), or the /64 network of
+ * an IPv6 address, because whoever has one of its addresses has them all. Of the candidates, the first that is an address
+ * counts.
+ */
+export function clientAddress(...candidates: (string | undefined)[]): string {
+  const address = candidates.find((candidate) => candidate !== undefined && ipaddr.isValid(candidate));
+  if (address === undefined) return "unknown";
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  return `${parsed.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
+}

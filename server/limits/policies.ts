@@ -1,0 +1,63 @@
+/**
+ * The buckets and how many requests each allows in a window, which is a minute. `signup`, `login` and `anonymous…` have a
+ * bucket for each address, the others one for each user. The names are public: responses carry them in `RateLimit`.
+ * Source: docs/contract.md "Limits".
+ */
+export const defaultLimits = {
+  signup: 10,
+  login: 10,
+  "anonymous-public-reads": 60,
+  "anonymous-task-writes": 30,
+  anonymous: 300,
+  "task-writes": 300,
+  reads: 600,
+  writes: 300,
+};
+
+export type PolicyName = keyof typeof defaultLimits;
+
+/** The length of a window, which begins with the first request that it counts. Source: docs/contract.md "Limits". */
+export const WINDOW_SECONDS = 60;
+
+/**
+ * Buckets of which a process may lease several requests at once, so that most reads cost no query. The others are exact
+ * over all processes: not one request is refused because another process holds an unused share.
+ */
+const leasable: ReadonlySet<PolicyName> = new Set(["anonymous-public-reads", "anonymous", "reads"]);
+
+const MAX_SHARE = 10;
+
+/**
+ * Returns how many requests a process takes from a bucket at a time. Shares are small, so that what other processes hold
+ * costs a caller little, and a bucket that is nearly empty is shared out one request at a time.
+ */
+export function shareOf(policy: PolicyName, limit: number, remaining: number): number {
+  if (!leasable.has(policy) || remaining < limit / 5) return 1;
+  return Math.max(1, Math.min(MAX_SHARE, Math.floor(limit / 30)));
+}
+
+/** What an operation counts as. */
+export type RateGroup = "signup" | "login" | "publicRead" | "taskWrite" | "read" | "write";
+
+const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyName | null }> = {
+  // By address even with valid credentials: they must not buy further attempts at someone's password.
+  signup: { anonymous: "signup", user: null },
+  login: { anonymous: "login", user: null },
+  publicRead: { anonymous: "anonymous-public-reads", user: "reads" },
+  taskWrite: { anonymous: "anonymous-task-writes", user: "task-writes" },
+  read: { anonymous: "anonymous", user: "reads" },
+  write: { anonymous: "anonymous", user: "writes" },
+};
+
+/** Who sends a request. `userId` is null unless its credentials are valid. */
+export interface Caller {
+  /** The address, as `clientAddress` returns it. */
+  readonly address: string;
+  readonly userId: string | null;
+}
+
+/** Returns the bucket that a request counts against: its user's, or else its address's. */
+export function bucketOf(group: RateGroup, { address, userId }: Caller): { policy: PolicyName; key: string } {
+  const { anonymous, user } = policiesByGroup[group];
+  return userId === null || user === null ? { policy: anonymous, key: address } : { policy: user, key: userId };
+}

@@ -1,0 +1,43 @@
+import { pino } from "pino";
+import { createApp } from "../../../server/http/app.ts";
+import { serve } from "../../../server/http/server.ts";
+import { defaultLimits, type PolicyName } from "../../../server/limits/policies.ts";
+import { createServices } from "../../../server/services.ts";
+
+/**
+ * The service with rate limits that no load reaches, or with none if LIMITS is `off`. Shares are as large as with the
+ * contract's limits, so that the counters cost what they cost in production. Answers a message with the processor time that
+ * it has used, in microseconds.
+ */
+const keys = { bucket: "none", region: "us-east-1", accessKeyId: "none", secretAccessKey: "none" };
+const names = Object.keys(defaultLimits) as PolicyName[]; // the keys of a literal are its type's keys
+const { services } = createServices(
+  {
+    databaseUrl: process.env.DATABASE_URL ?? "",
+    sessionSecret: "a secret of the bench, 32 characters or more",
+    processor: { secretKey: "sk_test_none", webhookSecrets: ["whsec_none"], apiBase: null },
+    storage: { endpoint: null, ...keys },
+  },
+  {
+    settings: {
+      publicUrl: `http://127.0.0.1:${process.env.PORT}`,
+      acceptanceWindowSeconds: 172_800,
+      deliveryGraceSeconds: 604_800,
+      processorPollSeconds: 300,
+      spamGuard: false,
+      webhookAllowInsecure: false,
+      webhookRetrySeconds: [30],
+      webhookTimeoutSeconds: 10,
+    },
+    pool: { poolSize: 20 },
+    log: pino({ level: "error" }),
+    limiter:
+      process.env.LIMITS === "off" ? null : { limits: Object.fromEntries(names.map((name) => [name, 10_000_000])) },
+  },
+);
+await serve(createApp(services, { trustProxy: 1 }), Number(process.env.PORT), "127.0.0.1");
+process.on("message", () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.(user + system);
+});
+console.log("ready");

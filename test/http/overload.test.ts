@@ -1,0 +1,232 @@
+import { connect } from "node:net";
+import getPort from "get-port";
+import pg from "pg";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createApp } from "../../server/http/app.ts";
+import type { OverloadLimits } from "../../server/http/overload.ts";
+import { type HttpServer, serve } from "../../server/http/server.ts";
+import { openDatabase } from "../../server/store/database.ts";
+import { requestPool } from "../../server/store/poolSettings.ts";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { postTask } from "../factories/tasks.ts";
+import { type Answer, rest } from "../setup/client.ts";
+import { expectError, expectErrorBody } from "../setup/expectError.ts";
+import { useService } from "../setup/testService.ts";
+
+// Tests hold a lock for as long as they take, which may be long on a busy machine.
+const service = useService({
+  pool: { lockTimeoutSeconds: 60, statementTimeoutSeconds: 60, silenceTimeoutSeconds: 90 },
+});
+let buyer: TestPerson;
+let other: TestPerson;
+let taskId: string;
+let locker: pg.Client;
+/** Not `locker`, because a transaction sees the activity of other connections as it was when it first looked. */
+let observer: pg.Client;
+let stops: (() => Promise<void>)[];
+
+beforeAll(async () => {
+  [buyer, other] = await Promise.all([createPerson(service, { cents: 100_000 }), createPerson(service)]);
+  taskId = (await postTask(buyer)).id;
+});
+beforeEach(async () => {
+  stops = [];
+  locker = new pg.Client({ connectionString: service.databaseUrl });
+  observer = new pg.Client({ connectionString: service.databaseUrl });
+  await Promise.all([locker.connect(), observer.connect()]);
+});
+afterEach(async () => {
+  await Promise.all([locker.end(), observer.end()]);
+  for (const stop of stops.toReversed()) await stop();
+});
+
+/** Locks the task, so that every change of it waits, until `locker` ends its transaction. */
+async function lockTask(): Promise<void> {
+  await locker.query("BEGIN");
+  await locker.query("SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE", [taskId]);
+}
+
+/** The number of statements that wait for a row. */
+async function lockWaits(): Promise<number> {
+  const { rows } = await observer.query<{ count: number }>(
+    "SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** The same service with other limits, on a port of its own. */
+async function serveWith(limits: Partial<OverloadLimits>): Promise<string> {
+  const port = await getPort();
+  const server: HttpServer = await serve(createApp(service.services, { trustProxy: false }, limits), port, "127.0.0.1");
+  stops.push(server.stop);
+  return `http://127.0.0.1:${port}`;
+}
+
+/** The number of calls that wait for a turn. */
+async function turnWaits(url: string): Promise<number> {
+  return Number(/^rebid_calls_waiting (\d+)$/m.exec((await rest(url, "GET", "/metrics")).text)?.[1]);
+}
+
+/** Polls until a figure is reached, for longer than a busy machine needs. */
+const reaches = (read: () => Promise<number>, count: number) => expect.poll(read, { timeout: 20_000 }).toBe(count);
+
+const edit = (url = service.url, signal?: AbortSignal) =>
+  rest(url, "PATCH", `/tasks/${taskId}`, { body: { description: "Again." }, credentials: buyer.session, signal });
+const edits = (count: number, url?: string) => Array.from({ length: count }, () => edit(url));
+const statusesOf = async (answers: Promise<Answer>[]) => (await Promise.all(answers)).map(({ status }) => status);
+
+/** A batch of typed RPC calls that each edit the task. */
+async function editInBatch(calls: number): Promise<number> {
+  const paths = Array(calls).fill("tasks.update").join(",");
+  const input = { id: taskId, description: "Again." };
+  const response = await fetch(`${service.url}/trpc/${paths}?batch=1`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...buyer.session },
+    body: JSON.stringify(Object.fromEntries(Array.from({ length: calls }, (_, index) => [index, input]))),
+  });
+  return ((await response.json()) as { result?: unknown }[]).filter(({ result }) => result !== undefined).length;
+}
+
+test("300 parallel edits of one task hold 4 connections, everyone else goes on, and each edit succeeds", async () => {
+  await lockTask();
+  const waiting = edits(300);
+  await reaches(lockWaits, 4);
+  for (let count = 0; count < 4; count++) {
+    expect((await other.get("/wallet")).status).toBe(200);
+    expect((await other.get("/tasks")).status).toBe(200);
+  }
+  expect(await lockWaits()).toBe(4);
+  expect(service.services.database.pool.waitingCount).toBe(0);
+  await locker.query("COMMIT");
+  expect(new Set(await statusesOf(waiting))).toEqual(new Set([200]));
+}, 60_000);
+
+test("the calls of a batch take their turns one by one", async () => {
+  await lockTask();
+  const batches = [editInBatch(20), editInBatch(20)];
+  await reaches(lockWaits, 4);
+  expect((await other.get("/wallet")).status).toBe(200);
+  expect(await lockWaits()).toBe(4);
+  await locker.query("COMMIT");
+  expect(await Promise.all(batches)).toEqual([20, 20]);
+});
+
+test("beyond the calls that may wait, and after the time that they may, the response is 503 with Retry-After", async () => {
+  const url = await serveWith({ turnsPerCaller: 2, maxWaitingPerCaller: 3, maxWaitingMs: 300 });
+  await lockTask();
+  const answers = edits(7, url);
+  const refused = await Promise.race(answers);
+  expectError(refused, "unavailable");
+  expect(refused.headers.get("retry-after")).toBe("2");
+  await reaches(() => turnWaits(url), 0); // three have given up, and two still wait for the row
+  await locker.query("COMMIT");
+  expect((await statusesOf(answers)).sort()).toEqual([200, 200, 503, 503, 503, 503, 503]);
+  expect((await edit(url)).status).toBe(200);
+});
+
+test("a client that disconnects while it waits gives up its place, and its call is never made", async () => {
+  const url = await serveWith({ turnsPerCaller: 1, maxWaitingPerCaller: 2 });
+  await lockTask();
+  const first = edit(url);
+  await reaches(lockWaits, 1);
+  const gone = new AbortController();
+  const lost = [1, 2].map(() =>
+    rest(url, "POST", `/tasks/${taskId}/cancel`, { credentials: buyer.session, signal: gone.signal }),
+  );
+  await reaches(() => turnWaits(url), 2);
+  expect((await edit(url)).status).toBe(503);
+  gone.abort();
+  await Promise.allSettled(lost);
+  await reaches(() => turnWaits(url), 0);
+  const others = edits(2, url);
+  await reaches(() => turnWaits(url), 2);
+  await locker.query("COMMIT");
+  expect(await statusesOf([first, ...others])).toEqual([200, 200, 200]);
+  expect((await buyer.get(`/tasks/${taskId}`)).body.task.status).toBe("open");
+});
+
+test("beyond the calls that may be under way, everything but the probes is 503 at once, before authentication", async () => {
+  const url = await serveWith({ maxCallsUnderWay: 4, turnsPerCaller: 4 });
+  await lockTask();
+  const accepted = edits(4, url);
+  await reaches(lockWaits, 4);
+  const refused = [
+    await rest(url, "GET", "/tasks"),
+    await rest(url, "GET", "/wallet", { credentials: other.key }),
+    await rest(url, "POST", "/auth/login", { body: { email: "a@example.com", password: "correct horse" } }),
+    await rest(url, "GET", "/openapi.json"),
+  ];
+  for (const answer of refused) {
+    expectError(answer, "unavailable");
+    expect(answer.headers.get("retry-after")).toBe("2");
+  }
+  const rpc = await fetch(`${url}/trpc/tasks.list`);
+  const body = (await rpc.json()) as { error: { data: Record<string, unknown> } };
+  expectErrorBody(body.error.data, "unavailable");
+  expect([rpc.status, rpc.headers.get("retry-after")]).toEqual([503, "2"]);
+  for (const path of ["/livez", "/readyz", "/metrics"]) expect((await rest(url, "GET", path)).status).toBe(200);
+  await locker.query("COMMIT");
+  expect(await statusesOf(accepted)).toEqual([200, 200, 200, 200]);
+  expect((await rest(url, "GET", "/tasks")).status).toBe(200);
+});
+
+test("calls that wait for a turn and requests whose body is still arriving leave room for others", async () => {
+  const url = await serveWith({ maxCallsUnderWay: 3, turnsPerCaller: 1 });
+  const { hostname, port } = new URL(url);
+  const sockets = [1, 2, 3].map(() => connect(Number(port), hostname));
+  for (const socket of sockets) {
+    socket.write(
+      "POST /auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+    );
+  }
+  await lockTask();
+  // One call waits for the row, the others for that call; the unfinished bodies count for a second.
+  await reaches(async () => (await rest(url, "GET", "/tasks")).status, 200);
+  const waiting: Promise<Answer>[] = [];
+  for (let count = 0; count < 10; count++) {
+    waiting.push(edit(url));
+    await reaches(async () => (await rest(url, "GET", "/tasks")).status, 200);
+  }
+  await locker.query("COMMIT");
+  expect(new Set(await statusesOf(waiting))).toEqual(new Set([200]));
+  for (const socket of sockets) socket.destroy();
+});
+
+test("60 connections that keep asking are all answered, most with 503, and none is lost", async () => {
+  const url = await serveWith({ maxCallsUnderWay: 5 });
+  const counts: Record<number, number> = {};
+  await Promise.all(
+    Array.from({ length: 60 }, async (_, index) => {
+      const credentials = index % 2 === 0 ? {} : other.session;
+      for (let request = 0; request < 10; request++) {
+        const { status } = await rest(url, "GET", index % 2 === 0 ? "/tasks" : "/wallet", { credentials });
+        counts[status] = (counts[status] ?? 0) + 1;
+      }
+    }),
+  );
+  expect(Object.keys(counts)).toEqual(["200", "503"]);
+  expect((counts[200] ?? 0) + (counts[503] ?? 0)).toBe(600);
+  expect((await rest(url, "GET", "/tasks")).status).toBe(200);
+});
+
+test("a statement that waits too long for a lock, or runs too long, is 503 with Retry-After", async () => {
+  const database = openDatabase(service.databaseUrl, {
+    ...requestPool,
+    ...{ lockTimeoutSeconds: 0.1, statementTimeoutSeconds: 0.3 },
+  });
+  stops.push(database.close);
+  const port = await getPort();
+  const server = await serve(createApp({ ...service.services, database }, { trustProxy: false }), port, "127.0.0.1");
+  stops.push(server.stop);
+  await lockTask();
+  const locked = await edit(`http://127.0.0.1:${port}`);
+  await locker.query("ROLLBACK");
+  await locker.query("BEGIN");
+  await locker.query("LOCK TABLE tasks IN ACCESS EXCLUSIVE MODE");
+  const slow = await rest(`http://127.0.0.1:${port}`, "GET", "/tasks");
+  for (const answer of [locked, slow]) {
+    expectError(answer, "unavailable");
+    expect(answer.headers.get("retry-after")).toBe("2");
+  }
+  expect(service.errors.splice(0).map((line) => JSON.parse(line).error.code)).toEqual(["55P03", "55P03"]);
+});
