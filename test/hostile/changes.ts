@@ -9,6 +9,8 @@ const touchedByRefusals: Record<string, readonly string[] | "*"> = {
   "public.api_keys": ["last_used_at"],
   // A session is extended once a day.
   "public.sessions": ["expires_at"],
+  // Before a payout is refused, the payment processor is asked whether its account is ready by now.
+  "public.payout_accounts": ["active", "revision", "updated_at"],
   // Counting requests is what a rate limiter does.
   "public.rate_limits": "*",
 };

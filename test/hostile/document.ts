@@ -50,7 +50,14 @@ const formats = {
 export function readContract(document: unknown): Contract {
   const root = document as { paths: Record<string, Record<string, Schema>> }; // held against JSON Schema by ajv below
   const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true, formats });
-  const compile = (schema: Schema) => ajv.compile(closed(schema));
+  // Compiling a schema takes milliseconds, and most operations share those of their errors.
+  const compiled = new Map<string, ValidateFunction>();
+  const compile = (schema: Schema): ValidateFunction => {
+    const text = JSON.stringify(schema);
+    const validate = compiled.get(text) ?? ajv.compile(closed(schema));
+    compiled.set(text, validate);
+    return validate;
+  };
 
   const operations = routes.map((route): Operation => {
     const found = root.paths[route.path]?.[route.method.toLowerCase()];

@@ -4,7 +4,15 @@ import { type Change, takeChanges } from "./changes.ts";
 import type { Contract } from "./document.ts";
 import { type Fault, judge, mayHaveChanged } from "./judge.ts";
 import { type RawCase, rawCases, tryRaw } from "./raw.ts";
-import { buildRequest, hostileSpecs, plausibleSpecs, type Request, reproduction, type Spec } from "./requests.ts";
+import {
+  buildRequest,
+  hostileSpecs,
+  plausibleSpecs,
+  type Request,
+  reproduction,
+  type Spec,
+  twinOf,
+} from "./requests.ts";
 import { Lane, type Outcome } from "./wire.ts";
 import type { Caller, World } from "./world.ts";
 
@@ -90,8 +98,10 @@ export async function run({ contract, world, pool, port, requests, seed, onProgr
         const one = await send(lane, spec);
         sent.push(one);
         count_(one);
-        const fault = judge(contract, one.request, one.outcome);
-        const again = (other: Spec) => send(lane, other).then((it) => judge(contract, it.request, it.outcome));
+        const examine = async (it: Sent) =>
+          judge(contract, it.request, it.outcome) ?? (await compareWithTwin(lane, it));
+        const again = async (other: Spec) => examine(await send(lane, other));
+        const fault = await examine(one);
         if (fault !== null && record(fault, one.request)) {
           shrinks.push(() => describeSmallest(fault, () => shrink(arbitrary, drawn.seed, index, fault, again)));
         }
@@ -114,6 +124,20 @@ export async function run({ contract, world, pool, port, requests, seed, onProgr
     const fromMs = Date.now();
     const outcome = await lane.send(request.bytes, request.method === "HEAD");
     return { spec, request, outcome, fromMs, toMs: Date.now() };
+  }
+
+  /** An invalid input is refused alike over both transports. */
+  async function compareWithTwin(lane: Lane, { spec, outcome }: Sent): Promise<Fault | null> {
+    const twin = twinOf(spec);
+    const error = twin === null ? null : errorOf(outcome);
+    if (twin === null || error?.code !== "invalid_input") return null;
+    const other = errorOf((await send(lane, twin)).outcome);
+    if (other?.code === error.code && other.paths.join() === error.paths.join()) return null;
+    const operation = spec.calls[0]?.operation.route.procedurePath;
+    return {
+      what: `${operation}: refused otherwise over RPC`,
+      detail: `${JSON.stringify(error)}, ${JSON.stringify(other)}`,
+    };
   }
 
   async function playRaw(step: number): Promise<void> {
@@ -206,7 +230,20 @@ export async function run({ contract, world, pool, port, requests, seed, onProgr
   }
 }
 
-function isSpec(value: object | unknown): value is Spec {
+interface Refusal {
+  error: string;
+  issues?: { path: string }[];
+}
+
+/** The code of a refusal and the paths of its issues, sorted. */
+function errorOf(outcome: Outcome): { code: string; paths: string[] } | null {
+  if (outcome.kind !== "answered" || outcome.response.status < 400) return null;
+  const body = JSON.parse(outcome.response.body.toString()) as Refusal | { error: { data: Refusal } }; // judged before
+  const { error, issues = [] } = typeof body.error === "object" ? body.error.data : (body as Refusal);
+  return { code: error, paths: [...new Set(issues.map(({ path }) => path))].sort() };
+}
+
+function isSpec(value: unknown): value is Spec {
   return typeof value === "object" && value !== null && "transport" in value;
 }
 

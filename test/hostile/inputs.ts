@@ -100,13 +100,21 @@ function valuesOfType(type: string, schema: Schema): fc.Arbitrary<unknown> {
 function textsOf({ format, pattern, example, minLength = 0, maxLength = 400 }: Schema): fc.Arbitrary<unknown> {
   if (format === "uuid") return fc.oneof(known("any"), wrongIds);
   if (format === "date-time") return timestamps;
-  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern), { size: "xsmall" });
+  if (pattern !== undefined) return matching(pattern);
   const texts = [
     fc.constantFrom("correct horse battery", "From English to Finnish", "Käännä sivu ää", "Zażółć gęślą jaźń 💸"),
     fc.constantFrom("x".repeat(Math.max(minLength, 1)), "💸".repeat(Math.min(maxLength, 200)), "a".repeat(maxLength)),
     ...(example === undefined ? [] : [fc.constant(example)]),
   ];
   return fc.oneof(...texts);
+}
+
+const byPattern = new Map<string, fc.Arbitrary<string>>();
+
+function matching(pattern: string): fc.Arbitrary<string> {
+  const arbitrary = byPattern.get(pattern) ?? fc.stringMatching(new RegExp(pattern), { size: "xsmall" });
+  byPattern.set(pattern, arbitrary);
+  return arbitrary;
 }
 
 /** One change to an input. `at` chooses the field. */
@@ -123,9 +131,9 @@ function editOf({ fields }: Operation): fc.Arbitrary<Edit> {
     at: fc.nat({ max: 11 }),
     name: hostileNames,
     value: fc.oneof(
-      { weight: 6, arbitrary: hostileValues },
+      { weight: 24, arbitrary: hostileValues },
       { weight: 1, arbitrary: deepValues },
-      ...(edges.length === 0 ? [] : [{ weight: 4, arbitrary: fc.constantFrom(...edges) }]),
+      ...(edges.length === 0 ? [] : [{ weight: 16, arbitrary: fc.constantFrom(...edges) }]),
     ),
     how: fc.constantFrom("replace", "replace", "replace", "inside", "remove", "add", "repeat", "wrap"),
   });

@@ -71,6 +71,10 @@ const targetChanges = [
   "absolute",
 ] as const;
 
+const manyParameters = Array.from({ length: 900 }, (_, index) => `a${index}=%zz`)
+  .join("&")
+  .slice(0, 6_000);
+const longParameter = `x=${"y".repeat(6_000)}`;
 const gzipBomb = gzipSync(Buffer.alloc(8_000_000, " "), { level: 9 });
 const brotliBomb = brotliCompressSync(Buffer.from(`{"a":${'["\\u0000",'.repeat(500)}0${"]".repeat(500)}}`));
 
@@ -211,6 +215,20 @@ function rpcCall({ transport, calls }: Spec, write: (entries: Entries) => string
   return { method: "POST", target: `/trpc/${names}${isBatch ? "?batch=1" : ""}`, body: Buffer.from(text) };
 }
 
+/** The same call over typed RPC, when the request is one over REST with a body and has not been tampered with. */
+export function twinOf(spec: Spec): Spec | null {
+  const untouched = spec.body === null && spec.target === null && spec.header === null;
+  const [call] = spec.calls;
+  if (spec.transport !== "rest" || !untouched || !call?.operation.route.takesBody) return null;
+  const names = call.input.map(([name]) => name);
+  // A name in the path and again in the body, or one that cannot be assigned, is refused before any input is read.
+  const isSame = names.every(
+    (name, index) => names.indexOf(name) === index && name !== "__proto__" && name !== "toJSON",
+  );
+  const ids = call.operation.route.pathParameters;
+  return isSame && ids.every((name) => names.includes(name)) ? { ...spec, transport: "rpc" } : null;
+}
+
 /** The text of a value in a path or a query: plain for a string, JSON for anything else. */
 function textOf(value: unknown, world: World): string {
   if (typeof value === "string") return value;
@@ -223,27 +241,43 @@ function escaped(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll("'", "%27");
 }
 
+const otherMethods: Record<string, string> = { GET: "POST", POST: "GET", PATCH: "PUT", DELETE: "PATCH" };
+
 function changeTarget(change: TargetChange, method: string, target: string) {
+  if (change === null) return { method, target, isOdd: false };
+  if (change === "HEAD") return { method: "HEAD", target, isOdd: true };
+  if (change === "other method") return { method: otherMethods[method] ?? "OPTIONS", target, isOdd: true };
+  return { method, target: changedTarget(change, target), isOdd: true };
+}
+
+function changedTarget(change: Exclude<TargetChange, "HEAD" | "other method" | null>, target: string): string {
   const [path = "", query] = target.split("?", 2);
-  const withQuery = (changed: string) => (query === undefined ? changed : `${changed}?${query}`);
-  const more = (parameters: string) => `${target}${query === undefined ? "?" : "&"}${parameters}`;
-  const changed: Record<NonNullable<TargetChange>, [method: string, target: string]> = {
-    slash: [method, withQuery(`${path}/`)],
-    "upper case": [method, withQuery(path.toUpperCase())],
-    escaped: [method, withQuery(path.replace(/[a-z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`))],
-    dots: [method, withQuery(`${path}/../${path.split("/").at(-1)}/.`)],
-    "double slash": [method, withQuery(`/${path}`)],
-    "broken escape": [method, withQuery(`${path}%zz%`)],
-    "escaped NUL": [method, withQuery(`${path}%00%0d%0a%2f`)],
-    "repeated parameter": [method, more("limit=1&limit=2&x[]=1&x[]=2&input=1&input=2")],
-    "many parameters": [method, more(Array(900).fill("a=%zz").join("&"))],
-    long: [method, more(`x=${"y".repeat(9_000)}`)],
-    "other method": [{ GET: "POST", POST: "GET", PATCH: "PUT", DELETE: "PATCH" }[method] ?? "OPTIONS", target],
-    HEAD: ["HEAD", target],
-    absolute: [method, `http://elsewhere.example${target}`],
-  };
-  const [newMethod, newTarget] = change === null ? [method, target] : changed[change];
-  return { method: newMethod, target: newTarget, isOdd: change !== null };
+  const withPath = (changed: string) => (query === undefined ? changed : `${changed}?${query}`);
+  const withMore = (parameters: string) => `${target}${query === undefined ? "?" : "&"}${parameters}`;
+  switch (change) {
+    case "slash":
+      return withPath(`${path}/`);
+    case "upper case":
+      return withPath(path.toUpperCase());
+    case "escaped":
+      return withPath(path.replace(/[a-z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`));
+    case "dots":
+      return withPath(`${path}/../${path.split("/").at(-1)}/.`);
+    case "double slash":
+      return withPath(`/${path}`);
+    case "broken escape":
+      return withPath(`${path}%zz%`);
+    case "escaped NUL":
+      return withPath(`${path}%00%0d%0a%2f`);
+    case "repeated parameter":
+      return withMore("limit=1&limit=2&x[]=1&x[]=2&input=1&input=2");
+    case "many parameters":
+      return withMore(manyParameters);
+    case "long":
+      return withMore(longParameter);
+    case "absolute":
+      return `http://elsewhere.example${target}`;
+  }
 }
 
 const jsonType: [string, string] = ["Content-Type", "application/json"];

@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import { applyMigrations } from "../../prisma/migrate.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
 import { type Figures, run } from "./engine.ts";
+import { HeldSockets } from "./heldSockets.ts";
 import { prepare } from "./service.ts";
 
 const { values } = parseArgs({
@@ -40,6 +41,7 @@ async function main(): Promise<boolean> {
   console.log(`${requests.toLocaleString("en")} requests with the seed ${seed} to ${stage.service.url}`);
   const began = performance.now();
   let printedMs = began;
+  const held = new HeldSockets(stage.port);
   try {
     const figures = await run({
       ...stage,
@@ -53,9 +55,13 @@ async function main(): Promise<boolean> {
     });
     console.log(progress(figures, (performance.now() - began) / 1000));
     report(figures);
-    if (stage.service.log.length > 0) console.log(`\nlogged as errors:\n${stage.service.log.join("").slice(0, 5_000)}`);
-    return figures.findings.size === 0 && stage.service.log.length === 0;
+    const { log } = stage.service;
+    if (log.length > 0) console.log(`\nlogged as errors:\n${log.join("").slice(0, 5_000)}`);
+    const heldFaults = held.findFaults(stage.contract);
+    for (const { what, detail } of heldFaults) console.log(`\n${what}\n  ${detail}`);
+    return figures.findings.size + heldFaults.length + log.length === 0;
   } finally {
+    held.close();
     await stage.stop();
   }
 }

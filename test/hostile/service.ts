@@ -72,7 +72,7 @@ export async function prepare(databaseUrl: string, directory: string) {
   const world = await World.create(service.url, database);
   await watchChanges(database.pool);
   return {
-    ...{ service, contract, world, pool: database.pool, port: service.port },
+    ...{ service, contract, world, databaseUrl, pool: database.pool, port: service.port },
     async stop() {
       await service.stop();
       await database.close();
