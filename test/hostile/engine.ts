@@ -49,14 +49,19 @@ const BLOCKS_PER_REFILL = 8;
 /** Clocks of two processes on one machine. */
 const CLOCK_SLACK_MS = 3;
 const MAX_SHRINKS = 12;
+/** Longer lists of issues are cut off, at whatever happens to come first. */
+const MAX_COMPARED_PATHS = 8;
 const SHRINK_LIMIT_MS = 4_000;
 
-interface Sent {
+interface Interval {
+  fromMs: number;
+  toMs: number;
+}
+
+interface Sent extends Interval {
   spec: Spec;
   request: Request;
   outcome: Outcome;
-  fromMs: number;
-  toMs: number;
 }
 
 /**
@@ -89,6 +94,7 @@ export async function run({ contract, world, pool, port, requests, seed, onProgr
     const specs = fc.sample(arbitrary, drawn);
     const sent: Sent[] = [];
     const renewed = new Set<Caller>();
+    const explained: Interval[] = [];
     const shrinks: (() => Promise<void>)[] = [];
     let next = 0;
     const work = async (lane: Lane) => {
@@ -105,11 +111,14 @@ export async function run({ contract, world, pool, port, requests, seed, onProgr
         if (fault !== null && record(fault, one.request)) {
           shrinks.push(() => describeSmallest(fault, () => shrink(arbitrary, drawn.seed, index, fault, again)));
         }
-        if (isUnauthenticated(one) || isLogout(one)) renewed.add(spec.caller);
+        if (isLogout(one)) {
+          await world.renew(spec.caller);
+          explained.push({ fromMs: one.fromMs, toMs: Date.now() });
+        } else if (isUnauthenticated(one)) renewed.add(spec.caller);
       }
     };
     await Promise.all(lanes.slice(0, width).map(work));
-    for (const { change, suspects } of await findUnexplained(sent)) {
+    for (const { change, suspects } of await findUnexplained(sent, explained)) {
       const what = `a refused request changed ${change.table} (${change.operation})`;
       const shown = suspects.slice(0, 3).map(({ request }) => `\n  ${reproduction(request, port)}`);
       record({ what, detail: `${suspects.length} requests were under way, such as ${shown.join("")}` }, null);
@@ -132,7 +141,10 @@ export async function run({ contract, world, pool, port, requests, seed, onProgr
     const error = twin === null ? null : errorOf(outcome);
     if (twin === null || error?.code !== "invalid_input") return null;
     const other = errorOf((await send(lane, twin)).outcome);
-    if (other?.code === error.code && other.paths.join() === error.paths.join()) return null;
+    // Another request may have ended the session in the meantime.
+    if (other?.code === "unauthenticated") return null;
+    const isCut = error.paths.length >= MAX_COMPARED_PATHS;
+    if (other?.code === error.code && (isCut || other.paths.join() === error.paths.join())) return null;
     const operation = spec.calls[0]?.operation.route.procedurePath;
     return {
       what: `${operation}: refused otherwise over RPC`,
@@ -202,12 +214,12 @@ export async function run({ contract, world, pool, port, requests, seed, onProgr
   }
 
   /** The changes that no successful request explains, each with the requests that were under way. */
-  async function findUnexplained(sent: readonly Sent[]): Promise<{ change: Change; suspects: Sent[] }[]> {
+  async function findUnexplained(sent: readonly Sent[], explained: readonly Interval[]) {
     const changes = await takeChanges(pool);
-    const covers = ({ fromMs, toMs }: Sent, { atMs }: Change) => {
+    const covers = ({ fromMs, toMs }: Interval, { atMs }: Change) => {
       return fromMs - CLOCK_SLACK_MS <= atMs && atMs <= toMs + CLOCK_SLACK_MS;
     };
-    const successes = sent.filter(({ request, outcome }) => mayHaveChanged(request, outcome));
+    const successes = [...explained, ...sent.filter(({ request, outcome }) => mayHaveChanged(request, outcome))];
     return changes
       .filter((change) => !successes.some((one) => covers(one, change)))
       .map((change) => ({ change, suspects: sent.filter((one) => covers(one, change)) }));
@@ -251,8 +263,9 @@ function isUnauthenticated({ outcome }: Sent): boolean {
   return outcome.kind === "answered" && outcome.response.status === 401;
 }
 
-function isLogout({ request }: Sent): boolean {
-  return request.calls.some((operation) => operation?.route.procedurePath === "auth.logout");
+function isLogout({ request, outcome }: Sent): boolean {
+  const isOne = request.calls.some((operation) => operation?.route.procedurePath === "auth.logout");
+  return isOne && mayHaveChanged(request, outcome);
 }
 
 /** A different seed for each step of a run. */

@@ -66,7 +66,7 @@ test("with limits, the same holds, and some requests are refused for being too m
   timeout: 120_000,
 }, async () => {
   const variables = { RATE_LIMITS: "on", SPAM_GUARD: "on" };
-  const service = await startService(stage.databaseUrl, join(directory, "limited"), variables);
+  const service = await startService(stage.databaseUrl, join(directory, "data"), variables);
   stops.push(service.stop);
   const figures = await run({ ...stage, port: service.port, requests: LIMITED_REQUESTS, seed: SEED + 1 });
   expectNoFindings(figures);
