@@ -6,6 +6,7 @@ import { type Fault, judge, mayHaveChanged } from "./judge.ts";
 import { type RawCase, rawCases, tryRaw } from "./raw.ts";
 import {
   buildRequest,
+  changingOperations,
   hostileSpecs,
   plausibleSpecs,
   type Request,
@@ -72,7 +73,7 @@ export async function run({ contract, world, pool, port, requests, seed, onProgr
   const figures: Figures = { requests: 0, statuses: {}, operations: new Map(), findings: new Map() };
   const lanes = Array.from({ length: LANES }, () => new Lane(port));
   const storm = hostileSpecs(contract.operations);
-  const quiet = plausibleSpecs(contract.operations);
+  const quiet = plausibleSpecs(changingOperations(contract.operations));
   await takeChanges(pool);
 
   try {

@@ -88,6 +88,10 @@ export class World {
     return world;
   }
 
+  userIds(): { buyer: string; bidder: string } {
+    return { buyer: this.#people.buyer.id, bidder: this.#people.bidder.id };
+  }
+
   credentialsOf(caller: Caller): Credentials {
     return this.#credentials[caller];
   }
