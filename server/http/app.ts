@@ -1,5 +1,6 @@
+import type { RequestListener } from "node:http";
 import { TRPCError } from "@trpc/server";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import express, { type ErrorRequestHandler } from "express";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { appRouter } from "../procedures/router.ts";
@@ -17,8 +18,8 @@ import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
-/** Creates the Express application. A request passes through its parts in this order. */
-export function createApp(services: Services, config: Pick<Config, "trustProxy">): Express {
+/** Creates the application. A request passes through its parts in this order. */
+export function createApp(services: Services, config: Pick<Config, "trustProxy">): RequestListener {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
@@ -27,7 +28,9 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
 
   app.use(requestId);
   app.use(oneHost);
-  app.use((_request, response, next) => {
+  app.use((request, response, next) => {
+    // No response has a validator, but Express would answer `If-None-Match: *` with an empty 304.
+    delete request.headers["if-none-match"];
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
@@ -41,7 +44,12 @@ export function createApp(services: Services, config: Pick<Config, "trustProxy">
   app.use(pages());
   app.use((_request, response) => sendError(response, new ApiError("not_found")));
   app.use(handleError(services));
-  return app;
+  return (request, response) => {
+    // Express itself would answer a broken absolute target, such as `http://`, with an HTML page. "//" is no path of ours.
+    const { url = "" } = request;
+    if (/^https?:/i.test(url) && !URL.canParse(url)) request.url = "//";
+    app(request, response);
+  };
 }
 
 /** Turns whatever was thrown into a documented error, so that no client ever sees an HTML page or a stack trace. */

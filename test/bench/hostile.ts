@@ -115,7 +115,8 @@ async function prepare({ databaseUrl, directory, log, onEnd }: BenchEnvironment)
     webhook: { id: webhookId, status: "large" },
   });
   const document: unknown = await (await fetch(`${service.url}/openapi.json`)).json();
-  const { operations } = readContract(document);
+  // What only reads comes first: some of the large records do not outlive the others.
+  const operations = readContract(document).operations.toSorted((a, b) => rank(a) - rank(b));
   const lane = new Lane(service.port, 120_000);
   onEnd(async () => lane.close());
   const readMs = processorTimeOf(service.child.pid ?? 0, database.pool);
@@ -130,6 +131,8 @@ async function prepare({ databaseUrl, directory, log, onEnd }: BenchEnvironment)
   };
   return { operations, world, port: service.port, measure };
 }
+
+const rank = ({ route }: Operation) => (route.type === "query" ? 0 : 1);
 
 /** Draws inputs, changes the costliest of them, and measures the finalists again. */
 async function findCostliest({ measure }: Stage, operation: Operation): Promise<Costliest> {
