@@ -176,7 +176,7 @@ export const rawCases: fc.Arbitrary<RawCase> = fc.oneof(
   ),
   one(
     "a short body",
-    jsonBody.map((body) => post("Content-Length: 500\r\n", body)),
+    jsonBody.map((body) => post("Content-Length: 5000\r\n", body)),
     1,
   ),
   one(

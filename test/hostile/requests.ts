@@ -115,7 +115,7 @@ export function hostileSpecs(operations: readonly Operation[]): fc.Arbitrary<Spe
   const cheap = calls.filter((_, index) => operations[index]?.hashesPassword === false);
   const wire = {
     caller: callers,
-    body: rarely(10, fc.constantFrom(...bodyChanges)),
+    body: rarely(7, fc.constantFrom(...bodyChanges)),
     target: rarely(6, fc.constantFrom(...targetChanges)),
     header: rarely(8, headers),
   };
