@@ -26,7 +26,20 @@ function validInputs({ route, fields, required }: Operation): fc.Arbitrary<Entri
   });
   return fc
     .tuple(...members)
-    .map((drawn) => drawn.filter(([, , present]) => present).map(([name, value]) => [name, value] as const));
+    .map((drawn) => drawn.filter(([, , present]) => present).map(([name, value]) => [name, value] as const))
+    .map(pairUp);
+}
+
+/** Makes half of the inputs with two ids name records that belong together: a task and its bid, a bid and its upload. */
+function pairUp(entries: Entries): Entries {
+  const other = entries.find(([name, value]) => /^(bidId|storageKey)$/.test(name) && value instanceof Known);
+  const nth = other?.[1] instanceof Known ? other[1].nth : 1;
+  if (other === undefined || nth % 2 === 1) return entries;
+  const [kind, ids] = other[0] === "bidId" ? ["award.bids", "award.tasks"] : ["finalize.keys", "finalize.bids"];
+  return entries.map(([name, value]) => {
+    if (name === "id") return [name, new Known(ids ?? "", nth)];
+    return name === other[0] ? [name, new Known(kind ?? "", nth)] : [name, value];
+  });
 }
 
 /** Values that get past validation because they name something that exists. Null for other fields. */

@@ -84,6 +84,9 @@ export class World {
       twoCookies: { cookie: `${SESSION_COOKIE}=; a=b; ${cookie}` },
     };
     const world = new World(url, database, { buyer, bidder, stranger, moderator, suspended }, credentials);
+    // The embedded processor's own page, as a person would submit it: the buyer can be paid out from now on.
+    const onboarding = await buyer.post("/payouts/onboarding");
+    await fetch(onboarding.body.url, { method: "POST", body: new URLSearchParams({ outcome: "finishes" }) });
     await world.refill();
     return world;
   }
@@ -118,7 +121,7 @@ export class World {
       const { bid, ...records } = await start(buyer, bidder);
       this.learn({ bid, ...records });
       if (start !== awardedTask) continue;
-      for (const kind of ["sample", "delivery"] as const) this.#add("storageKeys", await upload(bidder, bid.id, kind));
+      for (const kind of ["sample", "delivery"] as const) this.#addKey(await upload(bidder, bid.id, kind));
     }
     const accepted = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${accepted.task.id}/accept`);
@@ -140,6 +143,9 @@ export class World {
       if (name === "id" && typeof value === "string" && uuid.test(value)) {
         this.#add(kind, value);
         if ("status" in body && typeof body.status === "string") this.#move(kind, value, body.status);
+        if ("taskId" in body && "priceCents" in body && typeof body.taskId === "string") {
+          this.#addPair(["award.bids", value], ["award.tasks", body.taskId]);
+        }
       } else if (name === "storageKey" && typeof value === "string") this.#add("storageKeys", value);
       else if (name === "nextCursor" && typeof value === "string") this.#add("timestamps", value);
       else if (Array.isArray(value)) for (const item of value.slice(0, 5)) this.learn(item, name);
@@ -170,6 +176,16 @@ export class World {
   async #sessionOf(userId: string): Promise<Credentials> {
     const sessionId = await startSession(this.#database, userId, new Date());
     return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await sealSession(sessionId, SESSION_SECRET))}` };
+  }
+
+  #addKey(key: string): void {
+    this.#add("storageKeys", key);
+    this.#addPair(["finalize.keys", key], ["finalize.bids", key.split("/")[1] ?? ""]);
+  }
+
+  /** Two ids that belong together have the same place in their pools. */
+  #addPair(...pair: [pool: string, id: string][]): void {
+    for (const [pool, id] of pair) this.#pools.set(pool, [...(this.#pools.get(pool) ?? []), id].slice(-NEWEST));
   }
 
   #move(kind: string, id: string, status: string): void {

@@ -89,7 +89,7 @@ export async function writeLargeRows(pool: pg.Pool, { buyerId, bidderId }: Peopl
      SELECT $1, e.id, 'task.created', 'failed', 0, a.attempts, now(), now(), now() - n * interval '1 second'
      FROM generate_series(1, 300) AS n, (SELECT id FROM events LIMIT 1) AS e,
           (SELECT jsonb_agg(jsonb_build_object('attemptedAt', '2026-11-20T12:00:00.000000Z', 'statusCode', null,
-                  'durationMs', 10000, 'error', repeat('no response within 10 s ', 8))) AS attempts
+                  'durationMs', 10000, 'error', 'no complete response within 10 seconds')) AS attempts
            FROM generate_series(1, 100)) AS a`,
     [webhookId],
   );
