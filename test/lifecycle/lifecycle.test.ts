@@ -37,6 +37,7 @@ test("the lifecycle of a task gets the same responses, field by field, over REST
 const provokedElsewhere = [
   "keys.create: limit_reached",
   "tasks.create: spam_guard",
+  "tasks.award: bid_changed",
   "tasks.award: ledger_failed",
   "wallet.topup: processor_unavailable",
   "bids.sampleFinalize: sample_too_large",
