@@ -57,7 +57,6 @@ export function refuseBroken(
     const connection = connectionOf(socket);
     if (connection.isRefused) return;
     if (connection.responses.size >= maxPipelined) {
-      socket.pause();
       refuse(socket, "Too many requests on this connection wait for their responses.");
       return;
     }
