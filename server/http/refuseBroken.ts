@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ApiError } from "../errors.ts";
 
@@ -9,12 +9,23 @@ interface Connection {
   isRefused: boolean;
 }
 
+interface Limits {
+  farewellMs: number;
+  maxPipelined: number;
+}
+
 /**
- * Answers what is not a valid HTTP request, or takes too long to arrive, over the raw socket, with the same error body as for
- * any other. The answer waits for those of earlier requests on the connection, which is then destroyed: a client that keeps
- * its half open would otherwise keep it for good.
+ * Answers what is not a valid HTTP request, takes too long to arrive, or is one too many of those that its connection has
+ * under way, over the raw socket, with the same error body as for any other. The answer waits for those of earlier requests
+ * on the connection, which is then destroyed: a client that keeps its half open would otherwise keep it for good.
+ *
+ * Returns whether a request may be handled. It must be asked before any other work: a parser that has read a thousand
+ * pipelined requests hands over all of them at once, and everybody else waits meanwhile.
  */
-export function refuseBroken(server: Server, { farewellMs }: { farewellMs: number }): void {
+export function refuseBroken(
+  server: Server,
+  { farewellMs, maxPipelined }: Limits,
+): (request: IncomingMessage) => boolean {
   const connections = new WeakMap<Socket, Connection>();
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
@@ -23,6 +34,13 @@ export function refuseBroken(server: Server, { farewellMs }: { farewellMs: numbe
     connections.set(socket, connection);
     return connection;
   };
+  const refuse = (socket: Socket, message: string) => {
+    const connection = connectionOf(socket);
+    connection.isRefused = true;
+    afterEarlierAnswers(connection, () =>
+      farewell(socket, isAnswered(connection) ? "" : answerWith(message), farewellMs),
+    );
+  };
   server.prependListener("request", track);
   server.prependListener("checkExpectation", track);
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -30,15 +48,18 @@ export function refuseBroken(server: Server, { farewellMs }: { farewellMs: numbe
       socket.destroy();
       return;
     }
-    const connection = connectionOf(socket);
     // The parser reports every further piece of a broken request.
-    if (connection.isRefused) return;
-    connection.isRefused = true;
-    afterEarlierAnswers(connection, () => farewell(socket, isAnswered(connection) ? "" : answerTo(error), farewellMs));
+    if (!connectionOf(socket).isRefused) refuse(socket, messageFor(error));
   });
+  return ({ socket }) => !connectionOf(socket).isRefused;
 
-  function track({ socket }: { socket: Socket }, response: ServerResponse): void {
+  function track({ socket }: IncomingMessage, response: ServerResponse): void {
     const connection = connectionOf(socket);
+    if (connection.isRefused) return;
+    if (connection.responses.size >= maxPipelined) {
+      refuse(socket, "Too many requests on this connection wait for their responses.");
+      return;
+    }
     connection.responses.add(response);
     connection.last = response;
     response.once("close", () => connection.responses.delete(response));
@@ -70,9 +91,9 @@ function farewell(socket: Socket, answer: string, farewellMs: number): void {
   socket.once("close", () => clearTimeout(timeout));
 }
 
-function answerTo({ code }: NodeJS.ErrnoException): string {
+function answerWith(message: string): string {
   const requestId = crypto.randomUUID();
-  const body = JSON.stringify(new ApiError("invalid_input", { message: messageFor(code) }).toBody(requestId));
+  const body = JSON.stringify(new ApiError("invalid_input", { message }).toBody(requestId));
   const head = [
     "HTTP/1.1 400 Bad Request",
     "Content-Type: application/json",
@@ -83,7 +104,7 @@ function answerTo({ code }: NodeJS.ErrnoException): string {
   return `${head.join("\r\n")}\r\n\r\n${body}`;
 }
 
-function messageFor(code: string | undefined): string {
+function messageFor({ code }: NodeJS.ErrnoException): string {
   if (code === "HPE_HEADER_OVERFLOW") return "The headers are too large.";
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return "The request took too long to arrive.";
   return "This is not a valid HTTP request.";

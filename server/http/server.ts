@@ -28,6 +28,8 @@ export const connectionLimits = {
    * them take 50 MB, and a file descriptor.
    */
   maxConnections: 2_000,
+  /** Unanswered requests on one connection: browsers and the usual clients have one at a time. */
+  maxPipelined: 50,
 };
 
 export interface HttpServer {
@@ -54,7 +56,9 @@ export async function serve(
   server.maxConnections = limits.maxConnections;
   const underway = new Set<ServerResponse>();
   let stopping = false;
+  const isAcceptable = refuseBroken(server, limits);
   const handle: RequestListener = (request, response) => {
+    if (!isAcceptable(request)) return;
     if (stopping) announceClose(response);
     underway.add(response);
     response.once("close", () => underway.delete(response));
@@ -63,7 +67,6 @@ export async function serve(
   server.on("request", handle);
   // Node would respond with an empty 417 to an unknown `Expect` header; we ignore it.
   server.on("checkExpectation", handle);
-  refuseBroken(server, limits);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const message = `Port ${port} is in use. Set PORT to another port, or stop the process that uses it.`;

@@ -45,7 +45,7 @@ export const WebhookDelivery = z
     eventId: Id.meta({ description: "The `id` in the payload, the same for retries and replays." }),
     event: EventType,
     status: z.enum(deliveryStatuses),
-    attempts: z.array(WebhookAttempt).meta({ description: "Oldest first. The latest 100 are kept." }),
+    attempts: z.array(WebhookAttempt).meta({ description: "Oldest first. The latest 20 are kept." }),
     nextAttemptAt: Timestamp.nullable(),
     createdAt: Timestamp,
   })

@@ -3,6 +3,7 @@ import type { Transaction } from "../store/database.ts";
 import type { Claimed } from "./claim.ts";
 import { countFailures } from "./failures.ts";
 import { recordProofs } from "./hostProof.ts";
+import { latestAttempts } from "./records.ts";
 import type { Attempt } from "./retries.ts";
 
 /** The outcome of a claimed delivery. `attempt` is null when none was made, because the endpoint is not active. */
@@ -16,9 +17,6 @@ export interface Outcome {
   /** Switch the endpoint off at once, because it responded with 410. */
   switchOff: boolean;
 }
-
-/** A delivery can be replayed any number of times, so only its newest attempts are kept. */
-const ATTEMPTS_KEPT = 100;
 
 /**
  * Writes a batch of outcomes and releases the leases, in the caller's transaction. Lock order, here and wherever
@@ -41,7 +39,7 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
   const decides = sql`(d.leased_until = r.leased_until OR r.status = 'succeeded')`;
   await tx.query(sql`
     UPDATE webhook_deliveries d
-    SET attempts = jsonb_path_query_array(d.attempts || r.attempts, ${`$[last - ${ATTEMPTS_KEPT - 1} to last]`}::jsonpath),
+    SET attempts = ${latestAttempts(sql`d.attempts || r.attempts`)},
         status = CASE WHEN ${decides} THEN r.status ELSE d.status END,
         attempts_left = CASE WHEN ${decides} THEN r.attempts_left ELSE d.attempts_left END,
         due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,

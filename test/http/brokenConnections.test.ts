@@ -10,6 +10,8 @@ let server: HttpServer;
 let port: number;
 /** Answers the request for `/slow`. */
 let release: () => void = () => {};
+/** Requests for `/wait`. */
+let handled = 0;
 
 beforeAll(async () => {
   port = await getPort();
@@ -26,7 +28,10 @@ beforeAll(async () => {
       const answer = (text: string) => response.setHeader("Content-Length", text.length).end(text);
       if (request.url === "/slow") release = () => answer('"slow"');
       else if (request.url === "/early") answer('"early"');
-      else request.resume().on("end", () => answer('"done"'));
+      else if (request.url === "/wait") {
+        handled += 1;
+        setImmediate(answer, '"waited"');
+      } else request.resume().on("end", () => answer('"done"'));
     },
     port,
     "127.0.0.1",
@@ -116,6 +121,26 @@ test("a request that was answered before its body broke is not answered twice", 
     5_000,
   );
   expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 200"]);
+});
+
+test("of 5,000 requests sent at once over one connection, 50 are handled and answered, and then it is closed", async () => {
+  handled = 0;
+  const { socket, received, isClosed } = await open("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n".repeat(5_000));
+  await eventually(
+    async () => received(),
+    (text) => text.includes("Too many requests on this connection"),
+    5_000,
+  );
+  expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual([...Array(50).fill("HTTP/1.1 200"), "HTTP/1.1 400"]);
+  expect(handled).toBe(50);
+  await eventually(
+    async () => {
+      socket.write("x");
+      return isClosed();
+    },
+    (closed) => closed,
+    5_000,
+  );
 });
 
 test("a slow body that arrives in time is read", async () => {

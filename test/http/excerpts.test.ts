@@ -254,6 +254,28 @@ describe("a page of a hundred", () => {
   });
 });
 
+test("a page of a hundred webhook deliveries fits into a megabyte, also if an earlier release kept more attempts", async () => {
+  const endpoint = { url: "https://93.184.216.34/", events: ["task.created"] };
+  const { id } = (await buyer.post("/webhooks", endpoint)).body;
+  await postTask(buyer);
+  // The longest explanation that there is, and a hundred attempts, numbered by their duration.
+  await client.query(
+    `INSERT INTO webhook_deliveries (endpoint_id, event_id, event_type, status, attempts_left, attempts, due_at, failed_at, created_at)
+     SELECT $1, e.id, 'task.created', 'failed', 0, a.attempts, now(), now(), now() - n * interval '1 second'
+     FROM generate_series(1, 100) AS n, (SELECT id FROM events LIMIT 1) AS e,
+          (SELECT jsonb_agg(jsonb_build_object('attemptedAt', '2026-11-20T12:00:00.000000Z', 'statusCode', null,
+                  'durationMs', 10000 + m, 'error', 'The connection was closed before the response was complete.') ORDER BY m) AS attempts
+           FROM generate_series(1, 100) AS m) AS a`,
+    [id],
+  );
+  const page = await buyer.get(`/webhooks/${id}/deliveries?limit=100`);
+  expect(page.body.deliveries).toHaveLength(100);
+  expect(bytesOf(page)).toBeLessThan(MAX_ANSWER_BYTES / 2);
+  const latest = Array.from({ length: 20 }, (_, index) => 10_081 + index);
+  for (const { attempts } of page.body.deliveries)
+    expect(attempts.map((attempt: { durationMs: number }) => attempt.durationMs)).toEqual(latest);
+});
+
 test("a detail signs the addresses of the files that it shows, and each works", async () => {
   const { task, bid } = await awardedTask(buyer, bidder);
   for (const content of ["first", "second"]) {

@@ -78,9 +78,10 @@ export async function writeLargeRows(pool: pg.Pool, { buyerId, bidderId }: Peopl
      FROM generate_series(1, 490) AS n`,
     [buyerId, CHARACTER],
   );
+  await pool.query("INSERT INTO webhook_hosts (host) VALUES ('93.184.216.34:443') ON CONFLICT DO NOTHING");
   const webhookId = await one(
-    `INSERT INTO webhook_endpoints (user_id, url, events, signing_secret)
-     SELECT $1, 'https://93.184.216.34/' || repeat('x', 2000), '{task.created}', 'whsec_' || n
+    `INSERT INTO webhook_endpoints (user_id, url, host, events, signing_secret)
+     SELECT $1, 'https://93.184.216.34/' || repeat('x', 2000), '93.184.216.34:443', '{task.created}', 'whsec_' || n
      FROM generate_series(1, 15) AS n RETURNING id`,
     [buyerId],
   );
@@ -89,7 +90,7 @@ export async function writeLargeRows(pool: pg.Pool, { buyerId, bidderId }: Peopl
      SELECT $1, e.id, 'task.created', 'failed', 0, a.attempts, now(), now(), now() - n * interval '1 second'
      FROM generate_series(1, 300) AS n, (SELECT id FROM events LIMIT 1) AS e,
           (SELECT jsonb_agg(jsonb_build_object('attemptedAt', '2026-11-20T12:00:00.000000Z', 'statusCode', null,
-                  'durationMs', 10000, 'error', 'no complete response within 10 seconds')) AS attempts
+                  'durationMs', 10000, 'error', 'The connection was closed before the response was complete.')) AS attempts
            FROM generate_series(1, 100)) AS a`,
     [webhookId],
   );
