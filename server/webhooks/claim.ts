@@ -1,5 +1,5 @@
-import { type Connection, type Sql, sql } from "../store/connection.ts";
-import { provenSince, renewSince } from "./hostProof.ts";
+import { type Connection, sql } from "../store/connection.ts";
+import { isProven } from "./hostProof.ts";
 import type { FreeLanes } from "./lanes.ts";
 
 /** A delivery that a worker has leased: nobody else takes it before `leasedUntil`. */
@@ -13,14 +13,14 @@ export interface Claimed {
   url: string;
   /** The receiving server, as `host:port`. */
   host: string;
-  /** A 2xx is to be recorded, because the host's last known one is some minutes old. */
-  renewsProof: boolean;
+  /** A 2xx is to be recorded, because it would be the first of this host. */
+  provesHost: boolean;
   signingSecret: string;
   /** False if the endpoint was switched off or deleted, or its owner suspended, after the event was fanned out. */
   active: boolean;
 }
 
-/** Returned by `claimDue`: the delivery was not leased but held back, because its host has not answered lately. */
+/** Returned by `claimDue`: the delivery was not leased but held back, because its host has not answered yet. */
 export interface Claim extends Claimed {
   held: boolean;
 }
@@ -28,9 +28,9 @@ export interface Claim extends Claimed {
 const isActive = sql`e.switched_off_at IS NULL AND e.deleted_at IS NULL AND u.suspended_at IS NULL`;
 
 /** Columns of `webhook_deliveries d`, `webhook_endpoints e`, `users u` and `webhook_hosts h`. */
-export const claimedColumns = (now: Date): Sql => sql`
+export const claimedColumns = sql`
   d.id, d.endpoint_id AS "endpointId", e.user_id AS "ownerId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
-  d.leased_until AS "leasedUntil", e.url, h.host, h.answered_at <= ${renewSince(now)}::timestamptz AS "renewsProof",
+  d.leased_until AS "leasedUntil", e.url, h.host, NOT ${isProven} AS "provesHost",
   e.signing_secret AS "signingSecret", ${isActive} AS active`;
 
 export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
@@ -56,7 +56,7 @@ export async function promoteDueRetries(connection: Connection, now: Date): Prom
  * takes the first few of each. With `afterEndpoint`, the caller gives every endpoint its turn. When only the listed
  * endpoints have free slots, only those are read.
  *
- * A delivery to a host that has not answered with 2xx lately is not leased: it leaves its lane and joins the host's queue
+ * A delivery to a host that has not answered with 2xx yet is not leased: it leaves its lane and joins the host's queue
  * (`held.ts`), in the same statement, so that a delivery costs no query of its own.
  */
 export function claimDue(
@@ -67,7 +67,7 @@ export function claimDue(
   const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
   const { listed, others } = options.lanes;
   const free = sql`${JSON.stringify(listed)}::jsonb`;
-  const holds = sql`(h.answered_at <= ${provenSince(options.now)}::timestamptz AND ${isActive})`;
+  const holds = sql`(NOT ${isProven} AND ${isActive})`;
   const allLanes = sql`
     (SELECT endpoint_id FROM webhook_deliveries
      WHERE status = 'pending' AND NOT waiting AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
@@ -94,7 +94,7 @@ export function claimDue(
         waiting = ${holds}, held_for = CASE WHEN ${holds} THEN h.host END
     FROM due, webhook_endpoints e, users u, webhook_hosts h
     WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id AND h.host = e.host
-    RETURNING ${claimedColumns(options.now)}, d.held_for IS NOT NULL AS held`;
+    RETURNING ${claimedColumns}, d.held_for IS NOT NULL AS held`;
   // A plan made while the queue was empty would scan the whole table once it is not.
   return connection.query<Claim>(claim, { plan: "fresh" });
 }

@@ -38,7 +38,7 @@ interface DelivererServices extends Pick<Services, "database" | "egress" | "cloc
  * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`),
  * and their outcomes are written in batches (`complete`). When a worker dies its leases expire and its deliveries are
  * sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is written, which
- * bounds memory and lets a slow database slow down the sending. What goes to a host that has not answered lately is held
+ * bounds memory and lets a slow database slow down the sending. What goes to a host that has not answered yet is held
  * back, and sent one by one (`held.ts`).
  */
 export function startDeliverer(services: DelivererServices): { stop(): Promise<void> } {
@@ -132,7 +132,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     const written = new Set(batch);
     outcomes = outcomes.filter((outcome) => !written.has(outcome));
     inFlight -= batch.length;
-    const provesHost = batch.some(({ delivery, status }) => delivery.renewsProof && status === "succeeded");
+    const provesHost = batch.some(({ delivery, status }) => delivery.provesHost && status === "succeeded");
     if (provesHost) heldRounds.wake();
     if (provesHost || laneWasFull) deliveriesDue.send();
     await sleep(BATCHING_MS);

@@ -1,8 +1,8 @@
 import { type Connection, type Sql, sql } from "../store/connection.ts";
 import { type Claimed, claimedColumns, NIL_UUID } from "./claim.ts";
-import { provenSince } from "./hostProof.ts";
+import { isProven } from "./hostProof.ts";
 
-/** Pause between two requests to a host that has not answered with 2xx lately: 60 a minute. */
+/** Pause between two requests to a host that has not answered with 2xx yet: 60 a minute. */
 const PAUSE_SECONDS = 1;
 /** Maximum number of deliveries released per call. */
 export const RELEASE_BATCH = 1_000;
@@ -31,7 +31,7 @@ export function findHeldHosts(
              position + 1
       FROM queue WHERE host IS NOT NULL AND position < ${limit}::int
     )
-    SELECT h.host, h.answered_at > ${provenSince(now)}::timestamptz AS proven,
+    SELECT h.host, ${isProven} AS proven,
            h.next_request_at <= ${now.toISOString()}::timestamptz AS ready
     FROM queue JOIN webhook_hosts h USING (host) ORDER BY h.host`;
   return connection.query<HeldHost>(find, { plan: "fresh" });
@@ -84,6 +84,6 @@ export function claimHeld(
     -- Unless it has just been released, or stopped.
     WHERE d.id = oldest.id AND d.held_for = oldest.host
       AND e.id = d.endpoint_id AND u.id = e.user_id AND h.host = e.host
-    RETURNING ${claimedColumns(now)}`;
+    RETURNING ${claimedColumns}`;
   return connection.query<Claimed>(claim, { plan: "fresh" });
 }

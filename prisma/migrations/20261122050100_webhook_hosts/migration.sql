@@ -9,7 +9,7 @@ CREATE TABLE webhook_hosts (
 ) WITH (fillfactor = 80);
 COMMENT ON TABLE webhook_hosts IS 'the receiving servers of all endpoints, as host:port';
 COMMENT ON COLUMN webhook_hosts.answered_at IS
-  'a 2xx was received about then; written only when it is minutes old, so most deliveries do not write it';
+  'when the host answered with 2xx for the first time, to anybody; -infinity: not yet';
 COMMENT ON COLUMN webhook_hosts.next_request_at IS 'when a delivery that is held back may be sent next';
 COMMENT ON COLUMN webhook_hosts.last_endpoint IS
   'the endpoint whose turn it was: they take turns, so that the failures of one do not keep another from proving the host';
@@ -39,7 +39,7 @@ ALTER TABLE webhook_deliveries
 COMMENT ON COLUMN webhook_deliveries.waiting IS
   'pending, but not in its endpoint''s lane: a retry that lies ahead or was not yet promoted, or held back for its host';
 COMMENT ON COLUMN webhook_deliveries.held_for IS
-  'the host that it is held back for, because the host has not answered with 2xx lately; null if it is not held back';
+  'the host that it is held back for, because the host has not answered with 2xx yet; null if it is not held back';
 COMMENT ON COLUMN webhook_deliveries.replayed_at IS 'when it was last replayed: the next replay must wait';
 
 -- The held ones have a queue for each endpoint of a host, and do not stand among the retries, which are found by their time.
