@@ -137,7 +137,10 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
     throw new ApiError("unavailable");
   }
 
-  /** Returns null if another request has taken the claim over, after this one was silent for too long. */
+  /**
+   * Returns null if another request has taken the claim over, after this one was silent for too long. Then that one's
+   * answer counts even if this one failed: it may have been refused because of what the other has done.
+   */
   async function runClaimed<Result>(of: kept.KeyedRequest, me: string, ask: () => Promise<Result>) {
     owner = me;
     hasChanged = false;
@@ -152,7 +155,8 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
     } catch (error) {
       if (error instanceof KeyTaken) return null;
       const end = isRefusal(error) ? kept.releaseClaim : kept.abandonClaim;
-      await end(database, of, me).catch(failed);
+      const isLost = await end(database, of, me).then((isOurs) => !isOurs, failed);
+      if (isLost) return null;
       throw error;
     } finally {
       clearInterval(timer);
