@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import { ProcessorRefused } from "../gateways/processorErrors.ts";
@@ -35,6 +34,8 @@ export interface ChangingRequest {
   readInput(): Promise<unknown>;
   /** Whether the answer contains a secret that is never shown again, so that a repeat can only name what was created. */
   showsSecret: boolean;
+  /** Waits without holding up the caller's other requests. */
+  pause(milliseconds: number): Promise<void>;
   /** True once nobody waits for the response. */
   hasLeft(): boolean;
   /** Called when the answer is the one of an earlier request. */
@@ -107,7 +108,7 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
         if (answer !== null) return answer.result;
         if (!(error instanceof KeyTaken)) throw error;
         await kept.deleteExpiredKey(database, await keyedRequest());
-        await sleep(FIRST_PAUSE_MS);
+        await request.pause(FIRST_PAUSE_MS);
       }
     }
   }
@@ -132,7 +133,7 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
         }
         await kept.deleteExpiredKey(database, of);
       }
-      await sleep(pauseMs);
+      await request.pause(pauseMs);
     }
     throw new ApiError("unavailable");
   }
