@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
@@ -24,7 +25,7 @@ export interface Context extends Services {
    * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
    * many wait; does not wait without HTTP.
    */
-  readonly takeTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>) => Promise<Result>;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
@@ -44,6 +45,9 @@ export interface Client {
   hasLeft(): boolean;
 }
 
+/** Waits this long without the turn, so that the caller's other calls go on. */
+export type Pause = (milliseconds: number) => Promise<void>;
+
 /** Creates a context without HTTP, for tests and commands. */
 export function buildContext(
   services: Services,
@@ -57,7 +61,7 @@ export function buildContext(
     principal,
     limits: unlimited,
     client: { address: "local", hasLeft: () => false },
-    takeTurn: (work) => work(),
+    takeTurn: (work) => work(sleep),
     sessionCookie: { set: async () => {}, clear: () => {} },
     setHeader: () => {},
   };
@@ -182,7 +186,9 @@ const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
  * anonymous caller can make, wait for password hashing instead: the queue in auth/passwords.ts is theirs.
  */
 const takeTurn = t.middleware(({ ctx, type, next }) =>
-  ctx.principal === null && type === "mutation" ? next() : ctx.takeTurn(() => next()),
+  ctx.principal === null && type === "mutation"
+    ? next({ ctx: { pause: sleep } })
+    : ctx.takeTurn((pause) => next({ ctx: { pause } })),
 );
 
 type Requirement = (principal: Principal) => void;
@@ -190,26 +196,28 @@ type Requirement = (principal: Principal) => void;
 function authorized(access: Access, require: Requirement = () => {}) {
   return base
     .meta({ access })
-    .use(({ ctx, meta = {}, path, getRawInput, next }) => {
-      const { principal, idempotencyKey, client } = ctx;
+    .use(({ ctx, meta = {}, next }) => {
+      const { principal, idempotencyKey } = ctx;
       if (principal === null) throw new ApiError("unauthenticated");
       require(principal);
-      const { userId } = principal;
       const key = takesIdempotencyKey(meta) ? idempotencyKey : undefined;
       if (key !== undefined) assertIdempotencyKey(key, ctx.calls);
+      return next({ ctx: { principal, userId: principal.userId, idempotencyKey: key } });
+    })
+    .use(refuseUnacceptable)
+    .use(takeTurn)
+    .use(({ ctx, meta = {}, path, getRawInput, next }) => {
+      const { database, log, userId, idempotencyKey, client, pause } = ctx;
       const changes = openChanges({
-        ...{ database: ctx.database, log: ctx.log, userId },
-        idempotencyKey: key,
+        ...{ database, log, userId, idempotencyKey, pause },
         operation: path,
         readInput: getRawInput,
         showsSecret: meta.showsSecret ?? false,
         markReplayed: () => ctx.setHeader("Idempotent-Replayed", "true"),
         hasLeft: () => client.hasLeft(),
       });
-      return next({ ctx: { principal, userId, ...changes } });
-    })
-    .use(refuseUnacceptable)
-    .use(takeTurn);
+      return next({ ctx: changes });
+    });
 }
 
 const requireSession: Requirement = (principal) => {

@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
+import type { Pause } from "../trpc.ts";
 import { hasBody } from "./body.ts";
 import { sendError } from "./sendError.ts";
 
@@ -33,10 +35,11 @@ const defaultLimits: OverloadLimits = {
 const SLOW_BODY_MS = 1_000;
 const MAX_CALLS_PER_REQUEST = 20;
 
-/** The calls that one caller has running, and how to start those that wait. */
+/** The calls that one caller has running, how to start those that wait, and how many pause without a turn. */
 interface Line {
   running: number;
   waiting: Set<() => void>;
+  paused: number;
 }
 
 /** What is under way in one process. */
@@ -44,7 +47,7 @@ export interface Load {
   readonly limits: OverloadLimits;
   /** Calls that count against `maxCallsUnderWay`. */
   callsUnderWay: number;
-  /** Calls that wait for a turn. */
+  /** Calls that wait for a turn, or pause without one. */
   waiting: number;
   readonly lines: Map<string, Line>;
 }
@@ -54,6 +57,7 @@ class Place {
   readonly #load: Load;
   readonly #calls: number;
   readonly #waiting = new Set<() => void>();
+  #paused = 0;
   #isSendingSlowly = false;
   #isClosed = false;
   #counted = 0;
@@ -66,29 +70,60 @@ class Place {
     if (takesBody(request)) this.#ignoreSlowBody(request);
   }
 
-  /** Runs `work` when the caller has a turn free. Throws `unavailable` when too many wait, or for too long. */
-  async takeTurn<Result>(caller: string, work: () => Promise<Result>): Promise<Result> {
-    const { lines, limits } = this.#load;
-    const line = lines.get(caller) ?? { running: 0, waiting: new Set() };
+  /**
+   * Runs `work` when the caller has a turn free. Throws `unavailable` when too many wait, or for too long; so does the end
+   * of a pause.
+   */
+  async takeTurn<Result>(caller: string, work: (pause: Pause) => Promise<Result>): Promise<Result> {
+    const { lines } = this.#load;
+    const line = lines.get(caller) ?? { running: 0, waiting: new Set(), paused: 0 };
     lines.set(caller, line);
-    if (line.running < limits.turnsPerCaller) line.running++;
-    else await this.#wait(line);
-    try {
-      return await work();
-    } finally {
+    let hasTurn = false;
+    const enter = async () => {
+      if (line.running < this.#load.limits.turnsPerCaller) line.running++;
+      else await this.#wait(line);
+      hasTurn = true;
+    };
+    const leave = () => {
+      hasTurn = false;
       // The turn passes to the call that has waited longest.
       const [next] = line.waiting;
       if (next !== undefined) next();
-      else if (--line.running === 0) lines.delete(caller);
+      else line.running--;
+    };
+    const pause = async (milliseconds: number) => {
+      // One that cannot be counted keeps its turn.
+      if (this.#isFull(line)) return sleep(milliseconds);
+      this.#countPaused(line, 1);
+      leave();
+      await sleep(milliseconds);
+      this.#countPaused(line, -1);
+      await enter();
+    };
+    try {
+      await enter();
+      return await work(pause);
+    } finally {
+      if (hasTurn) leave();
+      if (line.running === 0 && line.paused === 0) lines.delete(caller);
     }
+  }
+
+  #countPaused(line: Line, calls: 1 | -1): void {
+    line.paused += calls;
+    this.#paused += calls;
+    this.#load.waiting += calls;
+    this.#count();
+  }
+
+  #isFull({ waiting, paused }: Line): boolean {
+    const { limits, waiting: allWaiting } = this.#load;
+    return waiting.size + paused >= limits.maxWaitingPerCaller || allWaiting >= limits.maxWaiting;
   }
 
   #wait(line: Line): Promise<void> {
     const load = this.#load;
-    const { maxWaitingPerCaller, maxWaiting, maxWaitingMs } = load.limits;
-    if (this.#isClosed || line.waiting.size >= maxWaitingPerCaller || load.waiting >= maxWaiting) {
-      return Promise.reject(new ApiError("unavailable"));
-    }
+    if (this.#isClosed || this.#isFull(line)) return Promise.reject(new ApiError("unavailable"));
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(timeout);
@@ -105,7 +140,7 @@ class Place {
         end();
         reject(new ApiError("unavailable"));
       };
-      const timeout = setTimeout(giveUp, maxWaitingMs);
+      const timeout = setTimeout(giveUp, load.limits.maxWaitingMs);
       line.waiting.add(start);
       this.#waiting.add(giveUp);
       load.waiting++;
@@ -134,7 +169,7 @@ class Place {
   }
 
   #count(): void {
-    const counted = this.#isClosed || this.#isSendingSlowly ? 0 : this.#calls - this.#waiting.size;
+    const counted = this.#isClosed || this.#isSendingSlowly ? 0 : this.#calls - this.#waiting.size - this.#paused;
     this.#load.callsUnderWay += counted - this.#counted;
     this.#counted = counted;
   }
@@ -166,7 +201,11 @@ export function shedLoad(load: Load): RequestHandler {
  * Runs `work` as one of the few calls that a caller may have running at the same time; the others wait here and not for a
  * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long.
  */
-export function takeTurn<Result>(response: Response, caller: string, work: () => Promise<Result>): Promise<Result> {
+export function takeTurn<Result>(
+  response: Response,
+  caller: string,
+  work: (pause: Pause) => Promise<Result>,
+): Promise<Result> {
   const place = places.get(response);
   if (place === undefined) throw new Error("the request has not passed `shedLoad`");
   return place.takeTurn(caller, work);

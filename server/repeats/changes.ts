@@ -1,5 +1,4 @@
 import { createHash, randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import { ProcessorRefused } from "../gateways/processorErrors.ts";
@@ -35,6 +34,8 @@ export interface ChangingRequest {
   readInput(): Promise<unknown>;
   /** Whether the answer contains a secret that is never shown again, so that a repeat can only name what was created. */
   showsSecret: boolean;
+  /** Waits without holding up the caller's other requests. */
+  pause(milliseconds: number): Promise<void>;
   /** True once nobody waits for the response. */
   hasLeft(): boolean;
   /** Called when the answer is the one of an earlier request. */
@@ -107,7 +108,7 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
         if (answer !== null) return answer.result;
         if (!(error instanceof KeyTaken)) throw error;
         await kept.deleteExpiredKey(database, await keyedRequest());
-        await sleep(FIRST_PAUSE_MS);
+        await request.pause(FIRST_PAUSE_MS);
       }
     }
   }
@@ -132,12 +133,15 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
         }
         await kept.deleteExpiredKey(database, of);
       }
-      await sleep(pauseMs);
+      await request.pause(pauseMs);
     }
     throw new ApiError("unavailable");
   }
 
-  /** Returns null if another request has taken the claim over, after this one was silent for too long. */
+  /**
+   * Returns null if another request has taken the claim over, after this one was silent for too long. Then that one's
+   * answer counts even if this one failed: it may have been refused because of what the other has done.
+   */
   async function runClaimed<Result>(of: kept.KeyedRequest, me: string, ask: () => Promise<Result>) {
     owner = me;
     hasChanged = false;
@@ -152,7 +156,8 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
     } catch (error) {
       if (error instanceof KeyTaken) return null;
       const end = isRefusal(error) ? kept.releaseClaim : kept.abandonClaim;
-      await end(database, of, me).catch(failed);
+      const isLost = await end(database, of, me).then((isOurs) => !isOurs, failed);
+      if (isLost) return null;
       throw error;
     } finally {
       clearInterval(timer);

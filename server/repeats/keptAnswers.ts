@@ -93,16 +93,21 @@ export async function extendClaim(connection: Connection, request: KeyedRequest,
   await connection.query(sql`UPDATE idempotency_keys SET lease_until = ${leaseEnd} WHERE ${claimOf(request, owner)}`);
 }
 
-/** Lets the next repeat take a claim over at once: its outcome is unknown, and nobody works on it. */
-export async function abandonClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<void> {
-  await connection.query(
-    sql`UPDATE idempotency_keys SET lease_until = clock_timestamp() WHERE ${claimOf(request, owner)}`,
-  );
+/**
+ * Lets the next repeat take a claim over at once: its outcome is unknown, and nobody works on it. Returns false if the
+ * claim was no longer `owner`'s, or has an answer.
+ */
+export async function abandonClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<boolean> {
+  const abandoned = await connection.query(sql`
+    UPDATE idempotency_keys SET lease_until = clock_timestamp() WHERE ${claimOf(request, owner)} RETURNING 1`);
+  return abandoned.length > 0;
 }
 
-/** Frees the key of a claim that was refused. */
-export async function releaseClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<void> {
-  await connection.query(sql`DELETE FROM idempotency_keys WHERE ${claimOf(request, owner)}`);
+/** Frees the key of a claim that was refused. Returns false if the claim was no longer `owner`'s, or has an answer. */
+export async function releaseClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<boolean> {
+  const released = await connection.query(sql`
+    DELETE FROM idempotency_keys WHERE ${claimOf(request, owner)} RETURNING 1`);
+  return released.length > 0;
 }
 
 /** Deletes a key whose 24 hours are over and which has not been pruned yet. */

@@ -102,6 +102,11 @@ class Service {
     return this.#ready ? Promise.resolve() : new Promise((resume) => this.#readyWaiters.push(resume));
   }
 
+  /** Stops the process where it is; only a kill can follow. */
+  halt(): void {
+    this.#child?.kill("SIGSTOP");
+  }
+
   kill(): void {
     this.#killed = true;
     this.#child?.kill("SIGKILL");
@@ -200,35 +205,47 @@ class Killer {
     }
     const service = this.#services[target];
     await service.ready();
-    if (target === "api") {
-      const at = Date.now();
-      service.kill();
-      return { target, at, cutJobs: null };
-    }
-    return this.#killWorker(service);
-  }
-
-  /** Waits a moment for a job to be under way, because most take only a few milliseconds. */
-  async #killWorker(service: Service): Promise<Kill> {
     const client = new pg.Client({ connectionString: this.#postgres.url });
     client.on("error", () => undefined);
     try {
       await client.connect();
-      const lockedSince = async (since: Date) => {
-        const sql = "SELECT count(*)::int AS count FROM graphile_worker._private_jobs WHERE locked_at > $1";
-        const { rows } = await client.query<{ count: number }>(sql, [since]);
-        return rows[0]?.count ?? 0;
-      };
-      const began = new Date();
-      while ((await lockedSince(began)) === 0 && Date.now() < began.getTime() + 3_000) await sleep(1);
-      const at = Date.now();
-      service.kill();
-      // What it had sent before its end is done by now; jobs that are still locked were cut.
-      await sleep(100);
-      return { target: "worker", at, cutJobs: await lockedSince(began) };
+      return await (target === "api" ? this.#killApi(service, client) : this.#killWorker(service, client));
     } finally {
       await client.end();
     }
+  }
+
+  /** Waits a moment for a commit to be under way, and lets Postgres complete what it was sent: nobody is told. */
+  async #killApi(service: Service, client: pg.Client): Promise<Kill> {
+    const commits = async () => {
+      const sql = `SELECT count(*)::int AS count FROM pg_stat_activity
+        WHERE application_name = 'rebid requests' AND state = 'active' AND query = 'COMMIT'`;
+      const { rows } = await client.query<{ count: number }>(sql);
+      return rows[0]?.count ?? 0;
+    };
+    const deadline = Date.now() + 3_000;
+    while ((await commits()) === 0 && Date.now() < deadline) await sleep(1);
+    const at = Date.now();
+    service.halt();
+    await sleep(100);
+    service.kill();
+    return { target: "api", at, cutJobs: null };
+  }
+
+  /** Waits a moment for a job to be under way, because most take only a few milliseconds. */
+  async #killWorker(service: Service, client: pg.Client): Promise<Kill> {
+    const lockedSince = async (since: Date) => {
+      const sql = "SELECT count(*)::int AS count FROM graphile_worker._private_jobs WHERE locked_at > $1";
+      const { rows } = await client.query<{ count: number }>(sql, [since]);
+      return rows[0]?.count ?? 0;
+    };
+    const began = new Date();
+    while ((await lockedSince(began)) === 0 && Date.now() < began.getTime() + 3_000) await sleep(1);
+    const at = Date.now();
+    service.kill();
+    // What it had sent before its end is done by now; jobs that are still locked were cut.
+    await sleep(100);
+    return { target: "worker", at, cutJobs: await lockedSince(began) };
   }
 }
 

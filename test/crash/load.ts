@@ -58,8 +58,17 @@ interface Person {
   onboarded: boolean;
 }
 
+/** How an answer was lost: to a kill or a fault, because the client hung up, or because it ignored what it received. */
+type Loss = "fault" | "hangUp" | "ignored";
+
 /** The request may or may not have been carried out. */
-class UnknownOutcome extends Error {}
+class UnknownOutcome extends Error {
+  readonly loss: Loss;
+  constructor(message: string, loss: Loss = "fault") {
+    super(message);
+    this.loss = loss;
+  }
+}
 
 /** The wallet lacks the money for this. */
 class OutOfMoney extends Error {}
@@ -67,7 +76,9 @@ class OutOfMoney extends Error {}
 const REQUEST_TIMEOUT_MS = 20_000;
 const RETRY_PAUSE_MS = 250;
 /** Few kills fall between a commit and its response, so some clients hang up as well, after at most this long. */
-const HANG_UP_MS = 50;
+const HANG_UP_MS = 100;
+/** The shares of keyed requests whose client hangs up, and of their successes that the client ignores. */
+const LOSS_SHARE = { hangUp: 0.15, ignored: 0.15 } as const;
 /** Nothing is unavailable for this long. */
 const PATIENCE_MS = 60_000;
 /** The error codes that say that something is temporarily unavailable. */
@@ -85,8 +96,8 @@ const MIN_PAYOUT_CENTS = 1_000;
 export class Load {
   readonly acknowledged: Acknowledgement[] = [];
   readonly requests: SentRequest[] = [];
-  /** Repeats that got the answer of a first request whose own answer was lost. */
-  replayed = 0;
+  /** Repeats that got the kept answer of an earlier request, by how its own answer was lost. */
+  readonly replayed: Record<Loss, number> = { fault: 0, hangUp: 0, ignored: 0 };
   /** Responses that no rule allows: each is a bug. */
   readonly surprises: string[] = [];
   readonly #url: string;
@@ -360,13 +371,22 @@ export class Load {
     const isKeyed = method !== "GET" && (ifDoneBefore === undefined || this.#random.chance(0.5));
     const key = isKeyed ? crypto.randomUUID() : undefined;
     let allowed = expected;
+    let loss: Loss = "fault";
+    let ignored: Answer | undefined;
     for (const deadline = Date.now() + PATIENCE_MS; ; ) {
       try {
         const answer = await this.#ask(person, method, path, body, allowed, key);
-        if (answer.headers.get("idempotent-replayed") === "true") this.replayed++;
-        return answer;
+        if (isReplayed(answer)) this.replayed[loss]++;
+        if (ignored !== undefined && !(isReplayed(answer) && isSame(answer, ignored))) {
+          this.surprises.push(`${method} ${path} returned ${ignored.text}, and then ${answer.status}: ${answer.text}`);
+        }
+        const ignores = isKeyed && answer.status < 300 && this.#random.chance(LOSS_SHARE.ignored);
+        if (ignored !== undefined || !ignores) return answer;
+        [ignored, loss] = [answer, "ignored"];
+        continue;
       } catch (error) {
         if (!(error instanceof UnknownOutcome)) throw error;
+        if (ignored === undefined) loss = error.loss;
         if (Date.now() > deadline)
           throw new Error(`${method} ${path} got no definite response in ${PATIENCE_MS / 1000} s`);
       }
@@ -398,7 +418,7 @@ export class Load {
   async #send(person: Person | null, method: string, path: string, body: unknown, key?: string): Promise<Answer> {
     const request: SentRequest = { startedAt: Date.now(), endedAt: Number.POSITIVE_INFINITY, outcome: "unknown" };
     this.requests.push(request);
-    const hangsUp = key !== undefined && this.#random.chance(0.1);
+    const hangsUp = key !== undefined && this.#random.chance(LOSS_SHARE.hangUp);
     const answer = await rest(this.#url, method, path, {
       body,
       credentials: person?.credentials,
@@ -411,7 +431,9 @@ export class Load {
       return null;
     });
     request.endedAt = Date.now();
-    if (answer === null) throw new UnknownOutcome(`${method} ${path}`);
+    if (answer === null) {
+      throw new UnknownOutcome(`${method} ${path}`, request.outcome === "abandoned" ? "hangUp" : "fault");
+    }
     if (answer.status < 500) {
       request.outcome = "known";
       return answer;
@@ -421,6 +443,17 @@ export class Load {
     }
     throw new UnknownOutcome(`${method} ${path}`);
   }
+}
+
+const isReplayed = ({ headers }: Answer) => headers.get("idempotent-replayed") === "true";
+
+/** Whether two answers are equal, apart from addresses, which are made anew. */
+function isSame(one: Answer, other: Answer): boolean {
+  const withoutAddresses = ({ body }: Answer) =>
+    JSON.stringify(body, (name, value) =>
+      ["url", "uploadUrl", "downloadUrl", "expiresAt"].includes(name) ? "" : value,
+    );
+  return one.status === other.status && withoutAddresses(one) === withoutAddresses(other);
 }
 
 function isConnectionRefused(error: unknown): boolean {

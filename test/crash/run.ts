@@ -244,8 +244,13 @@ function printLoad(load: Load, ranSeconds: number): void {
       `${count("unknown")} may or may not have been done, ${count("abandoned")} were abandoned, ` +
       `${count("unsent")} found nobody listening`,
   );
-  console.log(`${load.replayed} repeats got the answer of a first request whose own answer was lost`);
-  if (load.replayed === 0) problems.push("no repeat got the answer of a request whose own answer was lost");
+  const { fault, hangUp, ignored } = load.replayed;
+  console.log(
+    `${fault + hangUp + ignored} repeats got the answer of an earlier request: ${fault} lost it to a kill or a fault, ` +
+      `${hangUp} to a client that hung up, and ${ignored} to one that ignored it`,
+  );
+  if (fault + hangUp === 0) problems.push("no repeat got the answer of a request whose own answer was lost");
+  if (ignored === 0) problems.push("no repeat was compared with the answer of its first request");
   const rows = acknowledgementKinds.map((kind) => ({
     acknowledged: kind,
     times: load.acknowledged.filter((one) => one.kind === kind).length,

@@ -1,7 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ApiError } from "../../server/errors.ts";
+import { ProcessorUnavailable } from "../../server/gateways/processorErrors.ts";
 import { createApp } from "../../server/http/app.ts";
+import { openChanges } from "../../server/repeats/changes.ts";
 import { sql } from "../../server/store/connection.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { requestPool } from "../../server/store/poolSettings.ts";
@@ -128,9 +131,11 @@ test("a repeat waits for a claim under way without holding a connection, then ge
     done++;
     return answer;
   });
-  // Five times as many as there are connections wait, and everyone else's requests go on.
+  // Five times as many as there are connections wait, and everyone's other requests go on, the same caller's as well.
   const other = await createPerson(service);
-  for (let read = 0; read < 20; read++) expect((await other.get("/wallet")).status).toBe(200);
+  for (let read = 0; read < 20; read++) {
+    expect([(await other.get("/wallet")).status, (await person.get("/wallet")).status]).toEqual([200, 200]);
+  }
   await eventually(
     async () => service.services.database.pool,
     (pool) => pool.idleCount === pool.totalCount && pool.waitingCount === 0,
@@ -202,6 +207,35 @@ describe("a claim that another process has taken over cannot answer any more, an
     expect(await (await fetch(deliveries[0].downloadUrl)).text()).toBe("the work");
   });
 });
+
+test.each([
+  ["refused", new ApiError("insufficient_funds")],
+  ["unable to tell", new ProcessorUnavailable("no response")],
+])(
+  "a request that was slow and is then %s gets the answer of the one that took its claim over",
+  async (_how, error) => {
+    const { id: userId } = await createPerson(service);
+    const key = newKey();
+    const { database, log } = service.services;
+    let replayed = 0;
+    const open = () =>
+      openChanges({
+        ...{ database, log, userId, idempotencyKey: key, operation: "payouts.create", showsSecret: false },
+        readInput: async () => ({ amountCents: 2_000 }),
+        hasLeft: () => false,
+        pause: async () => {},
+        markReplayed: () => void replayed++,
+      });
+    const slow = open();
+    const answer = await slow.claim(async () => {
+      await database.query(sql`UPDATE idempotency_keys SET lease_until = clock_timestamp() WHERE key = ${key}`);
+      const other = open();
+      await other.claim(() => other.change(async () => "paid"));
+      throw error;
+    });
+    expect([answer, replayed]).toEqual(["paid", 1]);
+  },
+);
 
 describe("two processes at once", () => {
   /** 40 repeats, in turn to the two processes. */

@@ -79,6 +79,22 @@ describe.each(transports)("over $transport", ({ call }) => {
   });
 });
 
+test("the same input in another spelling is the same request, and a header that is sent twice is no key", async () => {
+  const key = newKey();
+  const sendText = async (text: string, idempotencyKey = key) => {
+    const headers = { "content-type": "application/json", "idempotency-key": idempotencyKey, ...person.session };
+    const response = await fetch(`${service.url}/tasks`, { method: "POST", headers, body: text });
+    const body: Record<string, unknown> = JSON.parse(await response.text());
+    return { status: response.status, body };
+  };
+  const first = await sendText('{"title":"Caf\u00e9","description":"d","maxBudgetCents":100,"tags":[]}');
+  const again =
+    '{ "tags": [], "description": "e", "description": "d", "maxBudgetCents": 1.0e2, "title": "Caf\\u00e9" }';
+  expect(await sendText(again, `  ${key}\t`)).toEqual(first);
+  expect(first.status).toBe(201);
+  expectErrorBody((await sendText(again, `${newKey()}, ${newKey()}`)).body, "invalid_input");
+});
+
 test("a batch of several calls takes no key, and a batch of one does", async () => {
   const before = await tasksOf(person);
   const key = { "idempotency-key": newKey() };
