@@ -95,7 +95,7 @@ export class Buckets {
   async #refill(key: string, window: Window): Promise<void> {
     const { policy, limit, addPoints } = this.#options;
     while (window.waiting.length > 0) {
-      const wanted = Math.max(window.waiting.length, shareOf(policy, limit, window.remaining));
+      const wanted = Math.max(window.waiting.length, shareOf(policy, window.remaining));
       const { points, msToReset } = await addPoints(key, wanted);
       window.endsAtMs = Date.now() + msToReset;
       window.remaining = Math.max(0, limit - points);

@@ -25,15 +25,15 @@ export const WINDOW_SECONDS = 60;
  */
 const leasable: ReadonlySet<PolicyName> = new Set(["anonymous-public-reads", "anonymous", "reads"]);
 
-const MAX_SHARE = 10;
+const MAX_SHARE = 30;
 
 /**
- * Returns how many requests a process takes from a bucket at a time. Shares are small, so that what other processes hold
- * costs a caller little, and a bucket that is nearly empty is shared out one request at a time.
+ * Returns how many requests a process takes from a bucket at a time: a quarter of what is left, so that shares become
+ * smaller and what other processes hold costs a caller little. A reader's 600 requests take about 35 queries.
  */
-export function shareOf(policy: PolicyName, limit: number, remaining: number): number {
-  if (!leasable.has(policy) || remaining < limit / 5) return 1;
-  return Math.max(1, Math.min(MAX_SHARE, Math.floor(limit / 30)));
+export function shareOf(policy: PolicyName, remaining: number): number {
+  if (!leasable.has(policy)) return 1;
+  return Math.max(1, Math.min(MAX_SHARE, Math.floor(remaining / 4)));
 }
 
 /** What an operation counts as. */

@@ -4,18 +4,17 @@ import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
 import { type Bench, type BenchEnvironment, interleave, type Measurement, medianOf } from "./setup/bench.ts";
 import { type Load, startLoadGenerator, startProcess } from "./setup/processes.ts";
 
-const ROUNDS = 8;
-const SECONDS = 2;
+const ROUNDS = 20;
+const SECONDS = 1;
 const CONNECTIONS = 16;
 
 /**
- * What counting requests costs: the service with rate limits against the service without, on the same database. The
+ * What counting requests costs: the service with rate limits against the service without, in the same process. The
  * throughput includes what Postgres does; the processor time is less at the mercy of whatever else the machine does.
  */
 const bench: Bench = async (environment) => {
   const keys = await seed(environment);
-  const limited = await startService(environment, "on");
-  const unlimited = await startService(environment, "off");
+  const { limited, unlimited } = await startServices(environment);
   const generator = await startLoadGenerator(environment);
 
   async function compare(what: string, headers: Load["headers"]): Promise<Measurement[]> {
@@ -89,17 +88,19 @@ async function seed({ databaseUrl }: BenchEnvironment): Promise<string[]> {
   return keys;
 }
 
-async function startService(environment: BenchEnvironment, limits: "on" | "off"): Promise<Service> {
-  const port = await getPort();
+async function startServices(environment: BenchEnvironment): Promise<{ limited: Service; unlimited: Service }> {
+  const [port, unlimitedPort] = [await getPort(), await getPort()];
   const file = new URL("setup/limitedRebid.ts", import.meta.url).pathname;
-  const variables = { DATABASE_URL: environment.databaseUrl, PORT: String(port), LIMITS: limits };
-  const child = await startProcess(environment, file, { environment: variables, ready: /^ready$/ });
-  return {
-    port,
-    cpuMicroseconds: () =>
-      new Promise((resolve) => {
-        child.once("message", (microseconds: number) => resolve(microseconds));
-        child.send("cpu");
-      }),
+  const variables = {
+    DATABASE_URL: environment.databaseUrl,
+    PORT: String(port),
+    UNLIMITED_PORT: String(unlimitedPort),
   };
+  const child = await startProcess(environment, file, { environment: variables, ready: /^ready$/ });
+  const cpuMicroseconds = () =>
+    new Promise<number>((resolve) => {
+      child.once("message", (microseconds: number) => resolve(microseconds));
+      child.send("cpu");
+    });
+  return { limited: { port, cpuMicroseconds }, unlimited: { port: unlimitedPort, cpuMicroseconds } };
 }

@@ -5,9 +5,9 @@ import { defaultLimits, type PolicyName } from "../../../server/limits/policies.
 import { createServices } from "../../../server/services.ts";
 
 /**
- * The service with rate limits that no load reaches, or with none if LIMITS is `off`. Shares are as large as with the
- * contract's limits, so that the counters cost what they cost in production. Answers a message with the processor time that
- * it has used, in microseconds.
+ * The service twice in one process, on PORT with rate limits that no load reaches, on UNLIMITED_PORT without: two processes
+ * with the same code differ by more than what is measured. Shares are as large as with the contract's limits, so that the
+ * counters cost what they cost in production. Answers a message with the processor time that it has used, in microseconds.
  */
 const keys = { bucket: "none", region: "us-east-1", accessKeyId: "none", secretAccessKey: "none" };
 const names = Object.keys(defaultLimits) as PolicyName[]; // the keys of a literal are its type's keys
@@ -31,11 +31,12 @@ const { services } = createServices(
     },
     pool: { poolSize: 20 },
     log: pino({ level: "error" }),
-    limiter:
-      process.env.LIMITS === "off" ? null : { limits: Object.fromEntries(names.map((name) => [name, 10_000_000])) },
+    limiter: { limits: Object.fromEntries(names.map((name) => [name, 10_000_000])) },
   },
 );
+const unlimited = { ...services, limiter: null };
 await serve(createApp(services, { trustProxy: 1 }), Number(process.env.PORT), "127.0.0.1");
+await serve(createApp(unlimited, { trustProxy: 1 }), Number(process.env.UNLIMITED_PORT), "127.0.0.1");
 process.on("message", () => {
   const { user, system } = process.cpuUsage();
   process.send?.(user + system);
