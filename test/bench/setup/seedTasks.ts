@@ -1,6 +1,7 @@
 import pg from "pg";
 import { generateApiKey, hashApiKey } from "../../../server/auth/apiKeys.ts";
 import type { BenchEnvironment } from "./bench.ts";
+import type { Load } from "./processes.ts";
 
 /** Fills the feed, creates buyers with money and an API key each, and returns the keys. */
 export async function seedTasks(
@@ -35,4 +36,16 @@ export async function seedTasks(
   await client.query("VACUUM ANALYZE");
   await client.end();
   return keys;
+}
+
+/** The load that posts tasks, with a connection for each of the buyers' keys. */
+export function postTask(keys: readonly string[]): Omit<Load, "port" | "seconds"> {
+  const task = {
+    title: "Translate a page",
+    description: "From English to Finnish, in plain words.",
+    maxBudgetCents: 100,
+    tags: ["translation", "finnish"],
+  };
+  const headers = keys.map((key) => ({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" }));
+  return { method: "POST", path: "/tasks", headers, body: JSON.stringify(task) };
 }
