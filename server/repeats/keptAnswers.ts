@@ -1,4 +1,5 @@
 import { type Connection, sql } from "../store/connection.ts";
+import { violatedUniqueConstraint } from "../store/databaseErrors.ts";
 
 /** One request with an `Idempotency-Key`. The key's scope is the user. */
 export interface KeyedRequest {
@@ -48,11 +49,16 @@ export async function findKey<Result>(connection: Connection, request: KeyedRequ
  */
 export async function keepAnswer(connection: Connection, request: KeyedRequest, result: unknown): Promise<boolean> {
   const { userId, key, operation, inputHash } = request;
-  const kept = await connection.query(sql`
-    INSERT INTO idempotency_keys (user_id, key, operation, input_hash, answer)
-    VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, ${jsonOf(result)}::json)
-    ON CONFLICT DO NOTHING RETURNING 1`);
-  return kept.length > 0;
+  try {
+    // Without ON CONFLICT, which would write more for every key, to spare those that are taken an error.
+    await connection.query(sql`
+      INSERT INTO idempotency_keys (user_id, key, operation, input_hash, answer)
+      VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, ${jsonOf(result)}::json)`);
+    return true;
+  } catch (error) {
+    if (violatedUniqueConstraint(error) !== "idempotency_keys_pkey") throw error;
+    return false;
+  }
 }
 
 /** Like `keepAnswer`, for a key that `owner` has claimed. Returns false if another request has taken the claim over. */

@@ -20,7 +20,7 @@ export function isRetryable(error: unknown): boolean {
 }
 
 /** The name of the unique constraint that a statement of `query` violated, or null for any other error. */
-function violatedUniqueConstraint(error: unknown): string | null {
+export function violatedUniqueConstraint(error: unknown): string | null {
   return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION ? (error.constraint ?? null) : null;
 }
 
