@@ -209,9 +209,10 @@ test("a crash of Postgres with all its backends does not lose committed data", a
 test("a crash of the postmaster alone does not leave two servers on the same data", async () => {
   copyTemplate();
   const before = await start({ previousUrl: templateUrl });
-  const busy = query(before.url, "SELECT pg_sleep(1)").catch(() => "cut off");
+  const busy = query(before.url, "SELECT pg_sleep(4)").catch(() => "cut off");
   await vi.waitUntil(
     async () => (await query(before.url, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).length > 0,
+    { timeout: 5_000 },
   );
   process.kill(postmasterPid(), "SIGKILL");
   const after = await start({ previousUrl: before.url });
