@@ -18,7 +18,7 @@ import { control, eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService({ pool: { poolSize: 6 } });
-/** Another process on the same database, as far as the database can tell: it shares no memory with the first. */
+/** Another server on the same database. What is known of keys is in the database only, so it stands for another process. */
 const second = { url: "", close: async () => {} };
 beforeAll(async () => {
   const database = openDatabase(service.databaseUrl, { ...requestPool, poolSize: 6 });
@@ -237,8 +237,9 @@ test.each([
   },
 );
 
-describe("two processes at once", () => {
-  /** 40 repeats, in turn to the two processes. */
+// test/start/roles.test.ts repeats the same between real processes.
+describe("two servers on one database at once", () => {
+  /** 40 repeats, in turn to the two servers. */
   async function race(by: TestPerson, path: string, body: unknown): Promise<Answer[]> {
     const key = newKey();
     return Promise.all(

@@ -12,6 +12,7 @@ import { openDatabase } from "../../server/store/database.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask } from "../factories/tasks.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
+import { rest } from "../setup/client.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import type { Reachable } from "../setup/testService.ts";
 
@@ -79,6 +80,23 @@ test("a delivery whose window ended while nothing was running is accepted after 
   await expectPaidOnce(reach(second.url, readLocalState(DATA_DIR)?.databaseUrl), [delivered]);
 }, 60_000);
 
+/** Sends one request 40 times at once to all processes, with one `Idempotency-Key`: it is done once, and all get its answer. */
+async function expectRepeatedOnce(services: readonly Reachable[]): Promise<void> {
+  const [first] = services;
+  if (first === undefined) throw new Error("no process to ask");
+  const buyer = await createPerson(first, { cents: 100_000 });
+  const body = { title: "Once", description: "However often it is asked for.", maxBudgetCents: 1_000, tags: [] };
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, index) => {
+      const { url } = services[index % services.length] ?? first;
+      return rest(url, "POST", "/tasks", { body, credentials: buyer.session, headers: { "idempotency-key": "one" } });
+    }),
+  );
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(answers.filter(({ headers }) => headers.get("idempotent-replayed") === null)).toHaveLength(1);
+  expect((await buyer.get("/wallet")).body).toEqual({ availableCents: 99_000, heldCents: 1_000 });
+}
+
 describe("api and worker as separate processes", () => {
   test("share one data directory, in any order: the api starts the embedded services, the others join", async () => {
     const DATA_DIR = await dataDirectory();
@@ -96,6 +114,7 @@ describe("api and worker as separate processes", () => {
     const delivered = await Promise.all(services.map(deliver));
     for (const task of delivered) expect(await untilAccepted(task)).toBeLessThan(2);
     for (const service of services.slice(0, 1)) await expectPaidOnce(service, delivered);
+    await expectRepeatedOnce(services);
 
     const owner = readLocalState(DATA_DIR)?.pid;
     const others = [...workers, ...apis].filter(({ child }) => child.pid !== owner);
