@@ -23,9 +23,9 @@ const defaultLimits: OverloadLimits = {
   // a machine. 20 connections at some 10 ms a call allow 2,000, so the queue is one for the processor. A longer one would
   // only make every response later.
   maxCallsUnderWay: 600,
-  // A fifth of the connections. A single caller's calls mostly wait for each other's row locks, so more would not be
-  // faster.
-  turnsPerCaller: 4,
+  // A tenth of the connections. One caller's calls mostly wait for the processor or for each other's row locks, so more
+  // would not be faster; and others wait behind each of them whenever they need the processor, some four times a call.
+  turnsPerCaller: 2,
   maxWaitingPerCaller: 300,
   maxWaitingMs: 15_000,
   maxWaiting: 1_200,

@@ -41,8 +41,11 @@ async function run({ port, requests, seconds, rate, connections }: MixedLoad): P
   let sent = 0;
   let lost = 0;
   const take = async (): Promise<RawConnection> => {
-    const free = idle.pop();
-    if (free !== undefined) return free;
+    // In turns, so that none is idle for so long that the service closes it.
+    for (let free = idle.shift(); free !== undefined; free = idle.shift()) {
+      if (free.isOpen) return free;
+      open--; // Closed while it was idle.
+    }
     if (open >= MAX_CONNECTIONS) return new Promise((resolve) => waiting.push(resolve));
     open++;
     return new RawConnection(port);
@@ -60,6 +63,10 @@ async function run({ port, requests, seconds, rate, connections }: MixedLoad): P
     } catch {
       lost++;
       open--;
+      const next = waiting.shift();
+      if (next === undefined) return;
+      open++;
+      next(new RawConnection(port));
     }
   };
   if (rate !== undefined) {
@@ -115,6 +122,10 @@ class RawConnection {
     this.#socket.on("data", (chunk) => this.#read(chunk));
     this.#socket.on("error", (error) => this.#answer.reject(error));
     this.#socket.on("close", () => this.#answer.reject(new Error("the server closed the connection")));
+  }
+
+  get isOpen(): boolean {
+    return !this.#socket.destroyed;
   }
 
   async opened(): Promise<void> {
