@@ -25,6 +25,7 @@ export async function createContext(services: Services, request: Request, respon
   const principal = await findPrincipal(services, request, response);
   const client = clientOf(request);
   const idempotencyKey = request.get("Idempotency-Key");
+  const dryRun = request.get("Dry-Run");
   return {
     ...services,
     requestId: currentRequestId(),
@@ -33,6 +34,7 @@ export async function createContext(services: Services, request: Request, respon
     client,
     takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(dryRun !== undefined && { dryRun }),
     setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),

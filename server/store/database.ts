@@ -27,6 +27,11 @@ export interface Database extends Connection {
    * timestamps, `work` runs again, so it must have no effect outside the transaction; above all, no remote call.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * Like `transaction`, but undoes everything at the end, after checking what a commit would check. Sequences keep the
+   * numbers that they gave out.
+   */
+  rehearse<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -46,17 +51,31 @@ function transactionOver(client: pg.PoolClient): Transaction {
   };
 }
 
-async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    await client.query("BEGIN");
-    const result = await work(transactionOver(client));
+/** How a transaction ends: each throws if the database refuses what was done in it. */
+const endings = {
+  async commit(client: pg.PoolClient): Promise<void> {
     const { command } = await client.query("COMMIT");
     // If a statement failed and `work` caught its error, Postgres answers COMMIT with ROLLBACK instead of an error.
     if (command !== "COMMIT") {
       throw new Error("a statement failed inside the transaction and its error was caught: nothing was committed");
     }
+  },
+  async undo(client: pg.PoolClient): Promise<void> {
+    // Runs the deferred constraint triggers, which a rollback alone would skip.
+    await client.query("SET CONSTRAINTS ALL IMMEDIATE");
+    await client.query("ROLLBACK");
+  },
+};
+type End = (client: pg.PoolClient) => Promise<void>;
+type Work<Result> = (tx: Transaction) => Promise<Result>;
+
+async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, end: End): Promise<Result> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query("BEGIN");
+    const result = await work(transactionOver(client));
+    await end(client);
     return result;
   } catch (error) {
     // A connection that cannot roll back is closed, which releases its locks. A silent one would not answer this either.
@@ -72,6 +91,19 @@ async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise
   }
 }
 
+async function run<Result>(pool: pg.Pool, work: Work<Result>, end: End): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runOnce(pool, work, end);
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
+      // Full jitter, so that two transactions that collided do not collide again in step.
+      const pauseMs = Math.random() * 5 * 2 ** attempt;
+      await new Promise((resume) => setTimeout(resume, pauseMs));
+    }
+  }
+}
+
 /** Opens a pool of connections; each is made when it is first needed. */
 export function openDatabase(databaseUrl: string, settings: PoolSettings): Database {
   const pool = openPool(databaseUrl, settings);
@@ -80,18 +112,8 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
     ...connectionOver(pool),
     prisma,
     pool,
-    async transaction(work) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await runOnce(pool, work);
-        } catch (error) {
-          if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
-          // Full jitter, so that two transactions that collided do not collide again in step.
-          const pauseMs = Math.random() * 5 * 2 ** attempt;
-          await new Promise((resume) => setTimeout(resume, pauseMs));
-        }
-      }
-    },
+    transaction: (work) => run(pool, work, endings.commit),
+    rehearse: (work) => run(pool, work, endings.undo),
     async close() {
       await prisma.$disconnect();
       await pool.end();

@@ -12,6 +12,7 @@ export const create = scoped("payouts:write")
     rest: { method: "POST", path: "/payouts", status: 202 },
     summary: "Request a payout",
     errors: ["insufficient_funds", "onboarding_required", "onboarding_incomplete", "processor_unavailable"],
+    hasNoDryRun: true,
   })
   .input(z.strictObject({ amountCents: z.int().min(1000).max(MAX_INT32).meta({ description: "Integer cents." }) }))
   .output(
