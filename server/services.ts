@@ -15,9 +15,12 @@ import type { PoolSettings } from "./store/poolSettings.ts";
 export type Settings = Pick<
   Config,
   | "acceptanceWindowSeconds"
+  | "appOrigins"
+  | "corsOrigins"
   | "deliveryGraceSeconds"
   | "processorPollSeconds"
   | "spamGuard"
+  | "trustLocalhost"
   | "webhookAllowInsecure"
   | "webhookRetrySeconds"
   | "webhookTimeoutSeconds"

@@ -14,7 +14,10 @@ interface Connection {
  * any other. The answer waits for those of earlier requests on the connection, which is then destroyed: a client that keeps
  * its half open would otherwise keep it for good.
  */
-export function refuseBroken(server: Server, { farewellMs }: { farewellMs: number }): void {
+export function refuseBroken(
+  server: Server,
+  { farewellMs, headers }: { farewellMs: number; headers: Readonly<Record<string, string>> },
+): void {
   const connections = new WeakMap<Socket, Connection>();
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket);
@@ -34,7 +37,9 @@ export function refuseBroken(server: Server, { farewellMs }: { farewellMs: numbe
     // The parser reports every further piece of a broken request.
     if (connection.isRefused) return;
     connection.isRefused = true;
-    afterEarlierAnswers(connection, () => farewell(socket, isAnswered(connection) ? "" : answerTo(error), farewellMs));
+    afterEarlierAnswers(connection, () =>
+      farewell(socket, isAnswered(connection) ? "" : answerTo(error, headers), farewellMs),
+    );
   });
 
   function track({ socket }: { socket: Socket }, response: ServerResponse): void {
@@ -70,7 +75,7 @@ function farewell(socket: Socket, answer: string, farewellMs: number): void {
   socket.once("close", () => clearTimeout(timeout));
 }
 
-function answerTo({ code }: NodeJS.ErrnoException): string {
+function answerTo({ code }: NodeJS.ErrnoException, headers: Readonly<Record<string, string>>): string {
   const requestId = crypto.randomUUID();
   const body = JSON.stringify(new ApiError("invalid_input", { message: messageFor(code) }).toBody(requestId));
   const head = [
@@ -78,6 +83,7 @@ function answerTo({ code }: NodeJS.ErrnoException): string {
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     "Connection: close",
   ];
   return `${head.join("\r\n")}\r\n\r\n${body}`;

@@ -35,12 +35,18 @@ export interface HttpServer {
   stop(): Promise<void>;
 }
 
+interface ServeOptions {
+  limits?: typeof connectionLimits;
+  /** Headers of the answers to what is not a valid request, which never reaches the application. */
+  headers?: Readonly<Record<string, string>>;
+}
+
 /** Starts listening; `host` undefined means every interface. Throws ConfigError when the port is in use. */
 export async function serve(
   listener: RequestListener,
   port: number,
   host: string | undefined,
-  limits = connectionLimits,
+  { limits = connectionLimits, headers = {} }: ServeOptions = {},
 ): Promise<HttpServer> {
   const server = createServer({
     keepAliveTimeout: limits.keepAliveMs,
@@ -63,7 +69,7 @@ export async function serve(
   server.on("request", handle);
   // Node would respond with an empty 417 to an unknown `Expect` header; we ignore it.
   server.on("checkExpectation", handle);
-  refuseBroken(server, limits);
+  refuseBroken(server, { farewellMs: limits.farewellMs, headers });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       const message = `Port ${port} is in use. Set PORT to another port, or stop the process that uses it.`;

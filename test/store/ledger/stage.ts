@@ -68,7 +68,10 @@ export class Stage {
     this.#services = {
       settings: {
         publicUrl: "http://127.0.0.1",
-        sessionSecret: "a secret of the tests, 32 characters or more",
+        sessionSecret: "a secret of the tests of 32 characters or more",
+        appOrigins: [],
+        corsOrigins: [],
+        trustLocalhost: false,
         acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
         deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
         processorPollSeconds: 300,
