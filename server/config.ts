@@ -49,7 +49,10 @@ const Environment = z.object({
   APP_ORIGINS: origins(),
   CORS_ORIGINS: origins(["*"]),
   METRICS_PORT: z.coerce.number().int().min(1).max(65_535).optional(),
-  METRICS_TOKEN: z.string().min(16).optional(),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[!-~]{16,}$/, { error: must("be at least 16 visible ASCII characters without blanks") })
+    .optional(),
   SESSION_SECRET: z.string().min(32).optional(),
   TRUST_PROXY: z.string().default(""),
   STRIPE_SECRET_KEY: text.optional(),
@@ -222,6 +225,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   return Object.freeze(config);
 }
 
+/** What must be left of secrets of at least 32 and 16 characters without their repetitions. */
+const MIN_SECRET_BYTES = 20;
+const MIN_TOKEN_BYTES = 12;
+
 /**
  * True for a placeholder, and for a text that is mostly repetition, such as one letter 32 times, a short word again and
  * again, or a row of neighbouring letters and digits. Repetition is what compression removes: of the text, or of the
@@ -249,16 +256,16 @@ function requireProductionSettings(config: Config): void {
   }
   if (!config.publicUrl?.startsWith("https:")) {
     throw new ConfigError(
-      "PUBLIC_URL must begin with https:// in production: the session cookie is only sent over https.",
+      "With NODE_ENV=production, PUBLIC_URL must begin with https://: the session cookie is only sent over https.",
     );
   }
   for (const [name, secret, minBytes] of [
-    ...(config.sessionSecret ?? "").split(",").map((each) => ["SESSION_SECRET", each, 24] as const),
-    ["METRICS_TOKEN", config.metricsToken, 12] as const,
+    ...(config.sessionSecret ?? "").split(",").map((each) => ["SESSION_SECRET", each, MIN_SECRET_BYTES] as const),
+    ["METRICS_TOKEN", config.metricsToken, MIN_TOKEN_BYTES] as const,
   ]) {
     if (secret !== null && isGuessable(secret.trim(), minBytes)) {
       throw new ConfigError(
-        `${name} is too easy to guess: it is a placeholder, or repeats itself. Use a random one, such as the output of \`openssl rand -hex 32\`.`,
+        `With NODE_ENV=production, ${name} must be hard to guess. This one is a placeholder or repeats itself. Use a random one, such as the output of \`openssl rand -hex 32\`.`,
       );
     }
   }

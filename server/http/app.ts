@@ -1,3 +1,4 @@
+import type { RequestListener } from "node:http";
 import { TRPCError } from "@trpc/server";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import type { Config } from "../config.ts";
@@ -24,13 +25,13 @@ import { webhookDocs } from "./webhookDocs/page.ts";
 /** Where the application is; by default, on a developer's machine without a proxy. */
 type Surroundings = Pick<Config, "trustProxy"> & Partial<MetricsAccess>;
 
-/** Creates the Express application. A request passes through its parts in this order. `limits` are for tests. */
+/** Creates the application. A request passes through its parts in this order. `limits` are for tests. */
 export function createApp(
   services: Services,
   config: Surroundings,
   limits: Partial<OverloadLimits> = {},
   metrics: Metrics = createMetrics(services),
-): Express {
+): RequestListener {
   const { production = false, metricsPort = null, metricsToken = null } = config;
   const load = createLoad(limits);
   metrics.watch(load);
@@ -52,11 +53,16 @@ export function createApp(
     sendError(response, refusal ?? new ApiError("not_found"));
   });
   app.use(handleError(services));
-  return app;
+  return (request, response) => {
+    // Express itself would answer a broken absolute target, such as `http://`, with an HTML page. "//" is no path of ours.
+    const { url = "" } = request;
+    if (/^https?:/i.test(url) && !URL.canParse(url)) request.url = "//";
+    app(request, response);
+  };
 }
 
 /** Creates the application of `METRICS_PORT`, which has `/metrics` and nothing else. */
-export function createMetricsApp(services: Services, config: Surroundings, { page }: Metrics): Express {
+export function createMetricsApp(services: Services, config: Surroundings, { page }: Metrics): RequestListener {
   const app = bareApp(services, config);
   app.use(page);
   app.use((_request, response) => sendError(response, new ApiError("not_found")));
@@ -73,7 +79,9 @@ function bareApp({ settings }: Services, { trustProxy }: Surroundings): Express 
   app.set("query parser", "simple");
   const headers = securityHeaders(settings.publicUrl);
   app.use(requestId);
-  app.use((_request, response, next) => {
+  app.use((request, response, next) => {
+    // Express would answer `If-None-Match: *` with an empty 304, also where the response has no validator.
+    if (request.headers["if-none-match"]?.trim() === "*") delete request.headers["if-none-match"];
     response.set(headers);
     next();
   });

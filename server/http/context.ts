@@ -19,12 +19,15 @@ const limitsByRequest = new WeakMap<Request, RequestLimits>();
 export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
   const { sessionSecret } = services.settings;
   if (isCrossSite(request, services.settings)) {
+    const actor = { principal: null, client: clientOf(request), requestId: currentRequestId() };
+    services.securityLog.refuse(actor, "access.denied", { code: "forbidden", reason: "cross-site" });
     throw new ApiError("forbidden", {
       message: "Requests with the session cookie must come from a page of this site or of one of its apps.",
     });
   }
   const principal = await findPrincipal(services, request, response);
   const client = clientOf(request);
+  const idempotencyKey = request.get("Idempotency-Key");
   return {
     ...services,
     requestId: currentRequestId(),
@@ -32,6 +35,8 @@ export async function createContext(services: Services, request: Request, respon
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
     takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
       clear: () => clearSessionCookie(response),

@@ -29,6 +29,8 @@ export interface TestService {
   ownerUrl: string;
   /** What was logged at level error, one JSON object a line; a test that provokes errors empties it. */
   errors: string[];
+  /** The entries of the security log. */
+  securityEntries: Record<string, unknown>[];
 }
 
 /** What factories need: where a service listens, and its database. */
@@ -101,6 +103,7 @@ async function start(
   stops.push(payments.stop);
 
   const errors: string[] = [];
+  const securityEntries: Record<string, unknown>[] = [];
   const clock = new TestClock();
   const { services, close } = createServices(
     {
@@ -132,6 +135,7 @@ async function start(
       clock,
       resolve: options.resolve ?? resolveNothing,
       limiter: options.limiter ?? null,
+      securityLogger: pino({ base: null }, { write: (line) => void securityEntries.push(JSON.parse(line)) }),
       log: pino(
         { level: "error", serializers: { error: pino.stdSerializers.err } },
         { write: (line) => void errors.push(line) },
@@ -148,5 +152,5 @@ async function start(
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   });
-  return { url, services, clock, processorUrl: payments.url, databaseUrl, errors };
+  return { url, services, clock, processorUrl: payments.url, databaseUrl, errors, securityEntries };
 }

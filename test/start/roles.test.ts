@@ -127,14 +127,23 @@ describe("api and worker as separate processes", () => {
 
 test("a production process starts, serves and stops without server/local, and so do the operator's commands", async () => {
   const port = await getPort();
+  const owned = await provideBackingServices(port);
   const settings = {
-    ...(await provideBackingServices(port)),
+    ...owned,
+    DATABASE_URL: asServiceRole(owned.DATABASE_URL),
     NODE_ENV: "production",
     HOST: "127.0.0.1",
     PUBLIC_URL: "https://rebid.example",
     PORT: String(port),
   };
   const copy = await copyWithoutLocal();
+  const early = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
+  expect(await early.ended).toBe(1);
+  expect(early.stderr()).toContain("Run `npm run migrate` with DATABASE_OWNER_URL");
+  const { DATABASE_URL } = settings;
+  const urls = { DATABASE_OWNER_URL: owned.DATABASE_URL, DATABASE_URL };
+  const migrate = await start(urls, [process.execPath, join(copy, "server/commands/migrate.ts")]);
+  expect([await migrate.ended, migrate.stderr()]).toEqual([0, ""]);
   const production = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
   await production.ready();
   await createPerson(reach(production.url, settings.DATABASE_URL));
@@ -152,6 +161,13 @@ test("a production process starts, serves and stops without server/local, and so
   expect(incomplete.stderr()).toContain("The embedded services are not installed");
   expect((await production.stop()).code).toBe(0);
 }, 60_000);
+
+/** The same database, as the role that the tests' services use. */
+function asServiceRole(databaseUrl: string): string {
+  const url = new URL(inject("serviceRoleUrl"));
+  url.pathname = new URL(databaseUrl).pathname;
+  return url.href;
+}
 
 /** The server's files but for `server/local`, with the packages of this checkout. */
 async function copyWithoutLocal(): Promise<string> {
