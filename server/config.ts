@@ -33,7 +33,10 @@ const origins = (others: readonly string[] = []) =>
     });
 
 const isOrigin = (text: string) =>
-  URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text;
+  !text.includes("*") &&
+  URL.canParse(text) &&
+  /^https?:$/.test(new URL(text).protocol) &&
+  new URL(text).origin === text;
 
 const Environment = z.object({
   NODE_ENV: z.string().optional(),

@@ -102,7 +102,7 @@ test("a weak METRICS_TOKEN is refused in production", () => {
 });
 
 test("random secrets are never refused, however they are written", () => {
-  for (let round = 0; round < 2_000; round++) {
+  for (let round = 0; round < 200; round++) {
     for (const encoding of ["hex", "base64url"] as const) {
       expect(isGuessable(randomBytes(24).toString(encoding), 20)).toBe(false);
       expect(isGuessable(randomBytes(12).toString(encoding), 12)).toBe(false);
