@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
-import { deflateRawSync } from "node:zlib";
 import { z } from "zod";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
+import { isGuessable } from "./guessable.ts";
 import { must } from "./schemas/messages.ts";
 
 const YEAR_SECONDS = 31_536_000;
@@ -231,18 +231,6 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 /** What must be left of secrets of at least 32 and 16 characters without their repetitions. */
 const MIN_SECRET_BYTES = 20;
 const MIN_TOKEN_BYTES = 12;
-
-/**
- * True for a placeholder, and for a text that is mostly repetition, such as one letter 32 times, a short word again and
- * again, or a row of neighbouring letters and digits. Repetition is what compression removes: of the text, or of the
- * distances between its characters, fewer than `minBytes` remain. Random hexadecimal digits lose nothing.
- */
-export function isGuessable(secret: string, minBytes: number): boolean {
-  if (/change.?me|replace.?me|your.?secret/i.test(secret)) return true;
-  const codes = Buffer.from(secret);
-  const distances = codes.map((code, index) => code - (codes[index - 1] ?? 0));
-  return [codes, distances].some((bytes) => deflateRawSync(bytes, { level: 9 }).length < minBytes);
-}
 
 function requireProductionSettings(config: Config): void {
   const missing = [

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { ConfigError, isGuessable, readConfig } from "../server/config.ts";
+import { ConfigError, readConfig } from "../server/config.ts";
+import { isGuessable } from "../server/guessable.ts";
 
 const upToADay = "must be a number of seconds above 0 and at most 86400.";
 

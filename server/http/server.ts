@@ -39,6 +39,8 @@ interface ServeOptions {
   limits?: typeof connectionLimits;
   /** Headers of the answers to what is not a valid request, which never reaches the application. */
   headers?: Readonly<Record<string, string>>;
+  /** The setting that the port comes from, for the message when it is in use. */
+  setting?: string;
 }
 
 /** Starts listening; `host` undefined means every interface. Throws ConfigError when the port is in use. */
@@ -46,7 +48,7 @@ export async function serve(
   listener: RequestListener,
   port: number,
   host: string | undefined,
-  { limits = connectionLimits, headers = {} }: ServeOptions = {},
+  { limits = connectionLimits, headers = {}, setting = "PORT" }: ServeOptions = {},
 ): Promise<HttpServer> {
   const server = createServer({
     keepAliveTimeout: limits.keepAliveMs,
@@ -72,7 +74,7 @@ export async function serve(
   refuseBroken(server, { farewellMs: limits.farewellMs, headers });
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const message = `Port ${port} is in use. Set PORT to another port, or stop the process that uses it.`;
+      const message = `Port ${port} is in use. Set ${setting} to another port, or stop the process that uses it.`;
       reject(error.code === "EADDRINUSE" ? new ConfigError(message) : error);
     });
     server.listen(port, host, resolve);

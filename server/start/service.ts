@@ -89,7 +89,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     busy.push(server.stop);
     if (config.metricsPort !== null) {
       const metricsApp = createMetricsApp(services, config, metrics);
-      const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers });
+      const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers, setting: "METRICS_PORT" });
       busy.push(metricsServer.stop);
     }
     backing.announce(ownAddress(config.host, port));

@@ -12,6 +12,7 @@ import { openDatabase } from "../../server/store/database.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask } from "../factories/tasks.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
+import { rawRequest } from "../setup/rawRequest.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import type { Reachable } from "../setup/testService.ts";
 
@@ -135,6 +136,7 @@ test("a production process starts, serves and stops without server/local, and so
     HOST: "127.0.0.1",
     PUBLIC_URL: "https://rebid.example",
     PORT: String(port),
+    METRICS_PORT: String(await getPort()),
   };
   const copy = await copyWithoutLocal();
   const early = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
@@ -147,6 +149,12 @@ test("a production process starts, serves and stops without server/local, and so
   const production = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
   await production.ready();
   await createPerson(reach(production.url, settings.DATABASE_URL));
+  const [refused] = await rawRequest(production.url, "this is not HTTP\r\n\r\n");
+  expect(refused?.headers.get("strict-transport-security")).toBe("max-age=63072000; includeSubDomains");
+  const statusOf = async (url: string) => (await fetch(url)).status;
+  expect(await statusOf(`${production.url}/metrics`)).toBe(404);
+  expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).toBe(200);
+  expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/livez`)).toBe(404);
 
   const command = (name: string, ...parameters: string[]) =>
     start(settings, [process.execPath, join(copy, "server/commands", name), ...parameters]);
