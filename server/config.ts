@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
+import { isGuessable } from "./guessable.ts";
 import { must } from "./schemas/messages.ts";
 
 const YEAR_SECONDS = 31_536_000;
@@ -16,6 +17,27 @@ const seconds = (defaultSeconds: number, maxSeconds = YEAR_SECONDS) => {
 const onOff = (value: "on" | "off") => z.enum(["on", "off"]).default(value);
 const text = z.string().min(1);
 
+/** A list of exact origins, such as `https://app.example.com, https://admin.example.com`. */
+const origins = (others: readonly string[] = []) =>
+  z
+    .string()
+    .default("")
+    .transform((list) =>
+      list
+        .split(",")
+        .map((part) => part.trim())
+        .filter((part) => part !== ""),
+    )
+    .refine((list) => list.every((part) => others.includes(part) || isOrigin(part)), {
+      error: must("be a list of exact origins, such as https://app.example.com,https://admin.example.com"),
+    });
+
+const isOrigin = (text: string) =>
+  !text.includes("*") &&
+  URL.canParse(text) &&
+  /^https?:$/.test(new URL(text).protocol) &&
+  new URL(text).origin === text;
+
 const Environment = z.object({
   NODE_ENV: z.string().optional(),
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
@@ -25,7 +47,15 @@ const Environment = z.object({
     .optional(),
   DATA_DIR: text.default(".data"),
   DATABASE_URL: text.optional(),
+  DATABASE_OWNER_URL: text.optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
+  APP_ORIGINS: origins(),
+  CORS_ORIGINS: origins(["*"]),
+  METRICS_PORT: z.coerce.number().int().min(1).max(65_535).optional(),
+  METRICS_TOKEN: z
+    .string()
+    .regex(/^[!-~]{16,}$/, { error: must("be at least 16 visible ASCII characters without blanks") })
+    .optional(),
   SESSION_SECRET: z.string().min(32).optional(),
   TRUST_PROXY: z.string().default(""),
   STRIPE_SECRET_KEY: text.optional(),
@@ -64,8 +94,20 @@ export interface Config {
   readonly host: string | null;
   /** The service's own address as clients see it, without a trailing slash; null means http://localhost:<port>. */
   readonly publicUrl: string | null;
+  /** Origins whose pages may use the session cookie. */
+  readonly appOrigins: readonly string[];
+  /** Origins whose pages may use API keys; `*` is any. */
+  readonly corsOrigins: readonly string[];
+  /** Whether any port of localhost counts as one of `appOrigins`. */
+  readonly trustLocalhost: boolean;
+  /** A port that serves `/metrics` and nothing else. */
+  readonly metricsPort: number | null;
+  /** The bearer token with which the service's own port serves `/metrics`. */
+  readonly metricsToken: string | null;
   readonly dataDirectory: string;
   readonly databaseUrl: string | null;
+  /** The role that applies migrations outside production; null means the one of `databaseUrl`. */
+  readonly databaseOwnerUrl: string | null;
   readonly sessionSecret: string | null;
   /**
    * Express' `trust proxy`: a number of proxies, a list of subnets, or false. Never `true`, with which clients could choose
@@ -157,8 +199,14 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     port: env.PORT,
     host: env.HOST ?? null,
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, "") ?? null,
+    appOrigins: env.APP_ORIGINS,
+    corsOrigins: env.CORS_ORIGINS,
+    trustLocalhost: !production,
+    metricsPort: env.METRICS_PORT ?? null,
+    metricsToken: env.METRICS_TOKEN ?? null,
     dataDirectory: resolve(env.DATA_DIR),
     databaseUrl: env.DATABASE_URL ?? null,
+    databaseOwnerUrl: env.DATABASE_OWNER_URL ?? null,
     sessionSecret: env.SESSION_SECRET ?? null,
     trustProxy: parseTrustProxy(env.TRUST_PROXY),
     processor: readProcessor(env),
@@ -173,9 +221,16 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     spamGuard: env.SPAM_GUARD === "on",
     logLevel: env.LOG_LEVEL,
   };
+  if (config.metricsPort !== null && config.metricsPort === config.port) {
+    throw new ConfigError("METRICS_PORT must differ from PORT.");
+  }
   if (production) requireProductionSettings(config);
   return Object.freeze(config);
 }
+
+/** What must be left of secrets of at least 32 and 16 characters without their repetitions. */
+const MIN_SECRET_BYTES = 20;
+const MIN_TOKEN_BYTES = 12;
 
 function requireProductionSettings(config: Config): void {
   const missing = [
@@ -189,6 +244,21 @@ function requireProductionSettings(config: Config): void {
     throw new ConfigError(
       `With NODE_ENV=production, no embedded services are started. Set also: ${missing.join("; ")}.`,
     );
+  }
+  if (!config.publicUrl?.startsWith("https:")) {
+    throw new ConfigError(
+      "With NODE_ENV=production, PUBLIC_URL must begin with https://: the session cookie is only sent over https.",
+    );
+  }
+  for (const [name, secret, minBytes] of [
+    ...(config.sessionSecret ?? "").split(",").map((each) => ["SESSION_SECRET", each, MIN_SECRET_BYTES] as const),
+    ["METRICS_TOKEN", config.metricsToken, MIN_TOKEN_BYTES] as const,
+  ]) {
+    if (secret !== null && isGuessable(secret.trim(), minBytes)) {
+      throw new ConfigError(
+        `With NODE_ENV=production, ${name} must be hard to guess. This one is a placeholder or repeats itself. Use a random one, such as the output of \`openssl rand -hex 32\`.`,
+      );
+    }
   }
   if (config.webhookAllowInsecure) {
     throw new ConfigError(

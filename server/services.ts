@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { openSecurityLog, type SecurityLog } from "./auth/securityLog.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
@@ -15,9 +16,12 @@ import type { PoolSettings } from "./store/poolSettings.ts";
 export type Settings = Pick<
   Config,
   | "acceptanceWindowSeconds"
+  | "appOrigins"
+  | "corsOrigins"
   | "deliveryGraceSeconds"
   | "processorPollSeconds"
   | "spamGuard"
+  | "trustLocalhost"
   | "webhookAllowInsecure"
   | "webhookRetrySeconds"
   | "webhookTimeoutSeconds"
@@ -38,12 +42,15 @@ export interface Services {
   /** Counts requests; null when nothing is limited. */
   readonly limiter: RateLimiter | null;
   readonly log: Logger;
+  readonly securityLog: SecurityLog;
 }
 
 interface CreateServicesOptions {
   settings: Omit<Settings, "sessionSecret">;
   pool: PoolSettings;
   log: Logger;
+  /** What the security log is written to; `log` by default. */
+  securityLogger?: Logger;
   clock?: Clock;
   /** Resolves the host names of webhooks; DNS by default. */
   resolve?: ResolveName;
@@ -54,7 +61,7 @@ interface CreateServicesOptions {
 /** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
   { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
-  { settings, pool, log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
+  { settings, pool, log, securityLogger = log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
 ): { services: Services; close(): Promise<void> } {
   const database = openDatabase(databaseUrl, pool);
   const services: Services = {
@@ -66,10 +73,12 @@ export function createServices(
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     limiter: limiter && openLimiter(database.pool, log, limiter),
     log,
+    securityLog: openSecurityLog(securityLogger),
   };
   return {
     services,
     async close() {
+      services.securityLog.flush();
       await services.egress.close();
       services.storage.close();
       await services.database.close();

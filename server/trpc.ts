@@ -151,6 +151,9 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   if (isOverload) ctx.log.warn({ requestId: ctx.requestId, procedure: path }, "too many calls: one was refused");
   else if (error.status >= 500)
     ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? cause }, error.code);
+  // A login records its own failure, with the account that was tried.
+  const isDenied = (error.status === 401 || error.status === 403) && error.code !== "invalid_credentials";
+  if (isDenied) ctx.securityLog.refuse(ctx, "access.denied", { code: error.code, procedure: path });
   if (!errorsOf(meta ?? {}).includes(error.code)) {
     ctx.log.error(
       { requestId: ctx.requestId, procedure: path, code: error.code },

@@ -13,7 +13,7 @@ const floors: readonly (readonly string[])[] = [
   ["trpc.ts", "market/", "webhooks/"],
   ["services.ts", "auth/", "limits/", "repeats/", "translateErrors.ts", "local/"],
   ["store/", "backingServices.ts"],
-  ["config.ts", "errors.ts", "schemas/", "gateways/", "requestId.ts", "prisma/"],
+  ["config.ts", "guessable.ts", "errors.ts", "schemas/", "gateways/", "requestId.ts", "prisma/"],
 ];
 
 /** The floors inside `server/local`, in the same order and under the same rules. Rooms are relative to that folder. */

@@ -3,6 +3,7 @@ import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
 import { type Connection, sql } from "../store/connection.ts";
 import { apiKeyPattern, hashApiKey } from "./apiKeys.ts";
+import { isForeign, type OriginPolicy } from "./origins.ts";
 import { findSession, SESSION_COOKIE, SESSION_LIFETIME_SECONDS, sealSession, unsealSession } from "./sessions.ts";
 
 /** The authenticated caller. A session may do everything its user may; an API key only what its scopes allow. */
@@ -94,15 +95,15 @@ export function clearSessionCookie(response: Response): void {
 }
 
 /**
- * True for a state-changing request that authenticates with the cookie but comes from another site's page. Browsers send
- * `Origin` with every such request; a client that sends none is not a browser, and sends only the cookies it chose to send.
+ * True for a state-changing request that would authenticate with the cookie but comes from another site's page. Browsers
+ * send `Origin` with every such request; a client that sends none is not a browser, and sends only the cookies it chose to
+ * send.
  */
-export function isCrossSite(request: Request, publicUrl: string): boolean {
+export function isCrossSite(request: Request, policy: OriginPolicy): boolean {
   if (request.method === "GET" || request.method === "HEAD") return false;
   if (request.headers.authorization !== undefined || readSessionCookie(request.headers.cookie) === null) {
     return false;
   }
-  const { origin } = request.headers;
-  if (origin === undefined) return request.headers["sec-fetch-site"] === "cross-site";
-  return origin !== new URL(publicUrl).origin && origin !== `${request.protocol}://${request.headers.host}`;
+  if (request.headers.origin === undefined) return request.headers["sec-fetch-site"] === "cross-site";
+  return isForeign(request, policy);
 }

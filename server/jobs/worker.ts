@@ -1,4 +1,4 @@
-import { runMigrations, type TaskList } from "graphile-worker";
+import type { TaskList } from "graphile-worker";
 import type { z } from "zod";
 import { auditLedger } from "../audit/nightly.ts";
 import { pruneRateLimits } from "../limits/prune.ts";
@@ -38,14 +38,6 @@ function taskListOf(services: Services): TaskList {
   return Object.fromEntries(
     Object.entries(handlers).map(([name, handle]) => [name, (payload: unknown) => handle(services, payload)]),
   );
-}
-
-/**
- * Creates or updates graphile-worker's own tables; safe when several processes start at once. It uses a connection of its
- * own, because a migration may take longer than the statements of jobs.
- */
-export async function migrateJobs(databaseUrl: string): Promise<void> {
-  await runMigrations({ connectionString: databaseUrl });
 }
 
 /** Runs jobs, sweeps and the delivery of events until `stop`, which lets running work finish. */

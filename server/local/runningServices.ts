@@ -35,6 +35,12 @@ export function settingsOf(config: Config, state: LocalState | null): BackingSer
   return { databaseUrl, sessionSecret, processor, storage };
 }
 
+/** Returns the URL of the role that applies migrations. */
+export function ownerUrlOf(config: Config, state: LocalState | null, databaseUrl: string): string {
+  if (config.databaseUrl !== null) return config.databaseOwnerUrl ?? config.databaseUrl;
+  return state?.databaseOwnerUrl ?? databaseUrl;
+}
+
 function processorSettingsOf({ apiBase, secretKey, webhookSecret }: NonNullable<LocalState["processor"]>) {
   return { secretKey, webhookSecrets: [webhookSecret], apiBase };
 }

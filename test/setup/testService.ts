@@ -12,6 +12,7 @@ import type { LimiterOptions } from "../../server/limits/limiter.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
+import { type Database, openDatabase } from "../../server/store/database.ts";
 import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
@@ -23,8 +24,13 @@ export interface TestService {
   clock: TestClock;
   processorUrl: string;
   databaseUrl: string;
+  /** The database as its owner, a superuser, for statements that the service's role may not run. */
+  owner: Database;
+  ownerUrl: string;
   /** What was logged at level error, one JSON object a line; a test that provokes errors empties it. */
   errors: string[];
+  /** The entries of the security log. */
+  securityEntries: Record<string, unknown>[];
 }
 
 /** What factories need: where a service listens, and its database. */
@@ -58,7 +64,9 @@ export function useService(options: TestServiceOptions = {}): TestService {
   beforeAll(async () => {
     const database = await createTestDatabase();
     stops.push(database.drop);
-    Object.assign(service, await start(options, database.url, stops));
+    const owner = openDatabase(database.ownerUrl, { poolSize: 2 });
+    stops.push(owner.close);
+    Object.assign(service, await start(options, database.url, stops), { owner, ownerUrl: database.ownerUrl });
   });
 
   afterAll(async () => {
@@ -73,7 +81,7 @@ async function start(
   options: TestServiceOptions,
   databaseUrl: string,
   stops: (() => Promise<void>)[],
-): Promise<TestService> {
+): Promise<Omit<TestService, "owner" | "ownerUrl">> {
   const directory = await mkdtemp(join(tmpdir(), "rebid-parts-"));
   stops.push(() => rm(directory, { recursive: true, force: true }));
   // Longer than any pause of a test: a client must not find its idle connection closed under it.
@@ -95,11 +103,12 @@ async function start(
   stops.push(payments.stop);
 
   const errors: string[] = [];
+  const securityEntries: Record<string, unknown>[] = [];
   const clock = new TestClock();
   const { services, close } = createServices(
     {
       databaseUrl,
-      sessionSecret: "a secret of the tests, 32 characters or more",
+      sessionSecret: "a secret of the tests of 32 characters or more",
       processor: {
         secretKey: secrets.secretKey,
         webhookSecrets: [secrets.webhookSecret],
@@ -110,6 +119,9 @@ async function start(
     {
       settings: {
         publicUrl: url,
+        appOrigins: [],
+        corsOrigins: [],
+        trustLocalhost: false,
         acceptanceWindowSeconds: 172_800,
         deliveryGraceSeconds: 604_800,
         processorPollSeconds: 300,
@@ -123,6 +135,7 @@ async function start(
       clock,
       resolve: options.resolve ?? resolveNothing,
       limiter: options.limiter ?? null,
+      securityLogger: pino({ base: null }, { write: (line) => void securityEntries.push(JSON.parse(line)) }),
       log: pino(
         { level: "error", serializers: { error: pino.stdSerializers.err } },
         { write: (line) => void errors.push(line) },
@@ -139,5 +152,5 @@ async function start(
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   });
-  return { url, services, clock, processorUrl: payments.url, databaseUrl, errors };
+  return { url, services, clock, processorUrl: payments.url, databaseUrl, errors, securityEntries };
 }

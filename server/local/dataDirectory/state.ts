@@ -11,7 +11,10 @@ export const LocalState = z.object({
   pid: z.int().positive(),
   /** Set last, when the service is ready. Until then, the other fields may be from the previous run. */
   serviceUrl: z.url().optional(),
+  /** The role that the service uses. Written by an earlier version, it is the owner. */
   databaseUrl: z.url().optional(),
+  /** The role that owns the schema, a superuser. */
+  databaseOwnerUrl: z.url().optional(),
   s3: z
     .object({
       endpoint: z.url(),

@@ -27,8 +27,13 @@ export const login = open
       ...ctx.client,
       account: email ?? "",
     });
-    if (!found || !matches || found.suspended) throw new ApiError("invalid_credentials");
+    if (!found || !matches || found.suspended) {
+      const reason = !found ? "unknown email" : matches ? "suspended" : "wrong password";
+      ctx.securityLog.refuse(ctx, "login.failed", { userId: found?.id ?? null, reason });
+      throw new ApiError("invalid_credentials");
+    }
     const sessionId = await ctx.database.transaction((tx) => startSession(tx, found.id, ctx.clock.now()));
+    ctx.securityLog.record(ctx, "login.succeeded", { userId: found.id });
     await ctx.sessionCookie.set(sessionId);
     return { user: found };
   });

@@ -28,6 +28,7 @@ export const signup = open
       if (!user) throw new ApiError("email_taken");
       return { user, sessionId: await startSession(tx, user.id, ctx.clock.now()) };
     });
+    ctx.securityLog.record(ctx, "account.created", { userId: user.id });
     await ctx.sessionCookie.set(sessionId);
     return { user };
   });

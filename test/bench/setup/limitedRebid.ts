@@ -21,6 +21,9 @@ const { services } = createServices(
   {
     settings: {
       publicUrl: `http://127.0.0.1:${process.env.PORT}`,
+      appOrigins: [],
+      corsOrigins: [],
+      trustLocalhost: false,
       acceptanceWindowSeconds: 172_800,
       deliveryGraceSeconds: 604_800,
       processorPollSeconds: 300,

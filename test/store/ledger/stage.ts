@@ -1,6 +1,7 @@
 /** The real side of the property test: the procedures over a real database, without HTTP and without a processor. */
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
+import { openSecurityLog } from "../../../server/auth/securityLog.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
@@ -69,7 +70,10 @@ export class Stage {
     this.#services = {
       settings: {
         publicUrl: "http://127.0.0.1",
-        sessionSecret: "a secret of the tests, 32 characters or more",
+        sessionSecret: "a secret of the tests of 32 characters or more",
+        appOrigins: [],
+        corsOrigins: [],
+        trustLocalhost: false,
         acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
         deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
         processorPollSeconds: 300,
@@ -84,6 +88,7 @@ export class Stage {
       storage,
       egress: guardedEgress({ allowInsecure: false }),
       limiter: null,
+      securityLog: openSecurityLog(pino({ level: "silent" })),
       log: pino({ level: "error" }, { write: (line) => void errors.push(line) }),
     };
   }
