@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
+import type { MailSettings } from "./gateways/mail.ts";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
 import { must } from "./schemas/messages.ts";
@@ -8,6 +9,9 @@ import { must } from "./schemas/messages.ts";
 const YEAR_SECONDS = 31_536_000;
 /** Upper bound for polling intervals; `setTimeout` overflows after 24 days. */
 const DAY_SECONDS = 86_400;
+/** Each of them is tried on a cookie that none of them opens. */
+const MAX_SECRETS = 5;
+const DEVELOPMENT_SENDER = "Rebid <rebid@localhost>";
 
 const seconds = (defaultSeconds: number, maxSeconds = YEAR_SECONDS) => {
   const error = must(`be a number of seconds above 0 and at most ${maxSeconds}`);
@@ -26,11 +30,27 @@ const Environment = z.object({
   DATA_DIR: text.default(".data"),
   DATABASE_URL: text.optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
-  SESSION_SECRET: z.string().min(32).optional(),
+  SESSION_SECRET: z
+    .string()
+    .transform((list) => list.split(",").map((secret) => secret.trim()))
+    .refine((secrets) => secrets.every((secret) => secret.length >= 32), {
+      error: must("have at least 32 characters; so must each of several, separated by commas"),
+    })
+    .refine((secrets) => secrets.length <= MAX_SECRETS, { error: must(`have at most ${MAX_SECRETS} secrets`) })
+    .optional(),
   TRUST_PROXY: z.string().default(""),
   STRIPE_SECRET_KEY: text.optional(),
   STRIPE_WEBHOOK_SECRET: text.optional(),
   STRIPE_API_BASE: z.url({ error: must("be an address such as http://localhost:12111") }).optional(),
+  SMTP_URL: z
+    .url({ protocol: /^smtps?$/, error: must("be an address such as smtps://user:password@smtp.example.com") })
+    .optional(),
+  MAIL_FROM: text
+    .refine((from) => !/[\r\n]/.test(from) && /[^\s@<]@[^\s@>]/.test(from), {
+      error: must("be an address such as Rebid <rebid@example.com>"),
+    })
+    .optional(),
+  PASSWORD_BLOCKLIST: text.optional(),
   S3_ENDPOINT: z.url({ error: must("be an address such as https://s3.example.com") }).optional(),
   S3_BUCKET: text.optional(),
   S3_REGION: text.default("us-east-1"),
@@ -66,7 +86,8 @@ export interface Config {
   readonly publicUrl: string | null;
   readonly dataDirectory: string;
   readonly databaseUrl: string | null;
-  readonly sessionSecret: string | null;
+  /** The newest first: it seals sessions, and each of them unseals. */
+  readonly sessionSecrets: readonly string[] | null;
   /**
    * Express' `trust proxy`: a number of proxies, a list of subnets, or false. Never `true`, with which clients could choose
    * the address that rate limits count them by.
@@ -74,6 +95,10 @@ export interface Config {
   readonly trustProxy: false | number | string;
   readonly processor: ProcessorSettings | null;
   readonly storage: StorageSettings | null;
+  readonly mail: MailSettings | null;
+  /** The sender of mails, also for the embedded mailbox. */
+  readonly mailFrom: string;
+  readonly passwordBlocklist: PasswordBlocklist;
   readonly acceptanceWindowSeconds: number;
   readonly deliveryGraceSeconds: number;
   /** The pauses before the retries of a webhook delivery; their number is the number of retries. */
@@ -86,6 +111,9 @@ export interface Config {
   readonly spamGuard: boolean;
   readonly logLevel: string;
 }
+
+/** Which common passwords nobody may choose: a list of our own, none, or those in a file, one a line. */
+export type PasswordBlocklist = "builtIn" | "off" | { readonly file: string };
 
 /** A setting is missing or wrong. The message is for the person who starts the service. */
 export class ConfigError extends Error {
@@ -141,6 +169,17 @@ function readProcessor(env: z.infer<typeof Environment>): ProcessorSettings | nu
   return { secretKey: env.STRIPE_SECRET_KEY, webhookSecrets, apiBase: env.STRIPE_API_BASE ?? null };
 }
 
+function readMail({ SMTP_URL, MAIL_FROM }: z.infer<typeof Environment>): MailSettings | null {
+  if (!SMTP_URL) return null;
+  if (!MAIL_FROM) throw new ConfigError("Set MAIL_FROM together with SMTP_URL: it is the sender of all mails.");
+  return { smtpUrl: SMTP_URL, from: MAIL_FROM };
+}
+
+function readBlocklist({ PASSWORD_BLOCKLIST }: z.infer<typeof Environment>, production: boolean): PasswordBlocklist {
+  if (PASSWORD_BLOCKLIST === undefined) return production ? "builtIn" : "off";
+  return PASSWORD_BLOCKLIST === "off" ? "off" : { file: resolve(PASSWORD_BLOCKLIST) };
+}
+
 /** Parses the environment. Throws ConfigError with one line for each wrong setting. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   // An empty variable counts as not set, as in `PORT= npm start`.
@@ -159,10 +198,13 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, "") ?? null,
     dataDirectory: resolve(env.DATA_DIR),
     databaseUrl: env.DATABASE_URL ?? null,
-    sessionSecret: env.SESSION_SECRET ?? null,
+    sessionSecrets: env.SESSION_SECRET ?? null,
     trustProxy: parseTrustProxy(env.TRUST_PROXY),
     processor: readProcessor(env),
     storage: readStorage(env),
+    mail: readMail(env),
+    mailFrom: env.MAIL_FROM ?? DEVELOPMENT_SENDER,
+    passwordBlocklist: readBlocklist(env, production),
     acceptanceWindowSeconds: env.ACCEPTANCE_WINDOW_SECONDS,
     deliveryGraceSeconds: env.DELIVERY_GRACE_SECONDS,
     webhookRetrySeconds: env.WEBHOOK_RETRY_SECONDS,
@@ -180,7 +222,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 function requireProductionSettings(config: Config): void {
   const missing = [
     config.databaseUrl ? null : "DATABASE_URL",
-    config.sessionSecret ? null : "SESSION_SECRET",
+    config.sessionSecrets ? null : "SESSION_SECRET",
     config.processor ? null : "STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET",
     config.storage ? null : "S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY",
     config.publicUrl ? null : "PUBLIC_URL",

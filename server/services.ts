@@ -1,8 +1,10 @@
 import type { Logger } from "pino";
+import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswords.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
+import { type Mail, openMail } from "./gateways/mail.ts";
 import type { Processor } from "./gateways/processor.ts";
 import type { ResolveName } from "./gateways/resolveName.ts";
 import { type Storage, s3Storage } from "./gateways/storage.ts";
@@ -16,6 +18,7 @@ export type Settings = Pick<
   Config,
   | "acceptanceWindowSeconds"
   | "deliveryGraceSeconds"
+  | "passwordBlocklist"
   | "processorPollSeconds"
   | "spamGuard"
   | "webhookAllowInsecure"
@@ -23,7 +26,7 @@ export type Settings = Pick<
   | "webhookTimeoutSeconds"
 > & {
   readonly publicUrl: string;
-  readonly sessionSecret: string;
+  readonly sessionSecrets: readonly string[];
 };
 
 /** The services that procedures and jobs use. Created once, at startup. */
@@ -35,13 +38,17 @@ export interface Services {
   readonly storage: Storage;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
+  /** Whether a password is one of those that nobody may choose. */
+  readonly isCommonPassword: IsCommonPassword;
+  /** Sends mails; null when no mail server is configured. */
+  readonly mail: Mail | null;
   /** Counts requests; null when nothing is limited. */
   readonly limiter: RateLimiter | null;
   readonly log: Logger;
 }
 
 interface CreateServicesOptions {
-  settings: Omit<Settings, "sessionSecret">;
+  settings: Omit<Settings, "sessionSecrets">;
   pool: PoolSettings;
   log: Logger;
   clock?: Clock;
@@ -53,17 +60,20 @@ interface CreateServicesOptions {
 
 /** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
-  { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
+  { databaseUrl, sessionSecrets, processor, storage, mail }: BackingServiceSettings,
   { settings, pool, log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
 ): { services: Services; close(): Promise<void> } {
+  const isCommonPassword = loadCommonPasswords(settings.passwordBlocklist);
   const database = openDatabase(databaseUrl, pool);
   const services: Services = {
-    settings: { ...settings, sessionSecret },
+    settings: { ...settings, sessionSecrets },
     database,
     clock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
+    isCommonPassword,
+    mail: mail && openMail(mail),
     limiter: limiter && openLimiter(database.pool, log, limiter),
     log,
   };
@@ -72,6 +82,7 @@ export function createServices(
     async close() {
       await services.egress.close();
       services.storage.close();
+      services.mail?.close();
       await services.database.close();
     },
   };

@@ -157,11 +157,11 @@ const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
 });
 
 /**
- * Lets a caller's excess calls wait outside the database's connection pool. Signup and login, the only changes that an
- * anonymous caller can make, wait for password hashing instead: the queue in auth/passwords.ts is theirs.
+ * Lets a caller's excess calls wait outside the database's connection pool. An anonymous caller's signups, logins and
+ * password resets wait for password hashing instead: the queue in auth/passwords.ts is theirs.
  */
-const takeTurn = t.middleware(({ ctx, type, next }) =>
-  ctx.principal === null && type === "mutation" ? next() : ctx.takeTurn(() => next()),
+const takeTurn = t.middleware(({ ctx, meta, next }) =>
+  ctx.principal === null && meta?.hashesPassword ? next() : ctx.takeTurn(() => next()),
 );
 
 type Requirement = (principal: Principal) => void;

@@ -64,7 +64,7 @@ test("WEBHOOK_ALLOW_INSECURE is refused in production", () => {
     NODE_ENV: "production",
     PUBLIC_URL: "https://rebid.example.com",
     DATABASE_URL: "postgres://127.0.0.1/rebid",
-    SESSION_SECRET: "a secret of the tests, 32 characters or more",
+    SESSION_SECRET: "a secret of the tests with 32 characters or more",
     STRIPE_SECRET_KEY: "sk_test_tests",
     STRIPE_WEBHOOK_SECRET: "whsec_tests",
     ...{ S3_BUCKET: "rebid", S3_ACCESS_KEY_ID: "test", S3_SECRET_ACCESS_KEY: "test" },

@@ -19,7 +19,7 @@ const floors: readonly (readonly string[])[] = [
 /** The floors inside `server/local`, in the same order and under the same rules. Rooms are relative to that folder. */
 const localFloors: readonly (readonly string[])[] = [
   ["start.ts"],
-  ["runningServices.ts", "postgres/", "objectStore/", "processor/start.ts"],
+  ["runningServices.ts", "postgres/", "objectStore/", "mailbox/", "processor/start.ts"],
   ["processor/pages/", "processor/testApi/"],
   ["processor/resources/"],
   ["processor/api/", "processor/model/", "dataDirectory/", "freePort.ts"],

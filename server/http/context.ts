@@ -16,8 +16,8 @@ const limitsByRequest = new WeakMap<Request, RequestLimits>();
  * site's page makes with the session cookie.
  */
 export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
-  const { publicUrl, sessionSecret } = services.settings;
-  if (isCrossSite(request, publicUrl)) {
+  const { settings } = services;
+  if (isCrossSite(request, settings.publicUrl)) {
     throw new ApiError("forbidden", {
       message: "Requests with the session cookie must come from a page of this site.",
     });
@@ -32,8 +32,8 @@ export async function createContext(services: Services, request: Request, respon
     client,
     takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
     sessionCookie: {
-      set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
-      clear: () => clearSessionCookie(response),
+      set: (sessionId) => setSessionCookie(response, sessionId, settings),
+      clear: () => clearSessionCookie(response, settings),
     },
   };
 }
@@ -70,7 +70,7 @@ export async function countUnserved(
 function findPrincipal(services: Services, request: Request, response: Response): Promise<Principal | null> {
   return authenticate(request, response, {
     connection: services.database,
-    sessionSecret: services.settings.sessionSecret,
+    cookies: services.settings,
     now: services.clock.now(),
   });
 }

@@ -86,7 +86,7 @@ test("crafted cookies make an anonymous caller, and never an internal error", as
   const person = await createPerson(service);
   const real = person.session.cookie ?? "";
   const seal = decodeURIComponent(real.slice("rebid_session=".length));
-  const secret = service.services.settings.sessionSecret;
+  const [secret = ""] = service.services.settings.sessionSecrets;
   const sealed = (data: object, password = secret) => sealData(data, { password });
   const crafted = [
     "",

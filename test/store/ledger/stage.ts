@@ -68,9 +68,10 @@ export class Stage {
     this.#services = {
       settings: {
         publicUrl: "http://127.0.0.1",
-        sessionSecret: "a secret of the tests, 32 characters or more",
+        sessionSecrets: ["a secret of the tests with 32 characters or more"],
         acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
         deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
+        passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
         webhookAllowInsecure: false,
@@ -82,6 +83,8 @@ export class Stage {
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
       egress: guardedEgress({ allowInsecure: false }),
+      isCommonPassword: () => false,
+      mail: null,
       limiter: null,
       log: pino({ level: "error" }, { write: (line) => void errors.push(line) }),
     };
