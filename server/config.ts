@@ -34,7 +34,7 @@ const Environment = z.object({
     .string()
     .transform((list) => list.split(",").map((secret) => secret.trim()))
     .refine((secrets) => secrets.every((secret) => secret.length >= 32), {
-      error: must("have at least 32 characters; so must each of several, separated by commas"),
+      error: must("have at least 32 characters, and so must each of several, which commas separate"),
     })
     .refine((secrets) => secrets.length <= MAX_SECRETS, { error: must(`have at most ${MAX_SECRETS} secrets`) })
     .optional(),

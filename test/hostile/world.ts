@@ -8,7 +8,7 @@ import type { Credentials } from "../setup/client.ts";
 import type { Known } from "./values.ts";
 
 const SESSION_COOKIE = sessionCookieName("http://127.0.0.1");
-export const SESSION_SECRET = "a secret of the hostile requests, long enough";
+export const SESSION_SECRET = "a secret of the hostile requests that is long enough";
 
 /** Everybody who sends requests. Most requests come from those whose credentials are good. */
 export const goodCallers = ["buyer", "bidder", "stranger", "moderator", "buyerKey", "bidderKey"] as const;
