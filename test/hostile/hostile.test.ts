@@ -8,11 +8,11 @@ import { type Figures, run } from "./engine.ts";
 import { HeldSockets } from "./heldSockets.ts";
 import { prepare, startService } from "./service.ts";
 
-const REQUESTS = 20_000;
-/** Enough to exceed every limit of a minute. */
-const LIMITED_REQUESTS = 1_000;
-
-/** A seed of one's own is drawn in `npm run hostile`; here a failure must be the same on every machine. */
+/** A first look, at every operation. CI also sends 20,000 with `npm run hostile`, which expects successes everywhere, too. */
+const REQUESTS = 2_000;
+/** Enough to exceed the limits of a minute. */
+const LIMITED_REQUESTS = 500;
+/** A failure must be the same on every machine. */
 const SEED = 10;
 
 let stage: Awaited<ReturnType<typeof prepare>>;
@@ -50,13 +50,10 @@ test(`of ${REQUESTS} hostile requests none is answered otherwise than documented
     expect(held.findFaults(stage.contract)).toEqual([]);
     expect(stage.service.log, "logged as errors").toEqual([]);
 
-    // The requests got past validation as well, at every operation.
-    const tallies = stage.contract.operations.map(({ route: { procedurePath } }) => ({
-      procedurePath,
-      ...figures.operations.get(procedurePath),
-    }));
-    expect(tallies.filter(({ refused }) => !refused)).toEqual([]);
-    expect(tallies.filter(({ succeeded }) => !succeeded).map(({ procedurePath }) => procedurePath)).toEqual([]);
+    const untried = stage.contract.operations
+      .map(({ route }) => route.procedurePath)
+      .filter((path) => !figures.operations.get(path)?.refused);
+    expect(untried).toEqual([]);
   } finally {
     held.close();
   }

@@ -1,6 +1,7 @@
 /**
  * `npm run hostile`: sends generated requests to the service, over all operations and both transports, and as raw bytes.
- * Exits with 1 when a response is a 5xx or not as documented, or when a refused request changed anything.
+ * Exits with 1 when a response is a 5xx or not as documented, when a refused request changed anything, or when an operation
+ * never succeeded or was never refused: a run of 20,000 requests or more must reach what is behind validation everywhere.
  *
  *   --requests N   how many (default: 100,000)
  *   --seed N       repeats the requests of an earlier run
@@ -12,9 +13,13 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { applyMigrations } from "../../prisma/migrate.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
+import type { Contract } from "./document.ts";
 import { type Figures, run } from "./engine.ts";
 import { HeldSockets } from "./heldSockets.ts";
 import { prepare } from "./service.ts";
+
+/** From this many requests on, each operation is expected to have succeeded. */
+const COMPLETE_RUN = 20_000;
 
 const { values } = parseArgs({
   options: {
@@ -57,13 +62,24 @@ async function main(): Promise<boolean> {
     report(figures);
     const { log } = stage.service;
     if (log.length > 0) console.log(`\nlogged as errors:\n${log.join("").slice(0, 5_000)}`);
+    const missed = requests < COMPLETE_RUN ? [] : findMissed(figures, stage.contract.operations);
+    for (const what of missed) console.log(`\n${what}`);
     const heldFaults = held.findFaults(stage.contract);
     for (const { what, detail } of heldFaults) console.log(`\n${what}\n  ${detail}`);
-    return figures.findings.size + heldFaults.length + log.length === 0;
+    return figures.findings.size + missed.length + heldFaults.length + log.length === 0;
   } finally {
     held.close();
     await stage.stop();
   }
+}
+
+/** The operations that no request reached on one of its two ends. */
+function findMissed(figures: Figures, operations: Contract["operations"]): string[] {
+  return operations.flatMap(({ route: { procedurePath } }) => {
+    const { succeeded = 0, refused = 0 } = figures.operations.get(procedurePath) ?? {};
+    if (succeeded > 0 && refused > 0) return [];
+    return [`${procedurePath}: ${succeeded} requests succeeded, ${refused} were refused; both are expected`];
+  });
 }
 
 function progress({ requests: sent, findings }: Figures, seconds: number): string {
