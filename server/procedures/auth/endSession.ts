@@ -14,8 +14,10 @@ export const endSession = sessionOnly
   .input(z.strictObject({ id: Id }))
   .output(z.void())
   .mutation(async ({ ctx, input }) => {
-    const [ended] = await ctx.database.query(sql`
-      DELETE FROM sessions WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid RETURNING 1`);
-    if (!ended) throw new ApiError("not_found");
+    await ctx.change(async (tx) => {
+      const [ended] = await tx.query(sql`
+        DELETE FROM sessions WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid RETURNING 1`);
+      if (!ended) throw new ApiError("not_found");
+    });
     if (ctx.principal.kind === "session" && ctx.principal.sessionId === input.id) ctx.sessionCookie.clear();
   });

@@ -13,13 +13,13 @@ export const resendVerification = sessionOnly
   })
   .input(NoInput)
   .output(z.object({}))
-  .mutation(async ({ ctx }) => {
-    await ctx.database.transaction(async (tx) => {
+  .mutation(({ ctx }) =>
+    ctx.change(async (tx) => {
       const { email } = await queryOne<{ email: string }>(
         tx,
         sql`SELECT email FROM users WHERE id = ${ctx.userId}::uuid`,
       );
       await requestMail(tx, "verify_email", email, ctx.clock.now());
-    });
-    return {};
-  });
+      return {};
+    }),
+  );

@@ -9,7 +9,7 @@ export const update = sessionOnly
   .input(z.strictObject({ displayName: DisplayName }))
   .output(z.object({ user: User }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => ({
+    ctx.change(async (tx) => ({
       user: await queryOne<User>(
         tx,
         sql`
