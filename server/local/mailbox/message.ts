@@ -14,7 +14,9 @@ export function parseMessage(raw: string): Message {
   const parts = boundary === undefined ? [raw] : body.split(`--${boundary}`).slice(1, -1);
   const contentOf = (type: string) => {
     const part = parts.map((each) => split(each.replace(/^\r\n/, ""))).find((each) => each.type === type);
-    return part === undefined ? "" : decode(part.body, part.header("content-transfer-encoding")).trim();
+    return part === undefined
+      ? ""
+      : decode(part.body, part.header("content-transfer-encoding")).replaceAll("\r\n", "\n").trim();
   };
   return {
     from: header("from"),

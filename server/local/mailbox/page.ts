@@ -24,4 +24,4 @@ ${text.split(/\n{2,}/).map((paragraph) => html`<p>${paragraph.split("\n").map((l
 }
 
 const lineOf = (line: string, links: readonly string[]): Html =>
-  links.includes(line) ? html`<a href="${line}" target="_blank" rel="noreferrer">${line}</a>` : html`${line} `;
+  links.includes(line) ? html`<br><a href="${line}" target="_blank" rel="noreferrer">${line}</a>` : html`${line} `;
