@@ -94,19 +94,5 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     expect(await page.getByRole("link", { name: link }).getAttribute("href")).toBe(link);
     const response = await fetch(service.mailboxUrl ?? "");
     expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
-    if (process.env.SHOTS) {
-      await page.setViewportSize({ width: 900, height: 700 });
-      await page.screenshot({ path: `${process.env.SHOTS}/mailbox.png` });
-      await page.goto(link);
-      await page.screenshot({ path: `${process.env.SHOTS}/reset.png` });
-      await page.getByLabel("New password").fill("short🔑🔑🔑");
-      await page.goto(`${service.url}/account/verify?token=x`);
-      await page.getByRole("button").click();
-      await page.getByRole("status").waitFor();
-      await page.screenshot({ path: `${process.env.SHOTS}/verify.png` });
-      const [mail] = await mailsTo(service, person.email);
-      await page.setContent(mail?.html ?? "");
-      await page.screenshot({ path: `${process.env.SHOTS}/mail.png` });
-    }
   });
 });
