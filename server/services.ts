@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { CallerWatch } from "./auth/callerWatch.ts";
 import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswords.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import { type Config, ConfigError } from "./config.ts";
@@ -38,6 +39,8 @@ export interface Services {
   readonly storage: Storage;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
+  /** Tells waiting requests when their caller's session or key has ended. */
+  readonly callerWatch: CallerWatch;
   /** Whether a password is one of those that nobody may choose. */
   readonly isCommonPassword: IsCommonPassword;
   /** Sends mails; null when no mail server is configured. */
@@ -72,6 +75,7 @@ export function createServices(
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
+    callerWatch: new CallerWatch({ database, clock, log }),
     isCommonPassword,
     mail: mail && openMail(mail),
     limiter: limiter && openLimiter(database.pool, log, limiter),

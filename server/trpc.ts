@@ -22,9 +22,10 @@ export interface Context extends Services {
   readonly client: Client;
   /**
    * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
-   * many wait; does not wait without HTTP.
+   * many wait; does not wait without HTTP. If the work needs the caller, it throws `unauthenticated` within a second when
+   * the caller's session or key ends during the wait.
    */
-  readonly takeTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
+  readonly takeTurn: <Result>(work: () => Promise<Result>, needsCaller: boolean) => Promise<Result>;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
@@ -182,7 +183,7 @@ const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
  * password resets wait for password hashing instead: the queue in auth/passwords.ts is theirs.
  */
 const takeTurn = t.middleware(({ ctx, meta, next }) =>
-  ctx.principal === null && meta?.hashesPassword ? next() : ctx.takeTurn(() => next()),
+  ctx.principal === null && meta?.hashesPassword ? next() : ctx.takeTurn(() => next(), meta?.access !== "public"),
 );
 
 type Requirement = (principal: Principal) => void;

@@ -31,7 +31,13 @@ export async function createContext(services: Services, request: Request, respon
     principal,
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
-    takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
+    takeTurn: (work, needsCaller) =>
+      takeTurn(
+        response,
+        principal?.userId ?? client.address,
+        work,
+        needsCaller && principal ? (onEnd) => services.callerWatch.watch(principal, onEnd) : undefined,
+      ),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {

@@ -33,6 +33,9 @@ const defaultLimits: OverloadLimits = {
 const SLOW_BODY_MS = 1_000;
 const MAX_CALLS_PER_REQUEST = 20;
 
+/** Calls its argument when the caller's credential ends. Returns what ends the watch. */
+type Watch = (onEnd: () => void) => () => void;
+
 /** The calls that one caller has running, and how to start those that wait. */
 interface Line {
   running: number;
@@ -66,13 +69,13 @@ class Place {
     if (takesBody(request)) this.#ignoreSlowBody(request);
   }
 
-  /** Runs `work` when the caller has a turn free. Throws `unavailable` when too many wait, or for too long. */
-  async takeTurn<Result>(caller: string, work: () => Promise<Result>): Promise<Result> {
+  /** Runs `work` when the caller has a turn free; see `takeTurn` below. */
+  async takeTurn<Result>(caller: string, work: () => Promise<Result>, watch?: Watch): Promise<Result> {
     const { lines, limits } = this.#load;
     const line = lines.get(caller) ?? { running: 0, waiting: new Set() };
     lines.set(caller, line);
     if (line.running < limits.turnsPerCaller) line.running++;
-    else await this.#wait(line);
+    else await this.#wait(line, watch);
     try {
       return await work();
     } finally {
@@ -83,7 +86,7 @@ class Place {
     }
   }
 
-  #wait(line: Line): Promise<void> {
+  #wait(line: Line, watch: Watch | undefined): Promise<void> {
     const load = this.#load;
     const { maxWaitingPerCaller, maxWaiting, maxWaitingMs } = load.limits;
     if (this.#isClosed || line.waiting.size >= maxWaitingPerCaller || load.waiting >= maxWaiting) {
@@ -92,6 +95,7 @@ class Place {
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(timeout);
+        unwatch?.();
         line.waiting.delete(start);
         this.#waiting.delete(giveUp);
         load.waiting--;
@@ -101,11 +105,13 @@ class Place {
         end();
         resolve();
       };
-      const giveUp = () => {
+      const stopWaiting = (code: "unavailable" | "unauthenticated") => {
         end();
-        reject(new ApiError("unavailable"));
+        reject(new ApiError(code));
       };
+      const giveUp = () => stopWaiting("unavailable");
       const timeout = setTimeout(giveUp, maxWaitingMs);
+      const unwatch = watch?.(() => stopWaiting("unauthenticated"));
       line.waiting.add(start);
       this.#waiting.add(giveUp);
       load.waiting++;
@@ -164,12 +170,18 @@ export function shedLoad(load: Load): RequestHandler {
 
 /**
  * Runs `work` as one of the few calls that a caller may have running at the same time; the others wait here and not for a
- * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long.
+ * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long, and
+ * `unauthenticated` when the caller's credential ends meanwhile, if `watch` says so.
  */
-export function takeTurn<Result>(response: Response, caller: string, work: () => Promise<Result>): Promise<Result> {
+export function takeTurn<Result>(
+  response: Response,
+  caller: string,
+  work: () => Promise<Result>,
+  watch?: Watch,
+): Promise<Result> {
   const place = places.get(response);
   if (place === undefined) throw new Error("the request has not passed `shedLoad`");
-  return place.takeTurn(caller, work);
+  return place.takeTurn(caller, work, watch);
 }
 
 const isRpc = ({ path }: Request) => path.startsWith("/trpc/");

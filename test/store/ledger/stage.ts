@@ -1,6 +1,7 @@
 /** The real side of the property test: the procedures over a real database, without HTTP and without a processor. */
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
+import { CallerWatch } from "../../../server/auth/callerWatch.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
@@ -84,6 +85,7 @@ export class Stage {
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
       egress: guardedEgress({ allowInsecure: false }),
+      callerWatch: new CallerWatch({ database, clock: this.#clock, log: pino({ level: "silent" }) }),
       isCommonPassword: () => false,
       mail: null,
       limiter: null,
