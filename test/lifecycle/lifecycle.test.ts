@@ -39,6 +39,7 @@ const provokedElsewhere = [
   "auth.verifyEmail: success",
   "keys.create: limit_reached",
   "tasks.create: spam_guard",
+  "tasks.award: bid_changed",
   "tasks.award: ledger_failed",
   "wallet.topup: processor_unavailable",
   "bids.sampleFinalize: sample_too_large",
