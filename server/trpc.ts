@@ -23,9 +23,10 @@ export interface Context extends Services {
   readonly client: Client;
   /**
    * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
-   * many wait; does not wait without HTTP.
+   * many wait; does not wait without HTTP. If the work needs the caller, it throws `unauthenticated` within a second when
+   * the caller's session or key ends during the wait.
    */
-  readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>) => Promise<Result>;
+  readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>, needsCaller: boolean) => Promise<Result>;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
@@ -185,13 +186,13 @@ const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
 });
 
 /**
- * Lets a caller's excess calls wait outside the database's connection pool. Signup and login, the only changes that an
- * anonymous caller can make, wait for password hashing instead: the queue in auth/passwords.ts is theirs.
+ * Lets a caller's excess calls wait outside the database's connection pool. An anonymous caller's signups, logins and
+ * password resets wait for password hashing instead: the queue in auth/passwords.ts is theirs.
  */
-const takeTurn = t.middleware(({ ctx, type, next }) =>
-  ctx.principal === null && type === "mutation"
+const takeTurn = t.middleware(({ ctx, meta, next }) =>
+  ctx.principal === null && meta?.hashesPassword
     ? next({ ctx: { pause: sleep } })
-    : ctx.takeTurn((pause) => next({ ctx: { pause } })),
+    : ctx.takeTurn((pause) => next({ ctx: { pause } }), meta?.access !== "public"),
 );
 
 type Requirement = (principal: Principal) => void;
