@@ -8,8 +8,11 @@ import type { Principal } from "./principal.ts";
 export const securityActions = {
   "account.created": "someone signed up",
   "login.succeeded": "someone signed in",
-  "login.failed": "an email and a password did not match, or the account is suspended",
-  "session.ended": "someone signed out",
+  "login.failed": "an email and a password did not match, the account is suspended, or the current password was wrong",
+  "password.changed": "someone changed their password",
+  "password.reset": "someone chose a new password with the link of a mail",
+  "email.verified": "someone opened the link of a mail to their address",
+  "session.ended": "someone signed out, or ended another of their sessions",
   "access.denied": "a call was refused with 401 or 403",
   "key.created": "an API key was created",
   "key.revoked": "an API key was revoked",

@@ -31,7 +31,10 @@ export const changePassword = sessionOnly
       sql`SELECT email, password_hash AS "oldHash" FROM users WHERE id = ${ctx.userId}::uuid`,
     );
     const origin = { ...ctx.client, account: email };
-    const wrong = () => new ApiError("invalid_credentials", { message: "The current password is wrong." });
+    const wrong = () => {
+      ctx.securityLog.refuse(ctx, "login.failed", { reason: "wrong current password" });
+      return new ApiError("invalid_credentials", { message: "The current password is wrong." });
+    };
     if (!(await verifyPassword(oldHash, input.currentPassword, origin))) throw wrong();
     const newHash = await hashPassword(input.newPassword, origin);
     await ctx.database.transaction(async (tx) => {
@@ -41,5 +44,6 @@ export const changePassword = sessionOnly
       if (!changed) throw wrong(); // another change was faster
       await endSessions(tx, ctx.userId, principal.kind === "session" ? principal.sessionId : null);
       await voidResetTokens(tx, ctx.userId, ctx.clock.now());
+      tx.onCommit(() => ctx.securityLog.record(ctx, "password.changed"));
     });
   });
