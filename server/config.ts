@@ -51,6 +51,7 @@ const Environment = z.object({
   WEBHOOK_ALLOW_INSECURE: z.enum(["", "0", "1", "true", "false", "on", "off"]).default(""),
   RATE_LIMITS: onOff("on"),
   SPAM_GUARD: onOff("on"),
+  MODERATOR_TOTP: z.enum(["off", "required"]).default("off"),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 
@@ -84,6 +85,8 @@ export interface Config {
   /** Whether requests are limited by address and user. */
   readonly rateLimits: boolean;
   readonly spamGuard: boolean;
+  /** Whether moderators must have signed in with a second factor to act as moderators. */
+  readonly moderatorTotp: boolean;
   readonly logLevel: string;
 }
 
@@ -171,6 +174,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     processorPollSeconds: env.PROCESSOR_POLL_SECONDS,
     rateLimits: env.RATE_LIMITS === "on",
     spamGuard: env.SPAM_GUARD === "on",
+    moderatorTotp: env.MODERATOR_TOTP === "required",
     logLevel: env.LOG_LEVEL,
   };
   if (production) requireProductionSettings(config);

@@ -16,6 +16,7 @@ export type Settings = Pick<
   Config,
   | "acceptanceWindowSeconds"
   | "deliveryGraceSeconds"
+  | "moderatorTotp"
   | "processorPollSeconds"
   | "spamGuard"
   | "webhookAllowInsecure"

@@ -7,7 +7,7 @@ import { findSession, SESSION_COOKIE, SESSION_LIFETIME_SECONDS, sealSession, uns
 
 /** The authenticated caller. A session may do everything its user may; an API key only what its scopes allow. */
 export type Principal =
-  | { kind: "session"; userId: string; sessionId: string; moderator: boolean }
+  | { kind: "session"; userId: string; sessionId: string; moderator: boolean; secondFactor: boolean }
   | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[] };
 
 interface AuthenticateOptions {
@@ -64,7 +64,8 @@ async function findBySeal(
   const session = await findSession(connection, sessionId, now);
   if (session === null) return null;
   if (session.extended) await setSessionCookie(response, sessionId, sessionSecret);
-  return { kind: "session", userId: session.userId, sessionId, moderator: session.role === "moderator" };
+  const { userId, role, secondFactor } = session;
+  return { kind: "session", userId, sessionId, moderator: role === "moderator", secondFactor };
 }
 
 /** Returns the sealed session in a Cookie header, or null. Of several session cookies, the first that has a value counts. */

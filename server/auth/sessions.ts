@@ -32,9 +32,15 @@ export async function unsealSession(seal: string, secret: string): Promise<strin
 
 /**
  * Inserts a session and returns its id. Deletes the user's expired sessions, and the oldest of the others while there
- * are more than 100 with the new one: nobody is refused, and sessions do not pile up.
+ * are more than 100 with the new one: nobody is refused, and sessions do not pile up. Throws `unauthenticated` for a user
+ * who is suspended or has closed the account.
  */
-export async function startSession(tx: Transaction, userId: string, now: Date): Promise<string> {
+export async function startSession(
+  tx: Transaction,
+  userId: string,
+  now: Date,
+  { secondFactor = false }: { secondFactor?: boolean } = {},
+): Promise<string> {
   await lockUser(tx, userId);
   const live = sql`user_id = ${userId}::uuid AND expires_at > ${now.toISOString()}::timestamptz`;
   await tx.query(sql`
@@ -44,7 +50,8 @@ export async function startSession(tx: Transaction, userId: string, now: Date): 
   const session = await queryOne<{ id: string }>(
     tx,
     sql`
-    INSERT INTO sessions (user_id, expires_at) VALUES (${userId}::uuid, ${expiresAt.toISOString()}::timestamptz)
+    INSERT INTO sessions (user_id, expires_at, second_factor)
+    VALUES (${userId}::uuid, ${expiresAt.toISOString()}::timestamptz, ${secondFactor})
     RETURNING id`,
   );
   return session.id;
@@ -53,14 +60,16 @@ export async function startSession(tx: Transaction, userId: string, now: Date): 
 interface LiveSession {
   userId: string;
   role: string;
+  /** Whether this session has proved the user's second factor. */
+  secondFactor: boolean;
   /** True if this call extended the session, so the cookie must be renewed as well. */
   extended: boolean;
 }
 
 /** Returns null for an expired session or a suspended user. Extends the session if the last time was over a day ago. */
 export async function findSession(connection: Connection, sessionId: string, now: Date): Promise<LiveSession | null> {
-  const [session] = await connection.query<{ userId: string; role: string; expiresAt: string }>(sql`
-    SELECT s.user_id AS "userId", u.role, s.expires_at AS "expiresAt"
+  const [session] = await connection.query<Omit<LiveSession, "extended"> & { expiresAt: string }>(sql`
+    SELECT s.user_id AS "userId", u.role, s.second_factor AS "secondFactor", s.expires_at AS "expiresAt"
     FROM sessions s JOIN users u ON u.id = s.user_id
     WHERE s.id = ${sessionId}::uuid AND s.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`);
   if (!session) return null;
@@ -70,10 +79,17 @@ export async function findSession(connection: Connection, sessionId: string, now
     await connection.query(sql`
       UPDATE sessions SET expires_at = ${expiresAt.toISOString()}::timestamptz WHERE id = ${sessionId}::uuid`);
   }
-  return { userId: session.userId, role: session.role, extended };
+  const { userId, role, secondFactor } = session;
+  return { userId, role, secondFactor, extended };
 }
 
 /** Deletes the session, which makes every copy of its cookie useless. */
 export async function endSession(connection: Connection, sessionId: string): Promise<void> {
   await connection.query(sql`DELETE FROM sessions WHERE id = ${sessionId}::uuid`);
+}
+
+/** Deletes all of the user's sessions but `kept`. Call it in the transaction that changes the password. */
+export async function endSessions(tx: Transaction, userId: string, kept: string | null): Promise<void> {
+  await tx.query(sql`
+    DELETE FROM sessions WHERE user_id = ${userId}::uuid AND id IS DISTINCT FROM ${kept}::uuid`);
 }

@@ -6,6 +6,8 @@
 export const defaultLimits = {
   signup: 10,
   login: 10,
+  credentials: 10,
+  exports: 10,
   "anonymous-public-reads": 60,
   "anonymous-task-writes": 30,
   anonymous: 300,
@@ -37,12 +39,14 @@ export function shareOf(policy: PolicyName, limit: number, remaining: number): n
 }
 
 /** What an operation counts as. */
-export type RateGroup = "signup" | "login" | "publicRead" | "taskWrite" | "read" | "write";
+export type RateGroup = "signup" | "login" | "credentials" | "export" | "publicRead" | "taskWrite" | "read" | "write";
 
 const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyName | null }> = {
   // By address even with valid credentials: they must not buy further attempts at someone's password.
   signup: { anonymous: "signup", user: null },
   login: { anonymous: "login", user: null },
+  credentials: { anonymous: "anonymous", user: "credentials" },
+  export: { anonymous: "anonymous", user: "exports" },
   publicRead: { anonymous: "anonymous-public-reads", user: "reads" },
   taskWrite: { anonymous: "anonymous-task-writes", user: "task-writes" },
   read: { anonymous: "anonymous", user: "reads" },

@@ -114,6 +114,7 @@ async function start(
         deliveryGraceSeconds: 604_800,
         processorPollSeconds: 300,
         spamGuard: false,
+        moderatorTotp: false,
         webhookAllowInsecure: false,
         webhookRetrySeconds: [30, 120, 600, 3_600, 21_600],
         webhookTimeoutSeconds: 10,

@@ -54,6 +54,8 @@ export const ModelName = {
   User: 'User',
   Session: 'Session',
   ApiKey: 'ApiKey',
+  TotpFactor: 'TotpFactor',
+  RecoveryCode: 'RecoveryCode',
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
@@ -67,6 +69,7 @@ export const ModelName = {
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
+  ModerationAction: 'ModerationAction',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
   Payout: 'Payout',
@@ -102,6 +105,8 @@ export const UserScalarFieldEnum = {
   displayName: 'displayName',
   role: 'role',
   suspendedAt: 'suspendedAt',
+  windingDown: 'windingDown',
+  closedAt: 'closedAt',
   createdAt: 'createdAt'
 } as const
 
@@ -112,7 +117,8 @@ export const SessionScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
   expiresAt: 'expiresAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  secondFactor: 'secondFactor'
 } as const
 
 export type SessionScalarFieldEnum = (typeof SessionScalarFieldEnum)[keyof typeof SessionScalarFieldEnum]
@@ -131,6 +137,28 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const TotpFactorScalarFieldEnum = {
+  userId: 'userId',
+  id: 'id',
+  sealedSecret: 'sealedSecret',
+  confirmedAt: 'confirmedAt',
+  lastStep: 'lastStep',
+  attempts: 'attempts',
+  nextAttemptAt: 'nextAttemptAt',
+  createdAt: 'createdAt'
+} as const
+
+export type TotpFactorScalarFieldEnum = (typeof TotpFactorScalarFieldEnum)[keyof typeof TotpFactorScalarFieldEnum]
+
+
+export const RecoveryCodeScalarFieldEnum = {
+  userId: 'userId',
+  codeHash: 'codeHash'
+} as const
+
+export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
 
 
 export const DisputeScalarFieldEnum = {
@@ -325,6 +353,19 @@ export const ArtifactScalarFieldEnum = {
 } as const
 
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
+
+
+export const ModerationActionScalarFieldEnum = {
+  id: 'id',
+  moderatorId: 'moderatorId',
+  action: 'action',
+  userId: 'userId',
+  disputeId: 'disputeId',
+  reason: 'reason',
+  createdAt: 'createdAt'
+} as const
+
+export type ModerationActionScalarFieldEnum = (typeof ModerationActionScalarFieldEnum)[keyof typeof ModerationActionScalarFieldEnum]
 
 
 export const TopupScalarFieldEnum = {

@@ -25,6 +25,7 @@ const { services } = createServices(
       deliveryGraceSeconds: 604_800,
       processorPollSeconds: 300,
       spamGuard: false,
+      moderatorTotp: false,
       webhookAllowInsecure: false,
       webhookRetrySeconds: [30],
       webhookTimeoutSeconds: 10,
