@@ -47,8 +47,8 @@ export const acknowledgementKinds = [
 export interface SentRequest {
   startedAt: number;
   endedAt: number;
-  /** `unsent`: nobody listened, so nothing was done. */
-  outcome: "known" | "unknown" | "unsent";
+  /** `unsent`: nobody listened, so nothing was done. `abandoned`: the client hung up, so only the service knows. */
+  outcome: "known" | "unknown" | "unsent" | "abandoned";
 }
 
 interface Person {
@@ -66,6 +66,8 @@ class OutOfMoney extends Error {}
 
 const REQUEST_TIMEOUT_MS = 20_000;
 const RETRY_PAUSE_MS = 250;
+/** Few kills fall between a commit and its response, so some clients hang up as well, after at most this long. */
+const HANG_UP_MS = 50;
 /** Nothing is unavailable for this long. */
 const PATIENCE_MS = 60_000;
 /** The error codes that say that something is temporarily unavailable. */
@@ -396,14 +398,16 @@ export class Load {
   async #send(person: Person | null, method: string, path: string, body: unknown, key?: string): Promise<Answer> {
     const request: SentRequest = { startedAt: Date.now(), endedAt: Number.POSITIVE_INFINITY, outcome: "unknown" };
     this.requests.push(request);
+    const hangsUp = key !== undefined && this.#random.chance(0.1);
     const answer = await rest(this.#url, method, path, {
       body,
       credentials: person?.credentials,
       headers: key === undefined ? {} : { "idempotency-key": key },
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      signal: AbortSignal.timeout(hangsUp ? this.#random.integer(1, HANG_UP_MS) : REQUEST_TIMEOUT_MS),
     }).catch((error: unknown) => {
       // After any other failure, a broken connection or a timeout, the request may still have been carried out.
       if (isConnectionRefused(error)) request.outcome = "unsent";
+      else if (hangsUp) request.outcome = "abandoned";
       return null;
     });
     request.endedAt = Date.now();

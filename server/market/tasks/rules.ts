@@ -90,7 +90,8 @@ function explain(action: TaskAction, task: TaskRecord, { refused, because }: Ref
   if (refused === "already_disputed") return null;
   if (refused === "forbidden") return actorRefusals[action] ?? "Only the buyer may do this.";
   if (because === "actor") return "This bid was not awarded.";
-  if (because === "status" && task.status === transition.to) {
+  // Another moderator may have resolved a dispute, and otherwise.
+  if (because === "status" && task.status === transition.to && action !== "resolve") {
     const toBid = action === "award" ? ` to the bid ${task.awardedBidId}` : "";
     return `This has been done already: the task is ${task.status}${toBid}.`;
   }
