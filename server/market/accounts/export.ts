@@ -7,9 +7,9 @@ import {
 } from "../../schemas/accountExport.ts";
 import { timestampOf } from "../../schemas/common.ts";
 import { type Connection, empty, queryOne, sql } from "../../store/connection.ts";
+import { moderatedUserColumns } from "../moderation/findUsers.ts";
 import { type PayoutRow, toPayout } from "../payouts/publicRecord.ts";
 import { exportSources } from "./exportLists.ts";
-import { moderatedUserColumns } from "./suspension.ts";
 
 /**
  * A part ends with the page that reaches this size, so a part needs little memory however large the account is. Most

@@ -4,10 +4,7 @@ import type { ModeratedUser } from "../../schemas/moderation.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { recordAction } from "../moderation/actions.ts";
-
-/** Columns of `users u`. */
-export const moderatedUserColumns = sql`
-  u.id, u.email, u.display_name AS "displayName", u.role, u.suspended_at AS "suspendedAt", u.created_at AS "createdAt"`;
+import { moderatedUserColumns } from "../moderation/findUsers.ts";
 
 interface Order {
   userId: string;
