@@ -18,8 +18,7 @@ export const actionColumns = sql`
   CASE WHEN moderator.id IS NOT NULL THEN json_build_object('id', moderator.id, 'displayName', moderator.display_name) END AS moderator,
   CASE WHEN subject.id IS NOT NULL THEN json_build_object('id', subject.id, 'displayName', subject.display_name) END AS user`;
 
-export const actionTables = sql`
-  moderation_actions a LEFT JOIN users moderator ON moderator.id = a.moderator_id
+export const actionTables = sql`moderation_actions a LEFT JOIN users moderator ON moderator.id = a.moderator_id
   LEFT JOIN users subject ON subject.id = a.user_id`;
 
 /** Records what a moderator did, in the transaction that does it. Nothing changes or deletes such a record. */
