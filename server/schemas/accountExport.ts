@@ -2,9 +2,10 @@ import { z } from "zod";
 import { ApiKey } from "./apiKey.ts";
 import { Artifact } from "./artifact.ts";
 import { Bid } from "./bid.ts";
-import { Cents, Id, Timestamp } from "./common.ts";
+import { Cents, Id, InputTimestamp, Timestamp } from "./common.ts";
 import { Dispute } from "./dispute.ts";
 import { LedgerEntry } from "./ledgerEntry.ts";
+import { must } from "./messages.ts";
 import { ModeratedUser, ModerationAction } from "./moderation.ts";
 import { Payout } from "./payout.ts";
 import { Rating } from "./rating.ts";
@@ -65,13 +66,15 @@ export const printPosition = ({ list, createdAt, id }: ExportPosition): string =
 /** The `nextPart` of an earlier part, as `printPosition` printed it. */
 export const ExportPosition = z
   .string()
-  .regex(positionPattern, { error: "`after` must be the `nextPart` of an earlier part." })
+  .refine((text) => readPosition(text) !== null, { error: must("be the `nextPart` of an earlier part") })
   .meta({ description: "Take it from the previous part's `nextPart`; omit it for the first part." });
 
 export function readPosition(text: string): ExportPosition | null {
   const [, name, createdAt, id] = positionPattern.exec(text) ?? [];
   const list = exportListNames.find((known) => known === name);
-  return list && createdAt && id ? { list, createdAt, id } : null;
+  // The pattern allows days that do not exist.
+  const isTime = InputTimestamp.safeParse(createdAt).success;
+  return list && createdAt && id && isTime ? { list, createdAt, id } : null;
 }
 
 /** Everything that the service knows about a user, without secrets. */
