@@ -92,6 +92,7 @@ test("a large account comes in parts of bounded size, which together have each r
   for (const after of [
     "tasks",
     "tasks~x~y",
+    `tasks~2026-02-30T12:00:00.000000Z~${person.id}`,
     "users~2026-01-01T00:00:00.000000Z~6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
   ]) {
     expectError(await person.get(`/auth/export?after=${after}`), "invalid_input");
