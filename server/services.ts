@@ -22,6 +22,7 @@ export type Settings = Pick<
   | "appOrigins"
   | "corsOrigins"
   | "deliveryGraceSeconds"
+  | "moderatorTotp"
   | "passwordBlocklist"
   | "processorPollSeconds"
   | "spamGuard"

@@ -4,6 +4,7 @@ import { auditLedger } from "../audit/nightly.ts";
 import { sendAccountMail } from "../auth/accountMails.ts";
 import { pruneAccounts } from "../auth/accountTokens.ts";
 import { pruneRateLimits } from "../limits/prune.ts";
+import { windDown } from "../market/accounts/windDown.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
 import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
@@ -23,6 +24,7 @@ function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Service
 const handlers: Record<JobName, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
   expireTask: handler(jobPayloads.expireTask, expireTask),
+  windDown: handler(jobPayloads.windDown, windDown),
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),

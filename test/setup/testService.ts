@@ -138,6 +138,7 @@ async function start(
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
+        moderatorTotp: false,
         webhookAllowInsecure: false,
         webhookRetrySeconds: [30, 120, 600, 3_600, 21_600],
         webhookTimeoutSeconds: 10,

@@ -55,6 +55,8 @@ export const ModelName = {
   Session: 'Session',
   AccountToken: 'AccountToken',
   ApiKey: 'ApiKey',
+  TotpFactor: 'TotpFactor',
+  RecoveryCode: 'RecoveryCode',
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
@@ -68,6 +70,7 @@ export const ModelName = {
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
+  ModerationAction: 'ModerationAction',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
   Payout: 'Payout',
@@ -103,6 +106,8 @@ export const UserScalarFieldEnum = {
   displayName: 'displayName',
   role: 'role',
   suspendedAt: 'suspendedAt',
+  windingDown: 'windingDown',
+  closedAt: 'closedAt',
   createdAt: 'createdAt',
   emailVerifiedAt: 'emailVerifiedAt'
 } as const
@@ -116,7 +121,8 @@ export const SessionScalarFieldEnum = {
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
   lastSeenAt: 'lastSeenAt',
-  endsAt: 'endsAt'
+  endsAt: 'endsAt',
+  secondFactor: 'secondFactor'
 } as const
 
 export type SessionScalarFieldEnum = (typeof SessionScalarFieldEnum)[keyof typeof SessionScalarFieldEnum]
@@ -149,6 +155,28 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const TotpFactorScalarFieldEnum = {
+  userId: 'userId',
+  id: 'id',
+  sealedSecret: 'sealedSecret',
+  confirmedAt: 'confirmedAt',
+  lastStep: 'lastStep',
+  attempts: 'attempts',
+  nextAttemptAt: 'nextAttemptAt',
+  createdAt: 'createdAt'
+} as const
+
+export type TotpFactorScalarFieldEnum = (typeof TotpFactorScalarFieldEnum)[keyof typeof TotpFactorScalarFieldEnum]
+
+
+export const RecoveryCodeScalarFieldEnum = {
+  userId: 'userId',
+  codeHash: 'codeHash'
+} as const
+
+export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
 
 
 export const DisputeScalarFieldEnum = {
@@ -343,6 +371,19 @@ export const ArtifactScalarFieldEnum = {
 } as const
 
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
+
+
+export const ModerationActionScalarFieldEnum = {
+  id: 'id',
+  moderatorId: 'moderatorId',
+  action: 'action',
+  userId: 'userId',
+  disputeId: 'disputeId',
+  reason: 'reason',
+  createdAt: 'createdAt'
+} as const
+
+export type ModerationActionScalarFieldEnum = (typeof ModerationActionScalarFieldEnum)[keyof typeof ModerationActionScalarFieldEnum]
 
 
 export const TopupScalarFieldEnum = {

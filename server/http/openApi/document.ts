@@ -39,7 +39,8 @@ const tagDescriptions: Record<string, string> = {
   tasks: "Post, update, award and accept tasks.",
   bids: "Bid on a task, then upload samples and the delivery.",
   disputes: "For deliveries that are not what was agreed.",
-  users: "What is public about people.",
+  users: "What is public about people, and the work of moderators.",
+  moderation: "The record of what moderators did.",
   webhooks: "Events, sent to a URL of yours.",
   payouts: "From the wallet to a bank account.",
 };

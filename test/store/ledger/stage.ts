@@ -80,6 +80,7 @@ export class Stage {
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
+        moderatorTotp: false,
         webhookAllowInsecure: false,
         webhookRetrySeconds: [30],
         webhookTimeoutSeconds: 10,
@@ -241,7 +242,7 @@ export class Stage {
 
   #as(userId: string, idempotencyKey: string) {
     const moderator = this.moderators.includes(userId);
-    const principal = { kind: "session", userId, sessionId: randomUUID(), moderator } as const;
+    const principal = { kind: "session", userId, sessionId: randomUUID(), moderator, secondFactor: false } as const;
     return appRouter.createCaller(buildContext(this.#services, principal, { idempotencyKey }));
   }
 
