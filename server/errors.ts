@@ -33,6 +33,11 @@ export const errorCatalogue = {
   limit_reached: { status: 409, message: "You have as many of these as a user may have; see `limit`." },
   already_rated: { status: 409, message: "You have already rated this task." },
   already_disputed: { status: 409, message: "This task already has a dispute." },
+  bid_changed: { status: 409, message: "The bid's price is no longer the expected one; see `priceCents`." },
+  idempotency_conflict: {
+    status: 409,
+    message: "This `Idempotency-Key` was used for another operation or with other input. Use a new key.",
+  },
   onboarding_required: { status: 412, message: "Start the payout onboarding first: POST /payouts/onboarding." },
   onboarding_incomplete: {
     status: 412,
@@ -94,6 +99,11 @@ export interface ErrorDetails {
   issues?: InputIssue[];
   violations?: LimitViolation[];
   requiredScope?: string;
+  id?: string;
+  bidId?: string;
+  priceCents?: number;
+  neededCents?: number;
+  availableCents?: number;
   /** How many a user may have, for `limit_reached`. */
   limit?: number;
   taskId?: string;
@@ -108,6 +118,11 @@ export const ErrorBody = z.object({
   issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
   violations: z.array(z.object({ field: z.string(), limit: z.number(), actual: z.number() })).optional(),
   requiredScope: z.string().optional(),
+  id: z.string().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
+  bidId: z.string().optional().meta({ description: "The active bid that exists already." }),
+  priceCents: z.int().optional().meta({ description: "The bid's price now." }),
+  neededCents: z.int().optional().meta({ description: "What the operation takes from the wallet." }),
+  availableCents: z.int().optional().meta({ description: "What the caller's wallet has available." }),
   limit: z.int().optional(),
   taskId: z.uuid().optional().meta({
     description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",

@@ -4,6 +4,8 @@ import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody, type ErrorCode } from "./errors.ts";
 import type { RateGroup } from "./limits/policies.ts";
 import { type RequestLimits, unlimited } from "./limits/requestLimits.ts";
+import { type Changes, openChanges } from "./repeats/changes.ts";
+import { assertIdempotencyKey } from "./repeats/idempotencyKey.ts";
 import { currentRequestId } from "./requestId.ts";
 import { findUnacceptable } from "./schemas/inputBounds.ts";
 import type { Scope } from "./schemas/scope.ts";
@@ -25,7 +27,14 @@ export interface Context extends Services {
   readonly takeTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
+  /** The header `Idempotency-Key` as it was sent. */
+  readonly idempotencyKey?: string;
+  /** Sets a header of the response; does nothing without HTTP. */
+  setHeader(name: string, value: string): void;
 }
+
+/** What every procedure for a known caller receives. */
+export type CallerContext = Context & Changes & { readonly principal: Principal; readonly userId: string };
 
 /** Where the request comes from. */
 export interface Client {
@@ -39,16 +48,18 @@ export interface Client {
 export function buildContext(
   services: Services,
   principal: Principal | null,
-  requestId: string = crypto.randomUUID(),
+  options: { requestId?: string; idempotencyKey?: string } = {},
 ): Context {
   return {
     ...services,
-    requestId,
+    requestId: crypto.randomUUID(),
+    ...options,
     principal,
     limits: unlimited,
     client: { address: "local", hasLeft: () => false },
     takeTurn: (work) => work(),
     sessionCookie: { set: async () => {}, clear: () => {} },
+    setHeader: () => {},
   };
 }
 
@@ -64,6 +75,10 @@ export interface Meta {
   description?: string;
   errors?: readonly ErrorCode[];
   access?: Access;
+  /** The response has a secret that is shown only once, so a repeat is refused instead of answered. */
+  showsSecret?: boolean;
+  /** The operation changes something, but nothing that `Idempotency-Key` could protect. */
+  ignoresIdempotencyKey?: boolean;
   /** What the rate limits count a call as, where that does not follow from its access and type. */
   rateGroup?: RateGroup;
   /** True if a call hashes a password, which at most one call of a batch may do. */
@@ -109,11 +124,17 @@ export function errorsOf(meta: Meta): ErrorCode[] {
   // A state-changing request with the session cookie is refused when it comes from another site.
   if (rest?.method !== "GET" || access === "session" || access === "moderator") codes.add("forbidden");
   if (typeof access === "object") codes.add("missing_scope");
+  if (takesIdempotencyKey(meta)) codes.add("idempotency_conflict");
   if (rest?.method === "POST" || rest?.method === "PATCH") {
     codes.add("payload_too_large");
     codes.add("unsupported_media_type");
   }
   return [...codes];
+}
+
+/** Whether the operation can be repeated with an `Idempotency-Key`: every one that changes something for a known caller. */
+export function takesIdempotencyKey({ access = "public", rest, ignoresIdempotencyKey = false }: Meta): boolean {
+  return access !== "public" && rest?.method !== "GET" && !ignoresIdempotencyKey;
 }
 
 /** Turns every failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */
@@ -169,10 +190,23 @@ type Requirement = (principal: Principal) => void;
 function authorized(access: Access, require: Requirement = () => {}) {
   return base
     .meta({ access })
-    .use(({ ctx, next }) => {
-      if (ctx.principal === null) throw new ApiError("unauthenticated");
-      require(ctx.principal);
-      return next({ ctx: { principal: ctx.principal, userId: ctx.principal.userId } });
+    .use(({ ctx, meta = {}, path, getRawInput, next }) => {
+      const { principal, idempotencyKey, client } = ctx;
+      if (principal === null) throw new ApiError("unauthenticated");
+      require(principal);
+      const { userId } = principal;
+      const key = takesIdempotencyKey(meta) ? idempotencyKey : undefined;
+      if (key !== undefined) assertIdempotencyKey(key, ctx.calls);
+      const changes = openChanges({
+        ...{ database: ctx.database, log: ctx.log, userId },
+        idempotencyKey: key,
+        operation: path,
+        readInput: getRawInput,
+        showsSecret: meta.showsSecret ?? false,
+        markReplayed: () => ctx.setHeader("Idempotent-Replayed", "true"),
+        hasLeft: () => client.hasLeft(),
+      });
+      return next({ ctx: { principal, userId, ...changes } });
     })
     .use(refuseUnacceptable)
     .use(takeTurn);

@@ -11,7 +11,7 @@ const floors: readonly (readonly string[])[] = [
   ["http/", "jobs/", "commands/"],
   ["procedures/", "audit/"],
   ["trpc.ts", "market/", "webhooks/"],
-  ["services.ts", "auth/", "limits/", "translateErrors.ts", "local/"],
+  ["services.ts", "auth/", "limits/", "repeats/", "translateErrors.ts", "local/"],
   ["store/", "backingServices.ts"],
   ["config.ts", "errors.ts", "schemas/", "gateways/", "requestId.ts", "prisma/"],
 ];

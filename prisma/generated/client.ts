@@ -147,6 +147,11 @@ export type ProcessorEvent = Prisma.ProcessorEventModel
  */
 export type ProcessorEventRead = Prisma.ProcessorEventReadModel
 /**
+ * Model IdempotencyKey
+ * 
+ */
+export type IdempotencyKey = Prisma.IdempotencyKeyModel
+/**
  * Model Event
  * 
  */

@@ -1,4 +1,4 @@
-import { hash, verify } from "@node-rs/argon2";
+import argon2 from "@node-rs/argon2";
 import { ApiError } from "../errors.ts";
 import { FairQueue, type Origin, QueueFull } from "./fairQueue.ts";
 
@@ -24,7 +24,7 @@ async function queued<Result>(origin: Origin, work: () => Promise<Result>): Prom
 
 /** Returns the argon2id hash in its standard text form. Throws `unavailable` when the queue is full. */
 export function hashPassword(password: string, origin: Origin = local): Promise<string> {
-  return queued(origin, () => hash(password, options));
+  return queued(origin, () => argon2.hash(password, options));
 }
 
 // The hash of a random password that was not kept, computed with the options above, so that a login takes the same time
@@ -41,6 +41,6 @@ export async function verifyPassword(
   origin: Origin = local,
 ): Promise<boolean> {
   // `verify` throws on a corrupt hash, which matches no password.
-  const matches = await queued(origin, () => verify(passwordHash ?? unknownHash, password).catch(() => false));
+  const matches = await queued(origin, () => argon2.verify(passwordHash ?? unknownHash, password).catch(() => false));
   return matches && passwordHash !== null;
 }

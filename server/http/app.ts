@@ -1,5 +1,6 @@
+import type { RequestListener } from "node:http";
 import { TRPCError } from "@trpc/server";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import express, { type ErrorRequestHandler } from "express";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { appRouter } from "../procedures/router.ts";
@@ -19,12 +20,12 @@ import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
-/** Creates the Express application. A request passes through its parts in this order. `limits` are for tests. */
+/** Creates the application. A request passes through its parts in this order. `limits` are for tests. */
 export function createApp(
   services: Services,
   config: Pick<Config, "trustProxy">,
   limits: Partial<OverloadLimits> = {},
-): Express {
+): RequestListener {
   const app = express();
   const load = createLoad(limits);
   app.disable("x-powered-by");
@@ -34,7 +35,9 @@ export function createApp(
 
   app.use(requestId);
   app.use(refuseAmbiguous);
-  app.use((_request, response, next) => {
+  app.use((request, response, next) => {
+    // Express would answer `If-None-Match: *` with an empty 304, also where the response has no validator.
+    if (request.headers["if-none-match"]?.trim() === "*") delete request.headers["if-none-match"];
     response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
     next();
   });
@@ -52,7 +55,12 @@ export function createApp(
     sendError(response, refusal ?? new ApiError("not_found"));
   });
   app.use(handleError(services));
-  return app;
+  return (request, response) => {
+    // Express itself would answer a broken absolute target, such as `http://`, with an HTML page. "//" is no path of ours.
+    const { url = "" } = request;
+    if (/^https?:/i.test(url) && !URL.canParse(url)) request.url = "//";
+    app(request, response);
+  };
 }
 
 /** Turns whatever was thrown into a documented error, so that no client ever sees an HTML page or a stack trace. */

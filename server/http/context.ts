@@ -24,6 +24,7 @@ export async function createContext(services: Services, request: Request, respon
   }
   const principal = await findPrincipal(services, request, response);
   const client = clientOf(request);
+  const idempotencyKey = request.get("Idempotency-Key");
   return {
     ...services,
     requestId: currentRequestId(),
@@ -31,6 +32,8 @@ export async function createContext(services: Services, request: Request, respon
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
     takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
       clear: () => clearSessionCookie(response),

@@ -4,6 +4,7 @@ import { readMissedEvents } from "../market/processorEvents/inbox.ts";
 import { acceptDelivery, findDueDeliveries } from "../market/tasks/acceptDelivery.ts";
 import { expireTask, findOverdueTasks } from "../market/tasks/expireTask.ts";
 import { checkTopup, findUnsettledTopups } from "../market/topups/check.ts";
+import { pruneKeptAnswers } from "../repeats/keptAnswers.ts";
 import type { Services } from "../services.ts";
 
 // Due work is found in the domain's own rows, and jobs only make it prompt: a sweep does what a lost job would have
@@ -53,6 +54,7 @@ const createSweeps = (): Record<string, Sweep> => ({
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),
   duePayouts: sweep(findDuePayouts, advancePayout),
+  keptAnswers: pruneKeptAnswers,
 });
 
 /** Runs one round of every sweep. */

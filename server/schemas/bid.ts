@@ -17,6 +17,10 @@ export const Bid = z
     status: BidStatus,
     createdAt: Timestamp,
     updatedAt: Timestamp,
+    taskEditedAt: Timestamp.nullable().meta({
+      description:
+        "When the task's title, description or acceptance criteria last changed, if that was after an active bid was placed.",
+    }),
   })
   .meta({ id: "Bid" });
 export type Bid = z.infer<typeof Bid>;

@@ -24,19 +24,25 @@ function violatedUniqueConstraint(error: unknown): string | null {
   return error instanceof pg.DatabaseError && error.code === UNIQUE_VIOLATION ? (error.constraint ?? null) : null;
 }
 
-/** True if the ledger refused a movement because a bucket would have become negative. No other error means that. */
-export function isOverdraft(error: unknown): boolean {
-  return (
-    error instanceof pg.DatabaseError &&
-    error.code === CHECK_VIOLATION &&
-    (error.constraint === "wallets_available_not_negative" || error.constraint === "wallets_held_not_negative")
-  );
+/** The ledger refused a movement of `neededCents` because a bucket would have become negative. */
+export class Overdraft extends Error {
+  override readonly name = "Overdraft";
+  readonly neededCents: number;
+
+  constructor(neededCents: number, cause: unknown) {
+    super(`a bucket has less than ${neededCents} cents`, { cause });
+    this.neededCents = neededCents;
+  }
 }
 
-/** For `.catch`: rethrows an overdraft as the error that the API documents for it, and everything else as it is. */
-export function refuseOverdraft(code: ErrorCode) {
+/** For `.catch` of a movement: rethrows the database's refusal as an `Overdraft`, and everything else as it is. */
+export function asOverdraft(neededCents: number) {
   return (error: unknown): never => {
-    throw isOverdraft(error) ? new ApiError(code) : error;
+    const isOverdraft =
+      error instanceof pg.DatabaseError &&
+      error.code === CHECK_VIOLATION &&
+      (error.constraint === "wallets_available_not_negative" || error.constraint === "wallets_held_not_negative");
+    throw isOverdraft ? new Overdraft(neededCents, error) : error;
   };
 }
 

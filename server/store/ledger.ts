@@ -1,4 +1,6 @@
+import { ApiError, type ErrorCode } from "../errors.ts";
 import { type Connection, join, type Sql, sql } from "./connection.ts";
+import { asOverdraft, Overdraft } from "./databaseErrors.ts";
 
 /** Why money moved: the task, and the bid if there is one. */
 export interface Reason {
@@ -28,8 +30,7 @@ interface Side {
  * entries which sum to zero; inserting an entry changes its wallet. Amounts are positive integer cents. Money that becomes
  * available pays the user's debts at commit.
  *
- * The database refuses an overdraft: the call throws an error for which `isOverdraft` is true, and the transaction must be
- * rolled back. A movement with an `externalRef` is booked only once: repeating it returns null, and reusing the reference
+ * The database refuses an overdraft: the call throws an `Overdraft`, and the transaction must be rolled back. A movement with an `externalRef` is booked only once: repeating it returns null, and reusing the reference
  * with another kind, user or amount throws. Lock order: the task's row first, then wallets by ascending user id.
  */
 export function ledgerOver(connection: Connection) {
@@ -38,13 +39,15 @@ export function ledgerOver(connection: Connection) {
       ({ userId, kind, bucket, amountCents }) => sql`(${userId}::uuid, ${kind}, ${bucket}, ${amountCents}::bigint)`,
     );
     // Inserting an entry locks its wallet, so the order of the rows is the lock order.
-    await connection.query(sql`
+    const statement = sql`
       WITH transfer AS (
         INSERT INTO ledger_transfers (task_id, bid_id) VALUES (${taskId}::uuid, ${bidId ?? null}::uuid) RETURNING id
       )
       INSERT INTO ledger_entries (transfer_id, user_id, kind, bucket, amount_cents)
       SELECT transfer.id, side.* FROM transfer, (VALUES ${join(values)}) AS side (user_id, kind, bucket, amount_cents)
-      ORDER BY side.user_id, side.bucket`);
+      ORDER BY side.user_id, side.bucket`;
+    const neededCents = Math.max(...sides.map(({ amountCents }) => -amountCents));
+    await connection.query(statement).catch(asOverdraft(neededCents));
   };
   const moveOnce = async (statement: Sql): Promise<string | null> => {
     const [row] = await connection.query<{ id: string | null }>(statement);
@@ -83,7 +86,9 @@ export function ledgerOver(connection: Connection) {
 
     /** available → outside world, as a payout; returns the entry's id, or null if the reference was booked before */
     withdraw: (userId: string, amountCents: number, externalRef: string) =>
-      moveOnce(sql`SELECT ledger_exchange(${userId}::uuid, 'payout', ${-amountCents}::bigint, ${externalRef}) AS id`),
+      moveOnce(
+        sql`SELECT ledger_exchange(${userId}::uuid, 'payout', ${-amountCents}::bigint, ${externalRef}) AS id`,
+      ).catch(asOverdraft(amountCents)),
 
     /** available → outside world, as far as the balance goes; the rest becomes a debt, which later credits pay first */
     clawBack: (userId: string, kind: ClawBackKind, amountCents: number, externalRef: string) =>
@@ -96,4 +101,16 @@ export async function readWallet(connection: Connection, userId: string) {
   const [wallet] = await connection.query<{ availableCents: number; heldCents: number }>(sql`
     SELECT available_cents AS "availableCents", held_cents AS "heldCents" FROM wallets WHERE user_id = ${userId}::uuid`);
   return wallet ?? { availableCents: 0, heldCents: 0 };
+}
+
+/**
+ * For `.catch` of a transaction: rethrows an overdraft as the error that the API documents for it, with what was needed
+ * and what the caller has available, and everything else as it is.
+ */
+export function refuseOverdraft(caller: { database: Connection; userId: string }, code: ErrorCode) {
+  return async (error: unknown): Promise<never> => {
+    if (!(error instanceof Overdraft)) throw error;
+    const { availableCents } = await readWallet(caller.database, caller.userId);
+    throw new ApiError(code, { neededCents: error.neededCents, availableCents }, error);
+  };
 }

@@ -56,6 +56,7 @@ export function sampleEvent(type: EventType, now: Date): EventData {
     status: awarded ? "awarded" : "active",
     createdAt: at,
     updatedAt: at,
+    taskEditedAt: null,
   };
   const resolved = type === "task.dispute_resolved";
   const dispute: Dispute = {

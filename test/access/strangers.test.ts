@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../server/errors.ts";
+import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import {
   awardedTask,
@@ -29,6 +30,7 @@ interface World {
   keyId: string;
   webhookId: string;
   webhookDeliveryId: string;
+  payoutId: string;
 }
 
 let world: World;
@@ -49,6 +51,8 @@ beforeAll(async () => {
     url: "https://hooks.example.com/buyer",
     events: ["task.created"],
   });
+  const payee = await createPayee(service);
+  await requestPayout(payee, 2_000);
   world = {
     openTaskId: open.id,
     activeBidId: bid.id,
@@ -61,6 +65,7 @@ beforeAll(async () => {
     keyId: (await buyer.get("/keys")).body.keys[0].id,
     webhookId: webhook.id,
     webhookDeliveryId: (await buyer.post(`/webhooks/${webhook.id}/test`)).body.delivery.id,
+    payoutId: (await payee.get("/payouts")).body.payouts[0].id,
   };
 });
 
@@ -89,6 +94,7 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "payouts.onboarding": ["own view", () => ({})],
   "payouts.create": ["onboarding_required", () => ({ amountCents: 1_000 })],
   "payouts.list": ["own view", () => ({})],
+  "payouts.read": ["not_found", ({ payoutId }) => ({ id: payoutId })],
   "tasks.list": ["open", () => ({})],
   "tasks.create": ["own view", () => taskInput({ maxBudgetCents: 100 })],
   "tasks.read": ["open", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],

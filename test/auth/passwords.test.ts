@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
+import argon2 from "@node-rs/argon2";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { hashPassword, verifyPassword } from "../../server/auth/passwords.ts";
 import { createApp } from "../../server/http/app.ts";
@@ -8,16 +9,8 @@ import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 
 /** Passwords are compared when a test opens the gate. Real hashes would take some 300 times 18 ms of a core. */
-const argon2 = vi.hoisted(() => ({ gate: Promise.withResolvers<void>(), compared: [] as string[] }));
-vi.mock("@node-rs/argon2", () => ({
-  hash: async (password: string) => `hash of ${password}`,
-  verify: async (hash: string, password: string) => {
-    if (hash === "corrupt") throw new Error("not a hash");
-    await argon2.gate.promise;
-    argon2.compared.push(password);
-    return hash === `hash of ${password}`;
-  },
-}));
+let gate = Promise.withResolvers<void>();
+let compared: string[] = [];
 
 const service = useService();
 const server = createServer();
@@ -26,22 +19,33 @@ let url = "";
 let person: TestPerson;
 
 beforeAll(async () => {
+  person = await createPerson(service);
+  const passwordHash = `hash of ${person.password}`;
+  await service.services.database.prisma.user.update({ where: { id: person.id }, data: { passwordHash } });
+  // The package's own object, because all test files of a worker share one copy of each module.
+  vi.spyOn(argon2, "hash").mockImplementation(async (password) => `hash of ${password}`);
+  vi.spyOn(argon2, "verify").mockImplementation(async (hash, password) => {
+    if (hash === "corrupt") throw new Error("not a hash");
+    await gate.promise;
+    compared.push(String(password));
+    return hash === `hash of ${password}`;
+  });
   server.on("connection", (socket) => sockets.push(socket));
   server.on("request", createApp(service.services, { trustProxy: 1 }));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  person = await createPerson(service);
 });
 afterAll(async () => {
+  vi.restoreAllMocks();
   server.closeAllConnections();
   await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 beforeEach(() => {
-  argon2.gate = Promise.withResolvers();
-  argon2.compared = [];
+  gate = Promise.withResolvers();
+  compared = [];
 });
 afterEach(() => {
-  argon2.gate.resolve();
+  gate.resolve();
   // What the queue refused was logged.
   service.errors.length = 0;
 });
@@ -69,7 +73,7 @@ test("300 logins from one address delay themselves: someone else logs in promptl
   const attempts = await queued(15, () =>
     Array.from({ length: 15 }, () => login("192.0.2.2", person.email, person.password)),
   );
-  argon2.gate.resolve();
+  gate.resolve();
   expect((await Promise.all(attempts)).map(({ status }) => status)).toEqual(Array(15).fill(200));
 
   const answers = await Promise.all(flood);
@@ -81,7 +85,7 @@ test("300 logins from one address delay themselves: someone else logs in promptl
     new Set(["unavailable 3"]),
   );
   // The two addresses take turns.
-  expect(argon2.compared.lastIndexOf(person.password)).toBeLessThan(2 + 2 * 15);
+  expect(compared.lastIndexOf(person.password)).toBeLessThan(2 + 2 * 15);
 });
 
 test("the password of a client that has left is not compared", async () => {
@@ -97,14 +101,14 @@ test("the password of a client that has left is not compared", async () => {
   const ours = sockets.find(({ remotePort }) => remotePort === client.localPort);
   client.destroy();
   await vi.waitFor(() => expect(ours?.destroyed).toBe(true));
-  argon2.gate.resolve();
+  gate.resolve();
   expect((await Promise.all(running)).map(({ status }) => status)).toEqual([401, 401]);
   expect((await login("192.0.2.4", "other@example.com", "still there")).status).toBe(401);
-  expect(argon2.compared).toEqual(["still there", "still there", "still there"]);
+  expect(compared).toEqual(["still there", "still there", "still there"]);
 });
 
 test("a full queue refuses logins, and accepts them again later", async () => {
-  argon2.gate.resolve();
+  gate.resolve();
   const queued = Array.from({ length: 258 }, () => hashPassword("a password"));
   await expect(verifyPassword(null, "a password")).rejects.toMatchObject({ code: "unavailable" });
   const hashes = await Promise.all(queued);

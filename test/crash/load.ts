@@ -1,6 +1,7 @@
 /**
  * The clients: many task lifecycles at once, over real HTTP. Each remembers what was acknowledged to it, and nothing
- * else; a missing response, or one that says that something is unavailable, is an unknown outcome.
+ * else; a missing response, or one that says that something is unavailable, is an unknown outcome. Then they repeat the
+ * request, mostly with its `Idempotency-Key`, until they know.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BankAccount, CheckoutOutcome } from "../../server/local/processor/model/choices.ts";
@@ -46,8 +47,8 @@ export const acknowledgementKinds = [
 export interface SentRequest {
   startedAt: number;
   endedAt: number;
-  /** `unsent`: nobody listened, so nothing was done. */
-  outcome: "known" | "unknown" | "unsent";
+  /** `unsent`: nobody listened, so nothing was done. `abandoned`: the client hung up, so only the service knows. */
+  outcome: "known" | "unknown" | "unsent" | "abandoned";
 }
 
 interface Person {
@@ -65,6 +66,8 @@ class OutOfMoney extends Error {}
 
 const REQUEST_TIMEOUT_MS = 20_000;
 const RETRY_PAUSE_MS = 250;
+/** Few kills fall between a commit and its response, so some clients hang up as well, after at most this long. */
+const HANG_UP_MS = 50;
 /** Nothing is unavailable for this long. */
 const PATIENCE_MS = 60_000;
 /** The error codes that say that something is temporarily unavailable. */
@@ -82,6 +85,8 @@ const MIN_PAYOUT_CENTS = 1_000;
 export class Load {
   readonly acknowledged: Acknowledgement[] = [];
   readonly requests: SentRequest[] = [];
+  /** Repeats that got the answer of a first request whose own answer was lost. */
+  replayed = 0;
   /** Responses that no rule allows: each is a bug. */
   readonly surprises: string[] = [];
   readonly #url: string;
@@ -162,7 +167,7 @@ export class Load {
   /** Opens a checkout and pays it, one way or another. */
   async #topUp(person: Person): Promise<void> {
     const amountCents = this.#random.integer(5_000, 60_000);
-    const answer = await this.#ask(person, "POST", "/wallet/topup", { amountCents });
+    const answer = await this.#insist(person, "POST", "/wallet/topup", { amountCents });
     const { sessionId } = answer.body;
     this.acknowledged.push({ kind: "topup", userId: person.id, sessionId, amountCents });
     const outcome = this.#random.pick(checkoutOutcomes);
@@ -183,7 +188,7 @@ export class Load {
   /** Goes through the onboarding first, as a person would on the hosted page. Some leave halfway and return later. */
   async #payOut(person: Person): Promise<void> {
     if (!person.onboarded) {
-      const link = await this.#ask(person, "POST", "/payouts/onboarding", undefined);
+      const link = await this.#insist(person, "POST", "/payouts/onboarding");
       const leaves = this.#random.chance(0.1);
       const form = new URLSearchParams({
         bank: this.#random.pick(banks),
@@ -196,7 +201,7 @@ export class Load {
     const { availableCents } = (await this.#insist(person, "GET", "/wallet")).body;
     const amountCents = this.#random.integer(MIN_PAYOUT_CENTS, Math.max(MIN_PAYOUT_CENTS, availableCents));
     const refusals = ["insufficient_funds", ...(person.onboarded ? [] : ["onboarding_incomplete"])];
-    const answer = await this.#ask(person, "POST", "/payouts", { amountCents }, refusals);
+    const answer = await this.#insist(person, "POST", "/payouts", { amountCents }, refusals);
     if (answer.status !== 202) return;
     this.acknowledged.push({ kind: "payout", userId: person.id, ledgerId: answer.body.pendingLedgerId, amountCents });
   }
@@ -230,7 +235,7 @@ export class Load {
 
   async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number }> {
     const maxBudgetCents = this.#random.integer(1_000, 15_000);
-    const answer = await this.#ask(buyer, "POST", "/tasks", taskInput({ maxBudgetCents }), ["insufficient_funds"]);
+    const answer = await this.#insist(buyer, "POST", "/tasks", taskInput({ maxBudgetCents }), ["insufficient_funds"]);
     if (answer.status === 402) {
       await this.#topUp(buyer);
       throw new OutOfMoney();
@@ -341,8 +346,8 @@ export class Load {
   }
 
   /**
-   * Repeats a request until its outcome is known; `ifDoneBefore` is the error to allow after an attempt without a
-   * response.
+   * Repeats a request until its outcome is known. What would be done twice is repeated with an `Idempotency-Key`, and so
+   * is half of the rest; the other half may be refused with `ifDoneBefore` after an attempt without a response.
    */
   async #insist(
     person: Person,
@@ -352,16 +357,20 @@ export class Load {
     expected: string[] = [],
     ifDoneBefore?: string,
   ): Promise<Answer> {
+    const isKeyed = method !== "GET" && (ifDoneBefore === undefined || this.#random.chance(0.5));
+    const key = isKeyed ? crypto.randomUUID() : undefined;
     let allowed = expected;
     for (const deadline = Date.now() + PATIENCE_MS; ; ) {
       try {
-        return await this.#ask(person, method, path, body, allowed);
+        const answer = await this.#ask(person, method, path, body, allowed, key);
+        if (answer.headers.get("idempotent-replayed") === "true") this.replayed++;
+        return answer;
       } catch (error) {
         if (!(error instanceof UnknownOutcome)) throw error;
         if (Date.now() > deadline)
           throw new Error(`${method} ${path} got no definite response in ${PATIENCE_MS / 1000} s`);
       }
-      if (ifDoneBefore) allowed = [...expected, ifDoneBefore];
+      if (ifDoneBefore && !isKeyed) allowed = [...expected, ifDoneBefore];
       await sleep(RETRY_PAUSE_MS);
     }
   }
@@ -376,8 +385,9 @@ export class Load {
     path: string,
     body: unknown,
     expected: string[] = [],
+    key?: string,
   ): Promise<Answer> {
-    const answer = await this.#send(person, method, path, body);
+    const answer = await this.#send(person, method, path, body, key);
     if (answer.status >= 300 && !expected.includes(answer.body?.error)) {
       throw new Error(`${method} ${path} returned ${answer.status}: ${answer.text}`);
     }
@@ -385,16 +395,19 @@ export class Load {
   }
 
   /** Sends one request. Throws `UnknownOutcome` unless the response tells what happened. */
-  async #send(person: Person | null, method: string, path: string, body: unknown): Promise<Answer> {
+  async #send(person: Person | null, method: string, path: string, body: unknown, key?: string): Promise<Answer> {
     const request: SentRequest = { startedAt: Date.now(), endedAt: Number.POSITIVE_INFINITY, outcome: "unknown" };
     this.requests.push(request);
+    const hangsUp = key !== undefined && this.#random.chance(0.1);
     const answer = await rest(this.#url, method, path, {
       body,
       credentials: person?.credentials,
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      headers: key === undefined ? {} : { "idempotency-key": key },
+      signal: AbortSignal.timeout(hangsUp ? this.#random.integer(1, HANG_UP_MS) : REQUEST_TIMEOUT_MS),
     }).catch((error: unknown) => {
       // After any other failure, a broken connection or a timeout, the request may still have been carried out.
       if (isConnectionRefused(error)) request.outcome = "unsent";
+      else if (hangsUp) request.outcome = "abandoned";
       return null;
     });
     request.endedAt = Date.now();

@@ -241,8 +241,11 @@ function printLoad(load: Load, ranSeconds: number): void {
   const count = (outcome: SentRequest["outcome"]) => load.requests.filter((one) => one.outcome === outcome).length;
   console.log(
     `\n${load.requests.length} requests in ${ranSeconds.toFixed(0)} s: ${count("known")} were answered, ` +
-      `${count("unknown")} may or may not have been done, ${count("unsent")} found nobody listening`,
+      `${count("unknown")} may or may not have been done, ${count("abandoned")} were abandoned, ` +
+      `${count("unsent")} found nobody listening`,
   );
+  console.log(`${load.replayed} repeats got the answer of a first request whose own answer was lost`);
+  if (load.replayed === 0) problems.push("no repeat got the answer of a request whose own answer was lost");
   const rows = acknowledgementKinds.map((kind) => ({
     acknowledged: kind,
     times: load.acknowledged.filter((one) => one.kind === kind).length,

@@ -23,6 +23,7 @@ export async function findDifferences(
   try {
     return [
       ...(await lostAcknowledgements(client, acknowledged)),
+      ...(await doneTwice(client, acknowledged)),
       ...(await ledgerDifferences(client)),
       ...(await topupDifferences(client, processor)),
       ...(await payoutDifferences(client, processor)),
@@ -91,6 +92,25 @@ async function lostAcknowledgements(client: pg.Client, acknowledged: Acknowledge
     );
   }
   return lost;
+}
+
+/**
+ * What a client repeats until it is told of one is there for every acknowledgement and for nothing else: another row is a
+ * request that was carried out twice.
+ */
+const doubledQueries: Partial<Record<Acknowledgement["kind"], string>> = {
+  topup: `SELECT t.* FROM topups t LEFT JOIN acknowledged a ON a."sessionId" = t.session_id WHERE a.* IS NULL`,
+  post: `SELECT t.* FROM tasks t LEFT JOIN acknowledged a ON a."taskId" = t.id WHERE a.* IS NULL`,
+  payout: `SELECT p.* FROM payouts p LEFT JOIN acknowledged a ON a."ledgerId" = p.ledger_entry_id WHERE a.* IS NULL`,
+};
+
+async function doneTwice(client: pg.Client, acknowledged: Acknowledgement[]): Promise<string[]> {
+  const doubled: string[] = [];
+  for (const [kind, query] of Object.entries(doubledQueries)) {
+    const ofKind = JSON.stringify(acknowledged.filter((one) => one.kind === kind));
+    doubled.push(...(await differences(client, `a ${kind} was done twice`, `${acknowledgedRows} ${query}`, [ofKind])));
+  }
+  return doubled;
 }
 
 async function ledgerDifferences(client: pg.Client): Promise<string[]> {

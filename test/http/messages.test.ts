@@ -68,7 +68,7 @@ const cases: [procedure: string, input: () => Input, path: string, message: stri
   ]),
   ["tasks.create", () => taskInput({ budget: 5 }), "budget", `Unknown field. Allowed here: ${taskFields}.`],
   ["tasks.award", () => ({ id: taskId, bidId: "x" }), "bidId", "`bidId` must be a UUID."],
-  ["tasks.award", () => ({ id: taskId, bidId, x: 1 }), "x", "Unknown field. Allowed here: bidId."],
+  ["tasks.award", () => ({ id: taskId, bidId, x: 1 }), "x", "Unknown field. Allowed here: bidId, expectedPriceCents."],
   ["tasks.cancel", () => ({ id: taskId, x: 1 }), "x", "Unknown field. No fields are allowed here."],
   [
     "tasks.update",

@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { type ErrorCode, errorCatalogue } from "../../server/errors.ts";
+import { ErrorBody, type ErrorCode, errorCatalogue } from "../../server/errors.ts";
 import type { Answer } from "./client.ts";
 
-const documentedFields = new Set(["error", "message", "requestId", "issues", "violations", "requiredScope", "limit"]);
+const documentedFields = new Set(Object.keys(ErrorBody.shape));
 
 /** Asserts the one shape of errors: the documented fields and no others, and nothing internal. */
 export function expectErrorBody(body: Record<string, unknown>, code: ErrorCode): void {

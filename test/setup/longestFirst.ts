@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The files that take longest, in seconds on two quiet cores. A worker that starts one of them last works alone at the end. */
 const secondsOf: Record<string, number> = {
   "test/store/ledger/property.test.ts": 75,
+  "test/hostile/hostile.test.ts": 18,
   "test/start/processes.test.ts": 45,
   "test/jobs/killedWorker.test.ts": 33,
   "test/start/roles.test.ts": 29,
@@ -12,7 +13,6 @@ const secondsOf: Record<string, number> = {
   "test/http/walks.test.ts": 20,
   "test/market/reputation.test.ts": 20,
   "test/procedures/payouts/payouts.test.ts": 16,
-  "test/http/fuzz.test.ts": 16,
   "test/market/processorEvents/polling.test.ts": 15,
   "test/webhooks/killedWorkers.test.ts": 13,
   "test/webhooks/delivery.test.ts": 11,

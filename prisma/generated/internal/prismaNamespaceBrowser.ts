@@ -72,6 +72,7 @@ export const ModelName = {
   Payout: 'Payout',
   ProcessorEvent: 'ProcessorEvent',
   ProcessorEventRead: 'ProcessorEventRead',
+  IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
   WebhookEndpoint: 'WebhookEndpoint',
   WebhookHost: 'WebhookHost',
@@ -274,6 +275,7 @@ export const TaskScalarFieldEnum = {
   acceptanceDeadlineAt: 'acceptanceDeadlineAt',
   acceptedAt: 'acceptedAt',
   closedAt: 'closedAt',
+  contentEditedAt: 'contentEditedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const
@@ -336,6 +338,7 @@ export const TopupScalarFieldEnum = {
   expiresAt: 'expiresAt',
   successUrl: 'successUrl',
   cancelUrl: 'cancelUrl',
+  checkoutUrl: 'checkoutUrl',
   nextCheckAt: 'nextCheckAt',
   expireRequestedAt: 'expireRequestedAt',
   createdAt: 'createdAt',
@@ -405,6 +408,21 @@ export const ProcessorEventReadScalarFieldEnum = {
 } as const
 
 export type ProcessorEventReadScalarFieldEnum = (typeof ProcessorEventReadScalarFieldEnum)[keyof typeof ProcessorEventReadScalarFieldEnum]
+
+
+export const IdempotencyKeyScalarFieldEnum = {
+  userId: 'userId',
+  key: 'key',
+  operation: 'operation',
+  inputHash: 'inputHash',
+  answer: 'answer',
+  claimId: 'claimId',
+  owner: 'owner',
+  leaseUntil: 'leaseUntil',
+  expiresAt: 'expiresAt'
+} as const
+
+export type IdempotencyKeyScalarFieldEnum = (typeof IdempotencyKeyScalarFieldEnum)[keyof typeof IdempotencyKeyScalarFieldEnum]
 
 
 export const EventScalarFieldEnum = {
@@ -482,6 +500,14 @@ export const JsonNullValueInput = {
 } as const
 
 export type JsonNullValueInput = (typeof JsonNullValueInput)[keyof typeof JsonNullValueInput]
+
+
+export const NullableJsonNullValueInput = {
+  DbNull: DbNull,
+  JsonNull: JsonNull
+} as const
+
+export type NullableJsonNullValueInput = (typeof NullableJsonNullValueInput)[keyof typeof NullableJsonNullValueInput]
 
 
 export const QueryMode = {

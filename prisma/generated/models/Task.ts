@@ -56,6 +56,7 @@ export type TaskMinAggregateOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  contentEditedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -78,6 +79,7 @@ export type TaskMaxAggregateOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  contentEditedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -101,6 +103,7 @@ export type TaskCountAggregateOutputType = {
   acceptanceDeadlineAt: number
   acceptedAt: number
   closedAt: number
+  contentEditedAt: number
   createdAt: number
   updatedAt: number
   _all: number
@@ -137,6 +140,7 @@ export type TaskMinAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -159,6 +163,7 @@ export type TaskMaxAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -182,6 +187,7 @@ export type TaskCountAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
   _all?: true
@@ -292,6 +298,7 @@ export type TaskGroupByOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  contentEditedAt: Date | null
   createdAt: Date
   updatedAt: Date
   _count: TaskCountAggregateOutputType | null
@@ -338,6 +345,7 @@ export type TaskWhereInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   buyer?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -371,6 +379,7 @@ export type TaskOrderByWithRelationInput = {
   acceptanceDeadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
   acceptedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   closedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   buyer?: Prisma.UserOrderByWithRelationInput
@@ -408,6 +417,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   buyer?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   awardedBidder?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
@@ -440,6 +450,7 @@ export type TaskOrderByWithAggregationInput = {
   acceptanceDeadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
   acceptedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   closedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   _count?: Prisma.TaskCountOrderByAggregateInput
@@ -471,6 +482,7 @@ export type TaskScalarWhereWithAggregatesInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
+  contentEditedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Task"> | Date | string
 }
@@ -491,6 +503,7 @@ export type TaskCreateInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -524,6 +537,7 @@ export type TaskUncheckedCreateInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -551,6 +565,7 @@ export type TaskUpdateInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -584,6 +599,7 @@ export type TaskUncheckedUpdateInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -614,6 +630,7 @@ export type TaskCreateManyInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -634,6 +651,7 @@ export type TaskUpdateManyMutationInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -657,6 +675,7 @@ export type TaskUncheckedUpdateManyInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -700,6 +719,7 @@ export type TaskCountOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -728,6 +748,7 @@ export type TaskMaxOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -750,6 +771,7 @@ export type TaskMinOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -1015,6 +1037,7 @@ export type TaskCreateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
@@ -1046,6 +1069,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1083,6 +1107,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1114,6 +1139,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1173,6 +1199,7 @@ export type TaskScalarWhereInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
 }
@@ -1209,6 +1236,7 @@ export type TaskCreateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1241,6 +1269,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1283,6 +1312,7 @@ export type TaskUpdateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1315,6 +1345,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -1341,6 +1372,7 @@ export type TaskCreateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1373,6 +1405,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1415,6 +1448,7 @@ export type TaskUpdateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1447,6 +1481,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -1473,6 +1508,7 @@ export type TaskCreateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1505,6 +1541,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1547,6 +1584,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1579,6 +1617,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -1605,6 +1644,7 @@ export type TaskCreateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1637,6 +1677,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1679,6 +1720,7 @@ export type TaskUpdateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1711,6 +1753,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -1737,6 +1780,7 @@ export type TaskCreateWithoutBidsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1769,6 +1813,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
@@ -1800,6 +1845,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1831,6 +1877,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -1879,6 +1926,7 @@ export type TaskUpdateWithoutBidsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -1911,6 +1959,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
@@ -1953,6 +2002,7 @@ export type TaskCreateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -1985,6 +2035,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -2027,6 +2078,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -2059,6 +2111,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2085,6 +2138,7 @@ export type TaskCreateWithoutEventsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   buyer: Prisma.UserCreateNestedOneWithoutTasksInput
@@ -2117,6 +2171,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
@@ -2159,6 +2214,7 @@ export type TaskUpdateWithoutEventsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -2191,6 +2247,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2219,6 +2276,7 @@ export type TaskCreateManyBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -2241,6 +2299,7 @@ export type TaskCreateManyAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -2261,6 +2320,7 @@ export type TaskUpdateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
@@ -2292,6 +2352,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2321,6 +2382,7 @@ export type TaskUncheckedUpdateManyWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -2341,6 +2403,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -2372,6 +2435,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2401,6 +2465,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -2423,6 +2488,7 @@ export type TaskCreateManyAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
 }
@@ -2443,6 +2509,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
@@ -2474,6 +2541,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
@@ -2503,6 +2571,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -2602,6 +2671,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2636,6 +2706,7 @@ export type TaskSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2662,6 +2733,7 @@ export type TaskSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2688,11 +2760,12 @@ export type TaskSelectScalar = {
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
+export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
 export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   awardedBidder?: boolean | Prisma.Task$awardedBidderArgs<ExtArgs>
@@ -2750,6 +2823,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     acceptanceDeadlineAt: Date | null
     acceptedAt: Date | null
     closedAt: Date | null
+    contentEditedAt: Date | null
     createdAt: Date
     updatedAt: Date
   }, ExtArgs["result"]["task"]>
@@ -3203,6 +3277,7 @@ export interface TaskFieldRefs {
   readonly acceptanceDeadlineAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly acceptedAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly closedAt: Prisma.FieldRef<"Task", 'DateTime'>
+  readonly contentEditedAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Task", 'DateTime'>
 }

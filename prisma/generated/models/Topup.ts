@@ -45,6 +45,7 @@ export type TopupMinAggregateOutputType = {
   expiresAt: Date | null
   successUrl: string | null
   cancelUrl: string | null
+  checkoutUrl: string | null
   nextCheckAt: Date | null
   expireRequestedAt: Date | null
   createdAt: Date | null
@@ -62,6 +63,7 @@ export type TopupMaxAggregateOutputType = {
   expiresAt: Date | null
   successUrl: string | null
   cancelUrl: string | null
+  checkoutUrl: string | null
   nextCheckAt: Date | null
   expireRequestedAt: Date | null
   createdAt: Date | null
@@ -79,6 +81,7 @@ export type TopupCountAggregateOutputType = {
   expiresAt: number
   successUrl: number
   cancelUrl: number
+  checkoutUrl: number
   nextCheckAt: number
   expireRequestedAt: number
   createdAt: number
@@ -106,6 +109,7 @@ export type TopupMinAggregateInputType = {
   expiresAt?: true
   successUrl?: true
   cancelUrl?: true
+  checkoutUrl?: true
   nextCheckAt?: true
   expireRequestedAt?: true
   createdAt?: true
@@ -123,6 +127,7 @@ export type TopupMaxAggregateInputType = {
   expiresAt?: true
   successUrl?: true
   cancelUrl?: true
+  checkoutUrl?: true
   nextCheckAt?: true
   expireRequestedAt?: true
   createdAt?: true
@@ -140,6 +145,7 @@ export type TopupCountAggregateInputType = {
   expiresAt?: true
   successUrl?: true
   cancelUrl?: true
+  checkoutUrl?: true
   nextCheckAt?: true
   expireRequestedAt?: true
   createdAt?: true
@@ -244,6 +250,7 @@ export type TopupGroupByOutputType = {
   expiresAt: Date | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl: string | null
   nextCheckAt: Date
   expireRequestedAt: Date | null
   createdAt: Date
@@ -284,6 +291,7 @@ export type TopupWhereInput = {
   expiresAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
+  checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
@@ -302,6 +310,7 @@ export type TopupOrderByWithRelationInput = {
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrderInput | Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   expireRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -323,6 +332,7 @@ export type TopupWhereUniqueInput = Prisma.AtLeast<{
   expiresAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
+  checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
@@ -341,6 +351,7 @@ export type TopupOrderByWithAggregationInput = {
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrderInput | Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   expireRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -366,6 +377,7 @@ export type TopupScalarWhereWithAggregatesInput = {
   expiresAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Topup"> | Date | string | null
   successUrl?: Prisma.StringWithAggregatesFilter<"Topup"> | string
   cancelUrl?: Prisma.StringWithAggregatesFilter<"Topup"> | string
+  checkoutUrl?: Prisma.StringNullableWithAggregatesFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
   expireRequestedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Topup"> | Date | string
@@ -382,6 +394,7 @@ export type TopupCreateInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
@@ -400,6 +413,7 @@ export type TopupUncheckedCreateInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
@@ -416,6 +430,7 @@ export type TopupUpdateInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -434,6 +449,7 @@ export type TopupUncheckedUpdateInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -451,6 +467,7 @@ export type TopupCreateManyInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
@@ -467,6 +484,7 @@ export type TopupUpdateManyMutationInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -484,6 +502,7 @@ export type TopupUncheckedUpdateManyInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -511,6 +530,7 @@ export type TopupCountOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -532,6 +552,7 @@ export type TopupMaxOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -549,6 +570,7 @@ export type TopupMinOrderByAggregateInput = {
   expiresAt?: Prisma.SortOrder
   successUrl?: Prisma.SortOrder
   cancelUrl?: Prisma.SortOrder
+  checkoutUrl?: Prisma.SortOrder
   nextCheckAt?: Prisma.SortOrder
   expireRequestedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -611,6 +633,7 @@ export type TopupCreateWithoutUserInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
@@ -627,6 +650,7 @@ export type TopupUncheckedCreateWithoutUserInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
@@ -673,6 +697,7 @@ export type TopupScalarWhereInput = {
   expiresAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   successUrl?: Prisma.StringFilter<"Topup"> | string
   cancelUrl?: Prisma.StringFilter<"Topup"> | string
+  checkoutUrl?: Prisma.StringNullableFilter<"Topup"> | string | null
   nextCheckAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
   expireRequestedAt?: Prisma.DateTimeNullableFilter<"Topup"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Topup"> | Date | string
@@ -689,6 +714,7 @@ export type TopupCreateManyUserInput = {
   expiresAt?: Date | string | null
   successUrl: string
   cancelUrl: string
+  checkoutUrl?: string | null
   nextCheckAt?: Date | string
   expireRequestedAt?: Date | string | null
   createdAt?: Date | string
@@ -705,6 +731,7 @@ export type TopupUpdateWithoutUserInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -721,6 +748,7 @@ export type TopupUncheckedUpdateWithoutUserInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -737,6 +765,7 @@ export type TopupUncheckedUpdateManyWithoutUserInput = {
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   successUrl?: Prisma.StringFieldUpdateOperationsInput | string
   cancelUrl?: Prisma.StringFieldUpdateOperationsInput | string
+  checkoutUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   nextCheckAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expireRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -756,6 +785,7 @@ export type TopupSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   expiresAt?: boolean
   successUrl?: boolean
   cancelUrl?: boolean
+  checkoutUrl?: boolean
   nextCheckAt?: boolean
   expireRequestedAt?: boolean
   createdAt?: boolean
@@ -774,6 +804,7 @@ export type TopupSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   expiresAt?: boolean
   successUrl?: boolean
   cancelUrl?: boolean
+  checkoutUrl?: boolean
   nextCheckAt?: boolean
   expireRequestedAt?: boolean
   createdAt?: boolean
@@ -792,6 +823,7 @@ export type TopupSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   expiresAt?: boolean
   successUrl?: boolean
   cancelUrl?: boolean
+  checkoutUrl?: boolean
   nextCheckAt?: boolean
   expireRequestedAt?: boolean
   createdAt?: boolean
@@ -810,13 +842,14 @@ export type TopupSelectScalar = {
   expiresAt?: boolean
   successUrl?: boolean
   cancelUrl?: boolean
+  checkoutUrl?: boolean
   nextCheckAt?: boolean
   expireRequestedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "nextCheckAt" | "expireRequestedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
+export type TopupOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "amountCents" | "currency" | "status" | "sessionId" | "paymentIntentId" | "expiresAt" | "successUrl" | "cancelUrl" | "checkoutUrl" | "nextCheckAt" | "expireRequestedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["topup"]>
 export type TopupInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -843,6 +876,7 @@ export type $TopupPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     expiresAt: Date | null
     successUrl: string
     cancelUrl: string
+    checkoutUrl: string | null
     nextCheckAt: Date
     expireRequestedAt: Date | null
     createdAt: Date
@@ -1281,6 +1315,7 @@ export interface TopupFieldRefs {
   readonly expiresAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly successUrl: Prisma.FieldRef<"Topup", 'String'>
   readonly cancelUrl: Prisma.FieldRef<"Topup", 'String'>
+  readonly checkoutUrl: Prisma.FieldRef<"Topup", 'String'>
   readonly nextCheckAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly expireRequestedAt: Prisma.FieldRef<"Topup", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Topup", 'DateTime'>

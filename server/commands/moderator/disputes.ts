@@ -70,7 +70,8 @@ export function readResolution([dispute, decision, share]: string[], note: strin
 }
 
 export async function resolve(services: Services, resolution: Resolution): Promise<void> {
-  const { dispute, task } = await resolveDispute(services, resolution, null).catch((error: unknown) => {
+  const resolving = services.database.transaction((tx) => resolveDispute(tx, services, resolution, null));
+  const { dispute, task } = await resolving.catch((error: unknown) => {
     const isUnknown = error instanceof ApiError && error.code === "not_found";
     throw isUnknown ? new CommandFailure(`Dispute ${resolution.id} does not exist.`) : error;
   });

@@ -4,7 +4,13 @@ import { SESSION_COOKIE } from "../../auth/sessions.ts";
 import type { AppRouter } from "../../procedures/router.ts";
 import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
-import { correctOperation, errorResponses, errorSchema, responseHeaders } from "./operations.ts";
+import {
+  correctOperation,
+  errorResponses,
+  errorSchema,
+  idempotencyKeyParameter,
+  responseHeaders,
+} from "./operations.ts";
 import { separateRequestsFromResponses } from "./separate.ts";
 import { tidy } from "./tidy.ts";
 import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
@@ -76,7 +82,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
   }
   document.components.responses = { ...errorResponses(routes), ...eventResponses };
   document.components.headers = responseHeaders;
-  document.components.parameters = { Signature: signatureParameter };
+  document.components.parameters = { Signature: signatureParameter, IdempotencyKey: idempotencyKeyParameter };
   document.webhooks = toJson(webhooks);
   document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
     name,

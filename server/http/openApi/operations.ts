@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../../errors.ts";
-import { errorsOf } from "../../trpc.ts";
+import { idempotencyKeyPattern } from "../../repeats/idempotencyKey.ts";
+import { errorsOf, takesIdempotencyKey } from "../../trpc.ts";
 import type { Route } from "../routes.ts";
 import { type Json, type JsonObject, type Operation, toJson } from "./json.ts";
 
@@ -14,10 +15,14 @@ export function correctOperation(operation: Operation, route: Route): void {
   const responses: JsonObject = {
     [status]: {
       description: successes[status] ?? "Done.",
-      headers: headersOf(status),
+      headers: headersOf(status, { isReplayable: takesIdempotencyKey(meta) && !meta.showsSecret }),
       ...(status !== 204 && { content: success.content ?? {} }),
     },
   };
+  if (takesIdempotencyKey(meta)) {
+    const parameters = Array.isArray(operation.parameters) ? operation.parameters : [];
+    operation.parameters = [...parameters, { $ref: "#/components/parameters/IdempotencyKey" }];
+  }
   for (const [code, codes] of codesByStatus(errorsOf(meta))) {
     responses[code] = { $ref: `#/components/responses/${nameOfErrors(codes)}` };
   }
@@ -39,6 +44,17 @@ export function correctOperation(operation: Operation, route: Route): void {
   if (route.method === "PATCH") schema.minProperties = 1;
 }
 
+/** What the operations that change something refer to. */
+export const idempotencyKeyParameter: Json = {
+  name: "Idempotency-Key",
+  in: "header",
+  description:
+    "Makes the request safe to repeat: a repeat with the same key and the same input within 24 hours changes nothing and gets " +
+    "the first one's answer. Any text of your choice, such as a UUID; its scope is your user. A refused request leaves its " +
+    "key free.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: idempotencyKeyPattern.source },
+};
+
 /** The headers of responses, by their names in the document. */
 export const responseHeaders: JsonObject = {
   "RateLimit-Policy": {
@@ -57,10 +73,18 @@ export const responseHeaders: JsonObject = {
     schema: { type: "integer", format: "int32", minimum: 1 },
     example: 60,
   },
+  "Idempotent-Replayed": {
+    description: "`true` if this is the answer of an earlier request with the same `Idempotency-Key`.",
+    schema: { type: "string", enum: ["true"] },
+  },
 };
 
-function headersOf(status: number): JsonObject {
-  const names = ["RateLimit-Policy", "RateLimit", ...(status === 429 || status === 503 ? ["Retry-After"] : [])];
+function headersOf(status: number, { isReplayable = false } = {}): JsonObject {
+  const names = [
+    ...["RateLimit-Policy", "RateLimit"],
+    ...(status === 429 || status === 503 ? ["Retry-After"] : []),
+    ...(isReplayable ? ["Idempotent-Replayed"] : []),
+  ];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 

@@ -6,7 +6,9 @@ import { type Connection, type Sql, sql } from "../../store/connection.ts";
 const columnsWith = (notes: Sql) => sql`
   b.id, b.task_id AS "taskId", json_build_object('id', bidder.id, 'displayName', bidder.display_name) AS bidder,
   b.price_cents AS "priceCents", b.eta_hours::float8 AS "etaHours", ${notes} AS notes, b.status, b.created_at AS "createdAt",
-  b.updated_at AS "updatedAt"`;
+  b.updated_at AS "updatedAt", (
+    SELECT t.content_edited_at FROM tasks t
+    WHERE t.id = b.task_id AND b.status = 'active' AND t.content_edited_at > b.created_at) AS "taskEditedAt"`;
 
 /** Columns of `bids b JOIN users bidder`. */
 export const bidColumns = columnsWith(sql`b.notes`);

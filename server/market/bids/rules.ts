@@ -40,9 +40,13 @@ export function assertBidAction(action: BidAction, bid: Bid, actor: BidActor): B
       throw new ApiError("forbidden", { message: "This is not your bid." });
     case "bid_invalid":
       throw new ApiError("bid_invalid");
-    case "wrong_status":
-      throw new ApiError("wrong_status", {
-        message: `The bid is ${bid.status}; it must be ${bidTransitions[action].from} for this.`,
-      });
+    case "wrong_status": {
+      const { from, to } = bidTransitions[action];
+      const message =
+        bid.status === to
+          ? `This has been done already: the bid is ${to}.`
+          : `The bid is ${bid.status}; it must be ${from} for this.`;
+      throw new ApiError("wrong_status", { message });
+    }
   }
 }

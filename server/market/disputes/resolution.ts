@@ -3,6 +3,7 @@ import { ApiError } from "../../errors.ts";
 import type { Dispute, resolveInput } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
 import { getAwardedBid, moveTask } from "../tasks/moveTask.ts";
 import { lockTask, type TaskRecord } from "../tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
@@ -16,30 +17,29 @@ export type Resolution = { id: string } & z.infer<z.ZodObject<typeof resolveInpu
  * the task resolved and throws `wrong_status`. `moderatorId` is null for an operator at the command line.
  */
 export async function resolveDispute(
-  services: Pick<Services, "database" | "clock" | "settings">,
+  tx: Transaction,
+  services: Pick<Services, "clock" | "settings">,
   { id, resolution, bidderCents, note }: Resolution,
   moderatorId: string | null,
 ): Promise<{ dispute: Dispute; task: TaskRecord }> {
-  return services.database.transaction(async (tx) => {
-    const { taskId } = await findDispute(tx, id);
-    const task = await lockTask(tx, taskId);
-    const role = moderatorId === null ? "stranger" : actorOf(task, moderatorId);
-    const actor = role === "stranger" ? "moderator" : role;
-    const moment = momentOf(services);
-    assertTaskAction("resolve", task, actor, moment);
-    const bid = await getAwardedBid(tx, task);
-    const share = decideBidderShare({ resolution, bidderCents, priceCents: bid.priceCents });
-    if (share.refused !== null) {
-      throw new ApiError("invalid_input", { issues: [{ path: "bidderCents", message: share.refused }] });
-    }
+  const { taskId } = await findDispute(tx, id);
+  const task = await lockTask(tx, taskId);
+  const role = moderatorId === null ? "stranger" : actorOf(task, moderatorId);
+  const actor = role === "stranger" ? "moderator" : role;
+  const moment = momentOf(services);
+  assertTaskAction("resolve", task, actor, moment);
+  const bid = await getAwardedBid(tx, task);
+  const share = decideBidderShare({ resolution, bidderCents, priceCents: bid.priceCents });
+  if (share.refused !== null) {
+    throw new ApiError("invalid_input", { issues: [{ path: "bidderCents", message: share.refused }] });
+  }
 
-    const [dispute] = await tx.query<Dispute>(sql`
+  const [dispute] = await tx.query<Dispute>(sql`
       UPDATE disputes d SET status = 'resolved', resolution = ${resolution}, bidder_cents = ${share.bidderCents},
              buyer_cents = ${bid.priceCents - share.bidderCents}, note = ${note || null},
              resolved_by = ${moderatorId}::uuid, resolved_at = ${moment.now.toISOString()}::timestamptz
       WHERE d.id = ${id}::uuid RETURNING ${disputeColumns}`);
-    if (!dispute) throw new ApiError("not_found");
-    const resolved = await moveTask(tx, "resolve", task, { actor, moment, dispute, bidderCents: share.bidderCents });
-    return { dispute, task: resolved };
-  });
+  if (!dispute) throw new ApiError("not_found");
+  const resolved = await moveTask(tx, "resolve", task, { actor, moment, dispute, bidderCents: share.bidderCents });
+  return { dispute, task: resolved };
 }

@@ -86,10 +86,15 @@ const deadlineRefusals: Record<TaskDeadline, string> = {
 
 /** The message of a refusal; null to use the message from the catalogue of errors. */
 function explain(action: TaskAction, task: TaskRecord, { refused, because }: RefusedAction): string | null {
-  const transition: { from: readonly string[]; before?: TaskDeadline } = taskTransitions[action];
+  const transition: { from: readonly string[]; to: string; before?: TaskDeadline } = taskTransitions[action];
   if (refused === "already_disputed") return null;
   if (refused === "forbidden") return actorRefusals[action] ?? "Only the buyer may do this.";
   if (because === "actor") return "This bid was not awarded.";
+  // Another moderator may have resolved a dispute, and otherwise.
+  if (because === "status" && task.status === transition.to && action !== "resolve") {
+    const toBid = action === "award" ? ` to the bid ${task.awardedBidId}` : "";
+    return `This has been done already: the task is ${task.status}${toBid}.`;
+  }
   if (because === "status") return `The task is ${task.status}; it must be ${transition.from.join(" or ")} for this.`;
   return transition.before === undefined ? "The deadline has not passed yet." : deadlineRefusals[transition.before];
 }

@@ -2,7 +2,7 @@ import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor
 import type { CheckoutSession } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
-import { closeTopup, openCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
+import { closeTopup, openCheckout, recordCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
 import { firstCheckAt, nextCheckAt } from "./schedule.ts";
 import { applyCheckout, updateFromSession } from "./settle.ts";
 
@@ -78,7 +78,11 @@ async function findSession(services: Services, topup: UnsettledTopup, ageMs: num
   const { processor, database } = services;
   const { sessionId, createdAt } = topup;
   if (sessionId !== null) return processor.getCheckoutSession(sessionId);
-  if (ageMs < KEY_LIFETIME_MS) return openCheckout(services, topup);
+  if (ageMs < KEY_LIFETIME_MS) {
+    const session = await openCheckout(services, topup);
+    await recordCheckout(database, services, topup, session);
+    return session;
+  }
   // Too late to repeat the call: only a payment would prove that it succeeded.
   for await (const session of processor.listCheckoutPayments(Math.floor(new Date(createdAt).getTime() / 1000) - 60)) {
     if (session.topupId === topup.id) return session;

@@ -25,18 +25,25 @@ export const topupColumns = sql`
   id, user_id AS "userId", amount_cents AS "amountCents", currency, success_url AS "successUrl", cancel_url AS "cancelUrl"`;
 
 /**
- * Stores a top-up before its checkout page is opened. Nobody is refused: while the user has more than 100 open ones, the
+ * Stores a top-up before its checkout page is opened, or returns the one with this id that an earlier attempt has stored.
+ * An id of null stands for a new one. Nobody is refused: while the user has more than 100 open ones, the
  * oldest are marked, and the next check expires them at the processor.
  */
-export async function recordTopup(tx: Transaction, topup: Omit<TopupRecord, "id">, now: Date): Promise<TopupRecord> {
-  const { userId, amountCents, currency, successUrl, cancelUrl } = topup;
+export async function recordTopup(
+  tx: Transaction,
+  topup: Omit<TopupRecord, "id"> & { id: string | null },
+  now: Date,
+): Promise<TopupRecord> {
+  const { id, userId, amountCents, currency, successUrl, cancelUrl } = topup;
   const unanswered = new Date(now.getTime() + UNANSWERED_SECONDS * 1000).toISOString();
   await lockUser(tx, userId);
   const recorded = await queryOne<TopupRecord>(
     tx,
     sql`
-    INSERT INTO topups (user_id, amount_cents, currency, success_url, cancel_url, next_check_at)
-    VALUES (${userId}::uuid, ${amountCents}, ${currency}, ${successUrl}, ${cancelUrl}, ${unanswered}::timestamptz)
+    INSERT INTO topups (id, user_id, amount_cents, currency, success_url, cancel_url, next_check_at)
+    VALUES (coalesce(${id}::uuid, uuid_v7()), ${userId}::uuid, ${amountCents}, ${currency}, ${successUrl}, ${cancelUrl},
+            ${unanswered}::timestamptz)
+    ON CONFLICT (id) DO UPDATE SET next_check_at = topups.next_check_at
     RETURNING ${topupColumns}`,
   );
   await tx.query(sql`
@@ -49,25 +56,34 @@ export async function recordTopup(tx: Transaction, topup: Omit<TopupRecord, "id"
 }
 
 /**
- * Opens a top-up's checkout page and stores its session. The idempotency key derives from the top-up's id, so a
- * repeated call, even after a crash, returns the session of the first. A definite refusal closes the top-up. Throws
- * ProcessorUnavailable or ProcessorRefused.
+ * Opens a top-up's checkout page. The idempotency key derives from the top-up's id, so a repeated call, even after a
+ * crash, returns the session of the first. A definite refusal closes the top-up. Throws ProcessorUnavailable or
+ * ProcessorRefused.
  */
 export async function openCheckout(services: Services, topup: TopupRecord): Promise<CheckoutSession> {
-  const { database, processor, clock, settings } = services;
+  const { database, processor } = services;
   const { id: topupId, ...parameters } = topup;
-  const session = await processor
+  return processor
     .createCheckoutSession({ topupId, ...parameters, idempotencyKey: `topup-${topupId}` })
     .catch(async (error: unknown) => {
       if (error instanceof ProcessorRefused) await closeTopup(database, topupId, "failed");
       throw error;
     });
+}
+
+/** Stores the session that `openCheckout` has opened. */
+export async function recordCheckout(
+  connection: Connection,
+  { clock, settings }: Pick<Services, "clock" | "settings">,
+  { id }: TopupRecord,
+  session: CheckoutSession,
+): Promise<void> {
   const nextCheckAt = firstCheckAt(clock.now(), settings);
-  await database.query(sql`
+  await connection.query(sql`
     UPDATE topups SET session_id = ${session.id}, expires_at = to_timestamp(${session.expiresAt}),
-           next_check_at = CASE WHEN expire_requested_at IS NULL THEN ${nextCheckAt}::timestamptz ELSE next_check_at END,
-           updated_at = clock_timestamp() WHERE id = ${topupId}::uuid`);
-  return session;
+           checkout_url = coalesce(${session.url}, checkout_url), updated_at = clock_timestamp(),
+           next_check_at = CASE WHEN expire_requested_at IS NULL THEN ${nextCheckAt}::timestamptz ELSE next_check_at END
+    WHERE id = ${id}::uuid`);
 }
 
 /** Closes a top-up that nobody has paid. */

@@ -1,6 +1,7 @@
 import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { Services } from "../../services.ts";
+import { type Connection, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { getBid } from "../bids/records.ts";
 import { findTask, lockTask, type TaskRecord } from "../tasks/records.ts";
@@ -15,45 +16,48 @@ const prefixOf = { sample: "samples", delivery: "deliveries" } as const;
 const actionOf = { sample: "uploadSample", delivery: "deliver" } as const;
 
 /** The caller, and the services needed to decide about an upload. */
-type Uploader = Pick<Services, "database" | "clock" | "settings"> & { userId: string };
+type Uploader = Pick<Services, "clock" | "settings"> & { userId: string };
 
 /** Throws `not_found`, `forbidden` or `wrong_status` unless the caller may upload for this bid now. Takes no lock. */
-export async function checkUpload(uploader: Uploader, kind: UploadKind, bidId: string): Promise<Bid> {
-  const { database, userId } = uploader;
-  const bid = await getBid(database, bidId);
-  const task = await findTask(database, bid.taskId);
-  assertTaskAction(actionOf[kind], task, uploaderOf(task, bid, userId), momentOf(uploader));
+export async function checkUpload(
+  connection: Connection,
+  uploader: Uploader,
+  kind: UploadKind,
+  bidId: string,
+): Promise<Bid> {
+  const bid = await getBid(connection, bidId);
+  const task = await findTask(connection, bid.taskId);
+  assertTaskAction(actionOf[kind], task, uploaderOf(task, bid, uploader.userId), momentOf(uploader));
   return bid;
 }
 
-/** Stores what was declared and signs a URL that accepts exactly that. */
-export async function openUpload(
-  { database, storage }: Services,
+/** What an upload URL is signed for. */
+interface SignedUpload {
+  storageKey: string;
+  mimeType: string;
+  bytes: number;
+}
+
+/** Stores what was declared under a new key. */
+export async function declareUpload(
+  tx: Transaction,
   kind: UploadKind,
   bidId: string,
   upload: DeclaredUpload,
-) {
+): Promise<SignedUpload> {
   const storageKey = `${prefixOf[kind]}/${bidId}/${crypto.randomUUID()}`;
   const { mimeType, bytes, dimensions, durationSec } = upload;
-  await database.prisma.upload.create({
-    data: {
-      storageKey,
-      bidId,
-      kind,
-      mimeType,
-      bytes,
-      durationSec,
-      width: dimensions?.width,
-      height: dimensions?.height,
-    },
-  });
-  const uploadUrl = await storage.presignUpload({
-    storageKey,
-    mimeType,
-    bytes,
-    expiresInSeconds: UPLOAD_EXPIRES_IN_SECONDS,
-  });
-  return { uploadUrl, storageKey };
+  await tx.query(sql`
+    INSERT INTO uploads (storage_key, bid_id, kind, mime_type, bytes, width, height, duration_sec)
+    VALUES (${storageKey}, ${bidId}::uuid, ${kind}, ${mimeType}, ${bytes}, ${dimensions?.width ?? null},
+            ${dimensions?.height ?? null}, ${durationSec ?? null})`);
+  return { storageKey, mimeType, bytes };
+}
+
+/** Signs a URL that accepts exactly what was declared. */
+export async function signUpload({ storage }: Pick<Services, "storage">, upload: SignedUpload) {
+  const uploadUrl = await storage.presignUpload({ ...upload, expiresInSeconds: UPLOAD_EXPIRES_IN_SECONDS });
+  return { uploadUrl, storageKey: upload.storageKey };
 }
 
 /** An `invalid_input` about the field `storageKey`. */

@@ -5,7 +5,11 @@ import { signedIn } from "../../trpc.ts";
 
 /** Ends the session at once for every copy of its cookie. Does nothing for an API key, which has no session. */
 export const logout = signedIn
-  .meta({ rest: { method: "POST", path: "/auth/logout", status: 204 }, summary: "Sign out" })
+  .meta({
+    rest: { method: "POST", path: "/auth/logout", status: 204 },
+    summary: "Sign out",
+    ignoresIdempotencyKey: true,
+  })
   .input(NoInput)
   .output(z.void())
   .mutation(async ({ ctx }) => {

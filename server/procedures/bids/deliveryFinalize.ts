@@ -8,7 +8,7 @@ import { sealUpload } from "../../market/uploads/seal.ts";
 import { Delivery } from "../../schemas/artifact.ts";
 import { Id, Timestamp, text } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
-import { type Context, scoped } from "../../trpc.ts";
+import { type CallerContext, scoped } from "../../trpc.ts";
 
 /** Finalises the delivery: the task becomes `delivered`, and its acceptance window starts. */
 export const deliveryFinalize = scoped("bid:write")
@@ -20,19 +20,17 @@ export const deliveryFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
   .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))
   .mutation(async ({ ctx, input }) => {
-    await checkUpload(ctx, "delivery", input.id);
-    const declared = await findDeclared(ctx, "delivery", input.id, input.storageKey);
-    const { row, deadlineAt } = await sealUpload(ctx, declared, (sealed) => deliver(ctx, input, sealed));
+    const { row, deadlineAt } = await ctx.claim(async () => {
+      await checkUpload(ctx.database, ctx, "delivery", input.id);
+      const declared = await findDeclared(ctx, "delivery", input.id, input.storageKey);
+      return sealUpload(ctx, declared, (sealed) => deliver(ctx, input, sealed));
+    });
     if (deadlineAt === null) throw new Error("a delivered task has no acceptance deadline");
     return { delivery: await toArtifact(ctx, row), task: { acceptanceDeadlineAt: deadlineAt } };
   });
 
-function deliver(
-  ctx: Context & { userId: string },
-  input: { id: string; storageKey: string },
-  sealed: SealedObject | null,
-) {
-  return ctx.database.transaction(async (tx) => {
+function deliver(ctx: CallerContext, input: { id: string; storageKey: string }, sealed: SealedObject | null) {
+  return ctx.change(async (tx) => {
     const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", input.id);
     const row = await addArtifact(tx, "delivery", { uploadKey: input.storageKey, bid, sealed });
     const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);

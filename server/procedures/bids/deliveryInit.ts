@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkUpload, openUpload } from "../../market/uploads/declare.ts";
+import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
 import { assertDeliveryLimits } from "../../market/uploads/limits.ts";
 import { UploadTarget, uploadInput } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
@@ -16,6 +16,9 @@ export const deliveryInit = scoped("bid:write")
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
     assertDeliveryLimits(upload);
-    await checkUpload(ctx, "delivery", id);
-    return openUpload(ctx, "delivery", id, upload);
+    const declared = await ctx.change(async (tx) => {
+      await checkUpload(tx, ctx, "delivery", id);
+      return declareUpload(tx, "delivery", id, upload);
+    });
+    return signUpload(ctx, declared);
   });

@@ -1,11 +1,11 @@
 import { z } from "zod";
+import { ApiError } from "../../errors.ts";
 import { bidColumns } from "../../market/bids/records.ts";
 import { lockTask, updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertPriceWithinBudget, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
-import { queryOne, sql } from "../../store/connection.ts";
-import { refuseDuplicate } from "../../store/databaseErrors.ts";
+import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Places a bid on an open task. A bidder has at most one active bid per task; the database enforces that. */
@@ -25,23 +25,30 @@ export const place = scoped("bid:write")
   )
   .output(z.object({ bid: Bid }))
   .mutation(({ ctx, input }) =>
-    ctx.database
-      .transaction(async (tx) => {
-        const task = await lockTask(tx, input.id);
-        assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
-        assertPriceWithinBudget(task, input.priceCents);
-        const bid = await queryOne<Bid>(
-          tx,
-          sql`
+    ctx.change(async (tx) => {
+      const task = await lockTask(tx, input.id);
+      assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
+      assertPriceWithinBudget(task, input.priceCents);
+      const [bid] = await tx.query<Bid>(sql`
           WITH b AS (
             INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)
             VALUES (${task.id}::uuid, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null})
+            ON CONFLICT (task_id, bidder_id) WHERE status = 'active' DO NOTHING
             RETURNING *)
-          SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`,
-        );
-        const counted = await updateTask(tx, task.id, sql`bid_count = bid_count + 1`);
-        await tx.events.record("bid.received", { task: counted, bid });
-        return { bid };
-      })
-      .catch(refuseDuplicate("bids_one_active_key", "active_bid_exists")),
+          SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`);
+      if (!bid) throw await activeBidExists(tx, task.id, ctx.userId);
+      const counted = await updateTask(tx, task.id, sql`bid_count = bid_count + 1`);
+      await tx.events.record("bid.received", { task: counted, bid });
+      return { bid };
+    }),
   );
+
+async function activeBidExists(connection: Connection, taskId: string, bidderId: string): Promise<ApiError> {
+  const { bidId } = await queryOne<{ bidId: string }>(
+    connection,
+    sql`
+      SELECT id AS "bidId" FROM bids
+      WHERE task_id = ${taskId}::uuid AND bidder_id = ${bidderId}::uuid AND status = 'active'`,
+  );
+  return new ApiError("active_bid_exists", { bidId });
+}

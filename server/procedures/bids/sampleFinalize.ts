@@ -6,7 +6,7 @@ import { assertSampleCount } from "../../market/uploads/limits.ts";
 import { sealUpload } from "../../market/uploads/seal.ts";
 import { Sample } from "../../schemas/artifact.ts";
 import { Id, text } from "../../schemas/common.ts";
-import { type Context, scoped } from "../../trpc.ts";
+import { type CallerContext, scoped } from "../../trpc.ts";
 
 /** Adds an uploaded sample to the task. Repeated with the same key, it returns the same sample. */
 export const sampleFinalize = scoped("bid:write")
@@ -18,21 +18,18 @@ export const sampleFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
   .output(z.object({ sample: Sample }))
   .mutation(async ({ ctx, input }) => {
-    await checkUpload(ctx, "sample", input.id);
-    const declared = await findDeclared(ctx, "sample", input.id, input.storageKey);
-    const existing = await findArtifact(ctx.database, input.storageKey);
-    const { row } = existing
-      ? { row: existing }
-      : await sealUpload(ctx, declared, (sealed) => record(ctx, input, sealed));
+    const { row } = await ctx.claim(async () => {
+      await checkUpload(ctx.database, ctx, "sample", input.id);
+      const declared = await findDeclared(ctx, "sample", input.id, input.storageKey);
+      const existing = await findArtifact(ctx.database, input.storageKey);
+      if (existing) return ctx.change(async () => ({ row: existing }));
+      return sealUpload(ctx, declared, (sealed) => record(ctx, input, sealed));
+    });
     return { sample: await toArtifact(ctx, row) };
   });
 
-function record(
-  ctx: Context & { userId: string },
-  input: { id: string; storageKey: string },
-  sealed: SealedObject | null,
-) {
-  return ctx.database.transaction(async (tx) => {
+function record(ctx: CallerContext, input: { id: string; storageKey: string }, sealed: SealedObject | null) {
+  return ctx.change(async (tx) => {
     const { bid } = await lockForUpload(ctx, tx, "sample", input.id);
     // A parallel request may have finalised the same key while this copy was made.
     const existing = await findArtifact(tx, input.storageKey);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { countSamples } from "../../market/uploads/artifacts.ts";
-import { checkUpload, openUpload } from "../../market/uploads/declare.ts";
+import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
 import { assertSampleCount, assertSampleLimits } from "../../market/uploads/limits.ts";
 import { UploadTarget, uploadInput } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
@@ -22,7 +22,10 @@ export const sampleInit = scoped("bid:write")
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
     assertSampleLimits(upload);
-    await checkUpload(ctx, "sample", id);
-    assertSampleCount((await countSamples(ctx.database, id)) + 1);
-    return openUpload(ctx, "sample", id, upload);
+    const declared = await ctx.change(async (tx) => {
+      await checkUpload(tx, ctx, "sample", id);
+      assertSampleCount((await countSamples(tx, id)) + 1);
+      return declareUpload(tx, "sample", id, upload);
+    });
+    return signUpload(ctx, declared);
   });

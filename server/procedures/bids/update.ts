@@ -30,7 +30,7 @@ export const update = scoped("bid:write")
   )
   .output(z.object({ bid: Bid }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       const { taskId } = await getBid(tx, input.id);
       const task = await lockTask(tx, taskId);
       const bid = await getBid(tx, input.id);

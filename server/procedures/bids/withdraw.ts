@@ -18,7 +18,7 @@ export const withdraw = scoped("bid:write")
   .input(z.strictObject({ id: Id }))
   .output(z.object({ bid: Bid }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       const { taskId } = await getBid(tx, input.id);
       await lockTask(tx, taskId);
       const bid = await getBid(tx, input.id);

@@ -14,4 +14,4 @@ export const resolve = moderator
   })
   .input(z.strictObject({ id: Id, ...resolveInput }))
   .output(z.object({ dispute: Dispute, task: Task }))
-  .mutation(({ ctx, input }) => resolveDispute(ctx, input, ctx.userId));
+  .mutation(({ ctx, input }) => ctx.change((tx) => resolveDispute(tx, ctx, input, ctx.userId)));

@@ -16,6 +16,7 @@ export const create = sessionOnly
     summary: "Create an API key",
     description: `At most ${MAX_KEYS} keys per user; revoked ones do not count.`,
     errors: ["limit_reached"],
+    showsSecret: true,
   })
   .input(
     z.strictObject({
@@ -29,7 +30,7 @@ export const create = sessionOnly
   .output(ApiKey.extend({ raw: z.string().meta({ description: "The whole key: `rb_live_` and 22 characters." }) }))
   .mutation(async ({ ctx, input }) => {
     const raw = generateApiKey();
-    return ctx.database.transaction(async (tx) => {
+    const created = await ctx.change(async (tx) => {
       await lockUser(tx, ctx.userId);
       const [key] = await tx.query<z.infer<typeof ApiKey>>(sql`
         INSERT INTO api_keys (user_id, label, scopes, key_hash, last4)
@@ -41,6 +42,7 @@ export const create = sessionOnly
         const message = `You already have ${MAX_KEYS} API keys: revoke one first.`;
         throw new ApiError("limit_reached", { message, limit: MAX_KEYS });
       }
-      return { ...key, raw };
+      return key;
     });
+    return { ...created, raw };
   });

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { Id } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 /** Revokes one of the caller's keys at once. A revoked key, or another user's, is `not_found`. */
@@ -12,10 +13,11 @@ export const revoke = sessionOnly
   })
   .input(z.strictObject({ id: Id }))
   .output(z.void())
-  .mutation(async ({ ctx, input }) => {
-    const { count } = await ctx.database.prisma.apiKey.updateMany({
-      where: { id: input.id, userId: ctx.userId, revokedAt: null },
-      data: { revokedAt: ctx.clock.now() },
-    });
-    if (count === 0) throw new ApiError("not_found");
-  });
+  .mutation(({ ctx, input }) =>
+    ctx.change(async (tx) => {
+      const [revoked] = await tx.query(sql`
+        UPDATE api_keys SET revoked_at = ${ctx.clock.now().toISOString()}::timestamptz
+        WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND revoked_at IS NULL RETURNING id`);
+      if (!revoked) throw new ApiError("not_found");
+    }),
+  );

@@ -19,9 +19,13 @@ export const onboarding = sessionOnly
   )
   .mutation(async ({ ctx }) => {
     const { publicUrl } = ctx.settings;
-    const accountId = await ensurePayoutAccount(ctx, ctx.userId);
-    // Repeated before every link: a crash after the account was created would otherwise skip it.
-    await ctx.processor.stopAutomaticPayouts(accountId);
+    const accountId = await ctx.claim(async () => {
+      const ensured = await ensurePayoutAccount(ctx, ctx.userId);
+      // Repeated before every link: a crash after the account was created would otherwise skip it.
+      await ctx.processor.stopAutomaticPayouts(ensured);
+      return ctx.change(async () => ensured);
+    });
+    // The link is not kept: it admits whoever has it, and works once. A repeat gets another one.
     return ctx.processor.createOnboardingLink({
       accountId,
       returnUrl: `${publicUrl}/onboarding/done`,

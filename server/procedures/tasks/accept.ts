@@ -16,7 +16,7 @@ export const accept = scoped("task:write")
   .input(z.strictObject({ id: Id }))
   .output(z.object({ task: Task }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       const task = await lockTask(tx, input.id);
       const move = { actor: actorOf(task, ctx.userId), moment: momentOf(ctx) };
       return { task: await moveTask(tx, "accept", task, move) };

@@ -5,11 +5,11 @@ import { findBid } from "../../market/bids/records.ts";
 import { moveTask } from "../../market/tasks/moveTask.ts";
 import { lockTask } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, deadlineOf, deliveryDueAt, momentOf } from "../../market/tasks/rules.ts";
-import { Bid } from "../../schemas/bid.ts";
+import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { sql } from "../../store/connection.ts";
-import { refuseOverdraft } from "../../store/databaseErrors.ts";
+import { refuseOverdraft } from "../../store/ledger.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Awards an open task to one of its active bids, lowers the hold to the bid's price and rejects the other bids. */
@@ -17,19 +17,29 @@ export const award = scoped("task:write")
   .meta({
     rest: { method: "POST", path: "/tasks/{id}/award" },
     summary: "Award a task to a bid",
-    errors: ["ledger_failed", "forbidden", "not_found", "wrong_status", "bid_invalid"],
+    errors: ["ledger_failed", "forbidden", "not_found", "wrong_status", "bid_invalid", "bid_changed"],
   })
-  .input(z.strictObject({ id: Id, bidId: Id }))
+  .input(
+    z.strictObject({
+      id: Id,
+      bidId: Id,
+      expectedPriceCents: bidInput.priceCents
+        .optional()
+        .meta({ description: "The price that you have seen. If it is another one by now, nothing happens." }),
+    }),
+  )
   .output(z.object({ task: Task, awardedBid: Bid }))
   .mutation(({ ctx, input }) =>
-    ctx.database
-      .transaction(async (tx) => {
+    ctx
+      .change(async (tx) => {
         const task = await lockTask(tx, input.id);
         const [actor, moment] = [actorOf(task, ctx.userId), momentOf(ctx)];
         assertTaskAction("award", task, actor, moment);
         const bid = await findBid(tx, input.bidId);
         if (bid === null || bid.taskId !== task.id) throw new ApiError("bid_invalid");
         const awardedBid = await moveBid(tx, "award", bid, { actor: "buyer" });
+        const { priceCents } = awardedBid;
+        if (priceCents !== (input.expectedPriceCents ?? priceCents)) throw new ApiError("bid_changed", { priceCents });
         const changes = sql`
           awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
           delivery_due_at = ${deliveryDueAt(moment.now, bid.etaHours).toISOString()}::timestamptz`;
@@ -38,5 +48,5 @@ export const award = scoped("task:write")
         await tx.jobs.add("expireTask", { taskId: task.id }, { runAt });
         return { task: awarded, awardedBid };
       })
-      .catch(refuseOverdraft("ledger_failed")),
+      .catch(refuseOverdraft(ctx, "ledger_failed")),
   );

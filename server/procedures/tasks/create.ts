@@ -3,7 +3,7 @@ import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
 import { checkSpamGuard, hashOfText } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { queryOne, sql } from "../../store/connection.ts";
-import { refuseOverdraft } from "../../store/databaseErrors.ts";
+import { refuseOverdraft } from "../../store/ledger.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Posts a task and holds its whole maximum budget. */
@@ -25,8 +25,8 @@ export const create = scoped("task:write")
   .output(z.object({ task: Task }))
   .mutation(({ ctx, input }) => {
     const textHash = hashOfText(input);
-    return ctx.database
-      .transaction(async (tx) => {
+    return ctx
+      .change(async (tx) => {
         if (ctx.settings.spamGuard) await checkSpamGuard(tx, ctx.userId, textHash);
         const task = await queryOne<TaskRecord>(
           tx,
@@ -42,5 +42,5 @@ export const create = scoped("task:write")
         await tx.events.record("task.created", { task });
         return { task };
       })
-      .catch(refuseOverdraft("insufficient_funds"));
+      .catch(refuseOverdraft(ctx, "insufficient_funds"));
   });

@@ -18,7 +18,7 @@ export const dispute = scoped("task:write")
   .input(z.strictObject({ id: Id, reason: disputeReason }))
   .output(z.object({ dispute: Dispute, task: Task }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       const task = await lockTask(tx, input.id);
       const [actor, moment] = [actorOf(task, ctx.userId), momentOf(ctx)];
       assertTaskAction("dispute", task, actor, moment);

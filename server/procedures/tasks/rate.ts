@@ -17,8 +17,8 @@ export const rate = scoped("task:write")
   .input(z.strictObject({ id: Id, stars: ratingInput.stars, comment: ratingInput.comment.optional() }))
   .output(z.object({ rating: Rating }))
   .mutation(({ ctx, input }) =>
-    ctx.database
-      .transaction(async (tx) => {
+    ctx
+      .change(async (tx) => {
         const task = await lockTask(tx, input.id);
         assertTaskAction("rate", task, actorOf(task, ctx.userId), momentOf(ctx));
         const { stars, comment } = input;

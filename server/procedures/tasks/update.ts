@@ -6,7 +6,7 @@ import { Id } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { join, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { refuseOverdraft } from "../../store/databaseErrors.ts";
+import { refuseOverdraft } from "../../store/ledger.ts";
 import { scoped } from "../../trpc.ts";
 
 /**
@@ -35,8 +35,8 @@ export const update = scoped("task:write")
   )
   .output(z.object({ task: Task }))
   .mutation(({ ctx, input }) =>
-    ctx.database
-      .transaction(async (tx) => {
+    ctx
+      .change(async (tx) => {
         const task = await lockTask(tx, input.id);
         assertTaskAction("update", task, actorOf(task, ctx.userId), momentOf(ctx));
         if (input.maxBudgetCents !== undefined) await moveBudget(tx, task, input.maxBudgetCents);
@@ -48,11 +48,22 @@ export const update = scoped("task:write")
             : sql`acceptance_criteria = ${input.acceptanceCriteria || null}`,
           input.maxBudgetCents === undefined ? null : sql`max_budget_cents = ${input.maxBudgetCents}`,
           input.tags === undefined ? null : sql`tags = distinct_tags(${input.tags}::text[])`,
+          changesContent(task, input) ? sql`content_edited_at = clock_timestamp()` : null,
         ].filter((change) => change !== null);
         return { task: await updateTask(tx, task.id, join(changes)) };
       })
-      .catch(refuseOverdraft("insufficient_funds")),
+      .catch(refuseOverdraft(ctx, "insufficient_funds")),
   );
+
+/** Whether a bid that was placed before would now be for something else. */
+function changesContent(
+  task: TaskRecord,
+  { title = task.title, description = task.description, ...input }: { [Field in ContentField]?: Task[Field] },
+): boolean {
+  const criteria = input.acceptanceCriteria === undefined ? task.acceptanceCriteria : input.acceptanceCriteria || null;
+  return title !== task.title || description !== task.description || criteria !== task.acceptanceCriteria;
+}
+type ContentField = "title" | "description" | "acceptanceCriteria";
 
 async function moveBudget(tx: Transaction, task: TaskRecord, maxBudgetCents: number): Promise<void> {
   const differenceCents = maxBudgetCents - task.maxBudgetCents;

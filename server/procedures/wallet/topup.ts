@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { openCheckout, recordTopup } from "../../market/topups/checkout.ts";
+import { openCheckout, recordCheckout, recordTopup } from "../../market/topups/checkout.ts";
 import { Currency } from "../../schemas/common.ts";
+import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 /**
@@ -20,20 +21,25 @@ export const topup = sessionOnly
   )
   .mutation(async ({ ctx, input }) => {
     const { publicUrl } = ctx.settings;
-    const topup = await ctx.database.transaction((tx) =>
-      recordTopup(
-        tx,
-        {
-          userId: ctx.userId,
-          amountCents: input.amountCents,
-          currency: Currency,
-          successUrl: `${publicUrl}/topup/done`,
-          cancelUrl: `${publicUrl}/topup/cancelled`,
-        },
-        ctx.clock.now(),
-      ),
+    const topupId = await ctx.claim(async (claimId) => {
+      const parameters = {
+        id: claimId,
+        userId: ctx.userId,
+        amountCents: input.amountCents,
+        currency: Currency,
+        successUrl: `${publicUrl}/topup/done`,
+        cancelUrl: `${publicUrl}/topup/cancelled`,
+      };
+      const topup = await ctx.database.transaction((tx) => recordTopup(tx, parameters, ctx.clock.now()));
+      const session = await openCheckout(ctx, topup);
+      if (session.url === null) throw new ApiError("processor_unavailable");
+      return ctx.change(async (tx) => {
+        await recordCheckout(tx, ctx, topup, session);
+        return topup.id;
+      });
+    });
+    return queryOne<{ checkoutUrl: string; sessionId: string }>(
+      ctx.database,
+      sql`SELECT checkout_url AS "checkoutUrl", session_id AS "sessionId" FROM topups WHERE id = ${topupId}::uuid`,
     );
-    const session = await openCheckout(ctx, topup);
-    if (session.url === null) throw new ApiError("processor_unavailable");
-    return { checkoutUrl: session.url, sessionId: session.id };
   });

@@ -19,6 +19,7 @@ export const create = scoped("webhook:write")
     summary: "Register a webhook endpoint",
     description: `At most ${MAX_ENDPOINTS} endpoints per user. How to verify deliveries: [/docs/webhooks](/docs/webhooks).`,
     errors: ["invalid_url", "limit_reached"],
+    showsSecret: true,
   })
   .input(z.strictObject(webhookInput))
   .output(
@@ -29,22 +30,25 @@ export const create = scoped("webhook:write")
     }),
   )
   .mutation(async ({ ctx, input }) => {
-    await checkWebhookUrl(ctx.egress, input.url);
-    const host = receivingHost(input.url);
     const signingSecret = generateSigningSecret();
-    return ctx.database.transaction(async (tx) => {
-      await lockUser(tx, ctx.userId);
-      await tx.query(sql`INSERT INTO webhook_hosts (host) VALUES (${host}) ON CONFLICT DO NOTHING`);
-      const [webhook] = await tx.query<Webhook>(sql`
-        INSERT INTO webhook_endpoints AS e (user_id, url, host, events, signing_secret)
-        SELECT ${ctx.userId}::uuid, ${input.url}, ${host}, ${input.events}::text[], ${signingSecret}
-        WHERE (SELECT count(*) FROM webhook_endpoints
-               WHERE user_id = ${ctx.userId}::uuid AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
-        RETURNING ${webhookColumns}`);
-      if (!webhook) {
-        const message = `You already have ${MAX_ENDPOINTS} endpoints: delete one first.`;
-        throw new ApiError("limit_reached", { message, limit: MAX_ENDPOINTS });
-      }
-      return { ...webhook, signingSecret };
+    const created = await ctx.claim(async () => {
+      await checkWebhookUrl(ctx.egress, input.url);
+      const host = receivingHost(input.url);
+      return ctx.change(async (tx) => {
+        await lockUser(tx, ctx.userId);
+        await tx.query(sql`INSERT INTO webhook_hosts (host) VALUES (${host}) ON CONFLICT DO NOTHING`);
+        const [webhook] = await tx.query<Webhook>(sql`
+          INSERT INTO webhook_endpoints AS e (user_id, url, host, events, signing_secret)
+          SELECT ${ctx.userId}::uuid, ${input.url}, ${host}, ${input.events}::text[], ${signingSecret}
+          WHERE (SELECT count(*) FROM webhook_endpoints
+                 WHERE user_id = ${ctx.userId}::uuid AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
+          RETURNING ${webhookColumns}`);
+        if (!webhook) {
+          const message = `You already have ${MAX_ENDPOINTS} endpoints: delete one first.`;
+          throw new ApiError("limit_reached", { message, limit: MAX_ENDPOINTS });
+        }
+        return webhook;
+      });
     });
+    return { ...created, signingSecret };
   });

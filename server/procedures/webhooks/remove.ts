@@ -15,7 +15,7 @@ export const remove = scoped("webhook:write")
   .input(z.strictObject({ id: Id }))
   .output(z.void())
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       const [deleted] = await tx.query(sql`
         UPDATE webhook_endpoints SET deleted_at = clock_timestamp(), signing_secret = ''
         WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND deleted_at IS NULL RETURNING id`);

@@ -17,7 +17,7 @@ export const replay = scoped("webhook:write")
   .input(z.strictObject({ id: Id }))
   .output(z.object({ delivery: WebhookDelivery }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       await findOwnDelivery(tx, input.id, ctx.userId);
       const now = ctx.clock.now();
       await replayDelivery(tx, input.id, now);

@@ -25,7 +25,7 @@ export const replaySince = scoped("webhook:write")
   )
   .output(z.object({ replayed: z.int().meta({ description: "The number of deliveries that are sent again." }) }))
   .mutation(({ ctx, input }) =>
-    ctx.database.transaction(async (tx) => {
+    ctx.change(async (tx) => {
       await requireOwnEndpoint(tx, input.id, ctx.userId);
       const now = ctx.clock.now();
       await startEndpointReplay(tx, input.id, now);

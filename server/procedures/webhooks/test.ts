@@ -24,17 +24,19 @@ export const test = scoped("webhook:write")
   })
   .input(z.strictObject({ id: Id }))
   .output(z.object({ delivery: WebhookDelivery }))
-  .mutation(async ({ ctx, input }) => {
-    const [endpoint] = await ctx.database.query<{ url: string; type: EventType }>(sql`
+  .mutation(({ ctx, input }) =>
+    ctx.claim(async () => {
+      const [endpoint] = await ctx.database.query<{ url: string; type: EventType }>(sql`
       SELECT url, events[1] AS type FROM webhook_endpoints
       WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND deleted_at IS NULL`);
-    if (!endpoint) throw new ApiError("not_found");
-    await checkWebhookUrl(ctx.egress, endpoint.url);
-    const now = ctx.clock.now();
-    return ctx.database.transaction(async (tx) => {
-      await startTest(tx, input.id, now);
-      await switchOn(tx, [input.id]);
-      const eventId = await tx.events.recordSample(endpoint.type, sampleEvent(endpoint.type, now));
-      return { delivery: await addSampleDelivery(tx, { endpointId: input.id, eventId, type: endpoint.type, now }) };
-    });
-  });
+      if (!endpoint) throw new ApiError("not_found");
+      await checkWebhookUrl(ctx.egress, endpoint.url);
+      const now = ctx.clock.now();
+      return ctx.change(async (tx) => {
+        await startTest(tx, input.id, now);
+        await switchOn(tx, [input.id]);
+        const eventId = await tx.events.recordSample(endpoint.type, sampleEvent(endpoint.type, now));
+        return { delivery: await addSampleDelivery(tx, { endpointId: input.id, eventId, type: endpoint.type, now }) };
+      });
+    }),
+  );

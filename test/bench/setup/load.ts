@@ -31,14 +31,14 @@ async function run(load: Load): Promise<LoadResult> {
 
 /** One request after the other on one connection until `onAnswer` returns false. */
 function send(
-  { method, path, body = "", port }: Load,
+  { method, path, body = "", port, uniqueHeader }: Load,
   headers: Record<string, string>,
   onAnswer: (status: string, durationMs: number) => boolean,
 ): Promise<void> {
   const lines = Object.entries({ Host: `127.0.0.1:${port}`, "Content-Length": Buffer.byteLength(body), ...headers });
-  const request = Buffer.from(
-    `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
-  );
+  const head = `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}`;
+  const requestWith = (line: string) => Buffer.from(`${head}${line}\r\n${body}`);
+  const same = requestWith("");
   return new Promise((resolve, reject) => {
     const socket = connect(port, "127.0.0.1");
     socket.setNoDelay(true);
@@ -50,7 +50,7 @@ function send(
       received = Buffer.alloc(0);
       missing = -1;
       sentAt = performance.now();
-      socket.write(request);
+      socket.write(uniqueHeader === undefined ? same : requestWith(`${uniqueHeader}: ${crypto.randomUUID()}\r\n`));
     };
     socket.once("connect", next);
     socket.once("error", reject);

@@ -36,6 +36,8 @@ export interface Load {
   body?: string;
   /** One for each connection; each connection has one request under way at a time. */
   headers: Record<string, string>[];
+  /** A header whose value differs for each request. */
+  uniqueHeader?: string;
   seconds: number;
 }
 

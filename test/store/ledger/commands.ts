@@ -30,6 +30,7 @@ const weights: Record<Command["kind"], number> = {
   dispute: 4,
   resolve: 8,
   passHours: 3,
+  repeat: 4,
 };
 /** Prerequisites: a command about something that does not exist yet is replaced by the one that creates it. */
 const before: Partial<Record<Command["kind"], Command["kind"]>> = {
@@ -46,6 +47,7 @@ const before: Partial<Record<Command["kind"], Command["kind"]>> = {
   editBudget: "post",
   cancel: "post",
   post: "topUp",
+  repeat: "post",
   repeatTopUp: "topUp",
   refund: "topUp",
   chargeback: "topUp",
@@ -218,5 +220,9 @@ function findCommand(wish: Wish, model: Model, users: readonly string[]): Comman
     }
     case "passHours":
       return { kind, hours: 1 + (cents % 60) };
+    case "repeat": {
+      const answered = at(model.answered, which);
+      return answered && { kind, of: answered.command, createdId: answered.createdId, changed: !aimed };
+    }
   }
 }

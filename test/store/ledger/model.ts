@@ -79,7 +79,13 @@ export type Command =
   | { kind: "expire"; task: string }
   | { kind: "dispute"; user: string; task: string }
   | { kind: "resolve"; user: string; dispute: string; decision: Decision }
-  | { kind: "passHours"; hours: number };
+  | { kind: "passHours"; hours: number }
+  /** The same request with the same `Idempotency-Key` once more; `changed`: with other input. */
+  | { kind: "repeat"; of: Request; createdId: string; changed: boolean };
+
+/** The commands that a user sends as one request, each with a key of its own. */
+export type Request = Exclude<Extract<Command, { user: string }>, { kind: "topUp" }>;
+const isRequest = (command: Command): command is Request => "user" in command && command.kind !== "topUp";
 
 /** What the processor reports about a payout. Only the first moves money: the payout's transfer was reversed. */
 export const payoutNews = ["transfer.reversed", "transfer.created", "payout.paid", "payout.failed"] as const;
@@ -106,6 +112,8 @@ export class Model {
   readonly topups: ModelTopup[] = [];
   readonly payouts = new Map<string, ModelPayout>();
   readonly disputes = new Map<string, ModelDispute>();
+  /** Requests that were accepted, so that their answers are kept. */
+  readonly answered: { command: Request; createdId: string }[] = [];
   /** References of refunds and chargebacks that were booked. */
   readonly booked = new Set<string>();
   /** Users who have completed the payout onboarding. */
@@ -127,6 +135,7 @@ export class Model {
     for (const [id, dispute] of this.disputes) clone.disputes.set(id, { ...dispute });
     for (const reference of this.booked) clone.booked.add(reference);
     clone.topups.push(...this.topups);
+    clone.answered.push(...this.answered);
     clone.hour = this.hour;
     return clone;
   }
@@ -143,6 +152,16 @@ export class Model {
 
   /** `createdId` is the real id of what the command created: the task, bid, dispute or payment intent. */
   apply(command: Command, createdId = ""): Outcome {
+    if (command.kind === "repeat") {
+      if (command.changed) return "idempotency_conflict";
+      return createdId === command.createdId ? "accepted" : "internal_error";
+    }
+    const outcome = this.#carryOut(command, createdId);
+    if (outcome === "accepted" && isRequest(command)) this.answered.push({ command, createdId });
+    return outcome;
+  }
+
+  #carryOut(command: Exclude<Command, { kind: "repeat" }>, createdId: string): Outcome {
     switch (command.kind) {
       case "topUp":
         this.topups.push({ paymentIntent: createdId, user: command.user, amount: command.amount });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { sql } from "../../../server/store/connection.ts";
 import type { Transaction } from "../../../server/store/database.ts";
-import { isOverdraft } from "../../../server/store/databaseErrors.ts";
+import { Overdraft } from "../../../server/store/databaseErrors.ts";
 import { createPerson } from "../../factories/people.ts";
 import { postTask } from "../../factories/tasks.ts";
 import { expectBooksToBalance } from "../../setup/books.ts";
@@ -28,6 +28,7 @@ async function historyOf(userId: string) {
 }
 
 const ref = () => `test ${crypto.randomUUID()}`;
+const isOverdraft = (error: unknown) => error instanceof Overdraft;
 const failureOf = (work: Promise<unknown>) =>
   work.then(
     () => undefined,

@@ -104,12 +104,23 @@ const allKinds: Command["kind"][] = [
     "bid",
     "editBid",
   ] as const),
-  ...(["withdraw", "award", "deliver", "accept", "autoAccept", "expire", "dispute", "resolve", "passHours"] as const),
+  ...([
+    "withdraw",
+    "award",
+    "deliver",
+    "accept",
+    "autoAccept",
+    "expire",
+    "dispute",
+    "resolve",
+    "passHours",
+    "repeat",
+  ] as const),
 ];
 const allRefusals: Outcome[] = [
   ...(["insufficient_funds", "budget_locked_by_bids", "price_above_budget", "forbidden"] as const),
   ...(["wrong_status", "bid_invalid", "active_bid_exists", "onboarding_required"] as const),
-  ...(["already_disputed", "invalid_input", "not_found"] as const),
+  ...(["already_disputed", "invalid_input", "not_found", "idempotency_conflict"] as const),
 ];
 
 /** Runs one command on both sides. The outcome must be what the model predicts, and a refusal must change nothing. */

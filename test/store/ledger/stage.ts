@@ -62,6 +62,7 @@ export class Stage {
   readonly users: string[];
   readonly #services: Services;
   readonly #clock = new TestClock();
+  readonly #keys = new WeakMap<Command, string>();
 
   private constructor(database: Database, users: string[], errors: string[]) {
     this.users = users;
@@ -113,13 +114,20 @@ export class Stage {
 
   async perform(command: Command): Promise<Result> {
     try {
-      return { outcome: "accepted", createdId: await this.#perform(command) };
+      return { outcome: "accepted", createdId: await this.#perform(command, this.#keyOf(command)) };
     } catch (error) {
       return { outcome: toApiError(error).code, createdId: "" };
     }
   }
 
-  async #perform(command: Command): Promise<string> {
+  /** Each request has a key of its own, which its repeats have as well. */
+  #keyOf(command: Command): string {
+    const key = this.#keys.get(command) ?? randomUUID();
+    this.#keys.set(command, key);
+    return key;
+  }
+
+  async #perform(command: Command, key: string): Promise<string> {
     switch (command.kind) {
       case "topUp":
         return this.#topUp(command.user, command.amount);
@@ -149,7 +157,7 @@ export class Stage {
         return "";
       }
       case "payOut":
-        return this.#payOut(command.user, command.amount);
+        return this.#payOut(command.user, command.amount, key);
       case "payoutNews": {
         const { payout, news } = command;
         const status = news === "payout.failed" ? "failed" : "paid";
@@ -166,35 +174,35 @@ export class Stage {
       }
       case "post": {
         const input = { title: "A task", description: "To be done.", maxBudgetCents: command.budget, tags: [] };
-        return (await this.#as(command.user).tasks.create(input)).task.id;
+        return (await this.#as(command.user, key).tasks.create(input)).task.id;
       }
       case "editBudget":
-        await this.#as(command.user).tasks.update({ id: command.task, maxBudgetCents: command.budget });
+        await this.#as(command.user, key).tasks.update({ id: command.task, maxBudgetCents: command.budget });
         return "";
       case "cancel":
-        await this.#as(command.user).tasks.cancel({ id: command.task });
+        await this.#as(command.user, key).tasks.cancel({ id: command.task });
         return "";
       case "bid": {
         const input = { id: command.task, priceCents: command.price, etaHours: ETA_HOURS };
-        return (await this.#as(command.user).bids.place(input)).bid.id;
+        return (await this.#as(command.user, key).bids.place(input)).bid.id;
       }
       case "editBid":
-        await this.#as(command.user).bids.update({ id: command.bid, priceCents: command.price });
+        await this.#as(command.user, key).bids.update({ id: command.bid, priceCents: command.price });
         return "";
       case "withdraw":
-        await this.#as(command.user).bids.withdraw({ id: command.bid });
+        await this.#as(command.user, key).bids.withdraw({ id: command.bid });
         return "";
       case "award":
-        await this.#as(command.user).tasks.award({ id: command.task, bidId: command.bid });
+        await this.#as(command.user, key).tasks.award({ id: command.task, bidId: command.bid });
         return "";
       case "deliver": {
-        const caller = this.#as(command.user);
-        const { storageKey } = await caller.bids.deliveryInit({ id: command.bid, ...UPLOAD });
-        await caller.bids.deliveryFinalize({ id: command.bid, storageKey });
+        const init = this.#as(command.user, `init-${key}`).bids.deliveryInit;
+        const { storageKey } = await init({ id: command.bid, ...UPLOAD });
+        await this.#as(command.user, key).bids.deliveryFinalize({ id: command.bid, storageKey });
         return "";
       }
       case "accept":
-        await this.#as(command.user).tasks.accept({ id: command.task });
+        await this.#as(command.user, key).tasks.accept({ id: command.task });
         return "";
       case "autoAccept":
         await acceptDelivery(this.#services, { taskId: command.task });
@@ -204,21 +212,27 @@ export class Stage {
         return "";
       case "dispute": {
         const input = { id: command.task, reason: "This is not what was asked for." };
-        return (await this.#as(command.user).tasks.dispute(input)).dispute.id;
+        return (await this.#as(command.user, key).tasks.dispute(input)).dispute.id;
       }
       case "resolve":
-        await this.#as(command.user).disputes.resolve({ id: command.dispute, ...command.decision });
+        await this.#as(command.user, key).disputes.resolve({ id: command.dispute, ...command.decision });
         return "";
+      case "repeat": {
+        const repeated = this.#keyOf(command.of);
+        if (!command.changed) return this.#perform(command.of, repeated);
+        await this.#as(command.of.user, repeated).tasks.cancel({ id: randomUUID() });
+        return "";
+      }
       case "passHours":
         this.#clock.advance(command.hours * HOUR_SECONDS);
         return "";
     }
   }
 
-  #as(userId: string) {
+  #as(userId: string, idempotencyKey: string) {
     const moderator = this.moderators.includes(userId);
     const principal = { kind: "session", userId, sessionId: randomUUID(), moderator } as const;
-    return appRouter.createCaller(buildContext(this.#services, principal));
+    return appRouter.createCaller(buildContext(this.#services, principal, { idempotencyKey }));
   }
 
   async #topUp(user: string, amount: number): Promise<string> {
@@ -240,8 +254,8 @@ export class Stage {
     });
   }
 
-  async #payOut(user: string, amountCents: number): Promise<string> {
-    const { pendingLedgerId } = await this.#as(user).payouts.create({ amountCents });
+  async #payOut(user: string, amountCents: number, key: string): Promise<string> {
+    const { pendingLedgerId } = await this.#as(user, key).payouts.create({ amountCents });
     const [payout] = await this.#services.database.query<{ id: string }>(sql`
       SELECT id FROM payouts WHERE ledger_entry_id = ${pendingLedgerId}::uuid`);
     return payout?.id ?? "";

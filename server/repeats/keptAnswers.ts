@@ -1,0 +1,121 @@
+import { type Connection, sql } from "../store/connection.ts";
+
+/** One request with an `Idempotency-Key`. The key's scope is the user. */
+export interface KeyedRequest {
+  userId: string;
+  key: string;
+  /** The procedure, such as `tasks.create`. */
+  operation: string;
+  /** SHA-256 of the input. */
+  inputHash: Buffer;
+}
+
+/** What is known about a key. */
+export interface KnownKey<Result> {
+  /** False if the key was used for another operation, or with other input. */
+  isSame: boolean;
+  /** Null while the request with the key is under way. The wrapper tells a change that returns nothing from none. */
+  answer: { result: Result } | null;
+  /** Whether the process that claimed the key has stopped extending its lease; null without a claim. */
+  isAbandoned: boolean | null;
+}
+
+/** The lease of a claim, which its owner extends several times while it lives. */
+const LEASE_SECONDS = 10;
+export const LEASE_EXTENSION_INTERVAL_MS = (LEASE_SECONDS * 1000) / 4;
+
+/** Less than the 24 hours after which the payment processor may forget what a claim's id has created. */
+const CLAIM_LIFETIME_HOURS = 22;
+
+const rowOf = ({ userId, key }: KeyedRequest) => sql`user_id = ${userId}::uuid AND key = ${key}`;
+const claimOf = (request: KeyedRequest, owner: string) =>
+  sql`${rowOf(request)} AND owner = ${owner}::uuid AND answer IS NULL`;
+const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
+
+/** Returns null for a key that was not used in the last 24 hours, or that is free again. */
+export async function findKey<Result>(connection: Connection, request: KeyedRequest): Promise<KnownKey<Result> | null> {
+  const [known] = await connection.query<KnownKey<Result>>(sql`
+    SELECT operation = ${request.operation} AND input_hash = ${request.inputHash} AS "isSame",
+           answer, lease_until <= clock_timestamp() AS "isAbandoned"
+    FROM idempotency_keys WHERE ${rowOf(request)} AND expires_at > clock_timestamp()`);
+  return known ?? null;
+}
+
+/**
+ * Keeps what a change returns, in its transaction. Returns false if another request has the key, which may have answered
+ * or may be under way; the transaction must then be rolled back. Waits for a parallel transaction that keeps an answer
+ * under the same key.
+ */
+export async function keepAnswer(connection: Connection, request: KeyedRequest, result: unknown): Promise<boolean> {
+  const { userId, key, operation, inputHash } = request;
+  const kept = await connection.query(sql`
+    INSERT INTO idempotency_keys (user_id, key, operation, input_hash, answer)
+    VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, ${jsonOf(result)}::json)
+    ON CONFLICT DO NOTHING RETURNING 1`);
+  return kept.length > 0;
+}
+
+/** Like `keepAnswer`, for a key that `owner` has claimed. Returns false if another request has taken the claim over. */
+export async function answerClaim(
+  connection: Connection,
+  request: KeyedRequest,
+  owner: string,
+  result: unknown,
+): Promise<boolean> {
+  const kept = await connection.query(sql`
+    UPDATE idempotency_keys SET answer = ${jsonOf(result)}::json, expires_at = DEFAULT
+    WHERE ${claimOf(request, owner)} RETURNING 1`);
+  return kept.length > 0;
+}
+
+const jsonOf = (result: unknown) => JSON.stringify({ result });
+
+/**
+ * Claims a key that is not used, or takes over the claim of a process that died. Returns the claim's id, which an
+ * earlier owner may have used already; null if another request has the key.
+ */
+export async function takeClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<string | null> {
+  const { userId, key, operation, inputHash } = request;
+  const [claim] = await connection.query<{ claimId: string }>(sql`
+    INSERT INTO idempotency_keys AS known
+      (user_id, key, operation, input_hash, claim_id, owner, lease_until, expires_at)
+    VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, uuid_v7(), ${owner}::uuid, ${leaseEnd},
+            clock_timestamp() + make_interval(hours => ${CLAIM_LIFETIME_HOURS}))
+    ON CONFLICT (user_id, key) DO UPDATE SET owner = excluded.owner, lease_until = excluded.lease_until
+    WHERE known.answer IS NULL AND known.lease_until <= clock_timestamp() AND known.expires_at > clock_timestamp()
+      AND known.operation = excluded.operation AND known.input_hash = excluded.input_hash
+    RETURNING claim_id AS "claimId"`);
+  return claim?.claimId ?? null;
+}
+
+/** Says that the owner of a claim lives. */
+export async function extendClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<void> {
+  await connection.query(sql`UPDATE idempotency_keys SET lease_until = ${leaseEnd} WHERE ${claimOf(request, owner)}`);
+}
+
+/** Lets the next repeat take a claim over at once: its outcome is unknown, and nobody works on it. */
+export async function abandonClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<void> {
+  await connection.query(
+    sql`UPDATE idempotency_keys SET lease_until = clock_timestamp() WHERE ${claimOf(request, owner)}`,
+  );
+}
+
+/** Frees the key of a claim that was refused. */
+export async function releaseClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<void> {
+  await connection.query(sql`DELETE FROM idempotency_keys WHERE ${claimOf(request, owner)}`);
+}
+
+/** Deletes a key whose 24 hours are over and which has not been pruned yet. */
+export async function deleteExpiredKey(connection: Connection, request: KeyedRequest): Promise<void> {
+  await connection.query(sql`DELETE FROM idempotency_keys WHERE ${rowOf(request)} AND expires_at <= clock_timestamp()`);
+}
+
+const PRUNED_AT_ONCE = 1_000;
+
+/** Deletes kept answers that are older than 24 hours: a batch each time, oldest first. */
+export async function pruneKeptAnswers({ database }: { database: Connection }): Promise<void> {
+  await database.query(sql`
+    DELETE FROM idempotency_keys WHERE (user_id, key) IN (
+      SELECT user_id, key FROM idempotency_keys WHERE expires_at <= clock_timestamp()
+      ORDER BY expires_at LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED)`);
+}

@@ -1,0 +1,216 @@
+import { SESSION_COOKIE, sealSession, startSession } from "../../server/auth/sessions.ts";
+import { scopes } from "../../server/schemas/scope.ts";
+import { sql } from "../../server/store/connection.ts";
+import type { Database } from "../../server/store/database.ts";
+import { createKey, createPerson, type TestPerson } from "../factories/people.ts";
+import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, upload } from "../factories/tasks.ts";
+import type { Credentials } from "../setup/client.ts";
+import type { Known } from "./values.ts";
+
+export const SESSION_SECRET = "a secret of the hostile requests, long enough";
+
+/** Everybody who sends requests. Most requests come from those whose credentials are good. */
+export const goodCallers = ["buyer", "bidder", "stranger", "moderator", "buyerKey", "bidderKey"] as const;
+export const otherCallers = [
+  "anonymous",
+  "noScopes",
+  "oneScope",
+  "ownOrigin",
+  "otherSite",
+  "suspended",
+  "unknownKey",
+  "malformedBearer",
+  "basic",
+  "bearerBeforeCookie",
+  "brokenCookie",
+  "foreignSeal",
+  "twoCookies",
+] as const;
+export type Caller = (typeof goodCallers)[number] | (typeof otherCallers)[number];
+
+type People = Record<"buyer" | "bidder" | "stranger" | "moderator" | "suspended", TestPerson>;
+
+const POOL_SIZE = 400;
+const NEWEST = 12;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** People with credentials of every kind, and the ids of records in every state, which grow with every response. */
+export class World {
+  readonly url: string;
+  readonly #database: Database;
+  readonly #people: People;
+  readonly #credentials: Record<Caller, Credentials>;
+  readonly #pools = new Map<string, string[]>();
+
+  private constructor(url: string, database: Database, people: People, credentials: Record<Caller, Credentials>) {
+    this.url = url;
+    this.#database = database;
+    this.#people = people;
+    this.#credentials = credentials;
+    for (const { id, email } of Object.values(people)) {
+      this.#add("users", id);
+      this.#add("emails", email);
+    }
+  }
+
+  static async create(url: string, database: Database): Promise<World> {
+    const service = { url, services: { database } };
+    const person = (cents?: number) => createPerson(service, { cents });
+    const buyer = await person(10_000_000_000);
+    const bidder = await person(1_000_000);
+    const [stranger, moderator, suspended] = [await person(5_000), await person(), await person()];
+    await database.query(sql`UPDATE users SET role = 'moderator' WHERE id = ${moderator.id}::uuid`);
+    await database.query(sql`UPDATE users SET suspended_at = now() WHERE id = ${suspended.id}::uuid`);
+    const cookie = buyer.session.cookie ?? "";
+    const credentials: Record<Caller, Credentials> = {
+      buyer: buyer.session,
+      bidder: bidder.session,
+      stranger: stranger.session,
+      moderator: moderator.session,
+      buyerKey: buyer.key,
+      bidderKey: bidder.key,
+      anonymous: {},
+      noScopes: await createKey(url, bidder.session, []),
+      oneScope: await createKey(url, bidder.session, scopes.slice(0, 1)),
+      ownOrigin: { ...stranger.session, origin: url },
+      otherSite: { cookie, origin: "https://evil.example" },
+      suspended: suspended.session,
+      unknownKey: { authorization: `Bearer rb_live_${"A".repeat(22)}` },
+      malformedBearer: { authorization: "Bearer \u00a0 x y" },
+      basic: { authorization: "Basic cm9vdDpyb290" },
+      bearerBeforeCookie: { authorization: "Bearer", cookie },
+      brokenCookie: { cookie: `${SESSION_COOKIE}=%zz${"f".repeat(3_000)}; ${SESSION_COOKIE}` },
+      foreignSeal: { cookie: `${SESSION_COOKIE}=${await sealSession(crypto.randomUUID(), "x".repeat(40))}` },
+      twoCookies: { cookie: `${SESSION_COOKIE}=; a=b; ${cookie}` },
+    };
+    const world = new World(url, database, { buyer, bidder, stranger, moderator, suspended }, credentials);
+    // The embedded processor's own page, as a person would submit it: the buyer can be paid out from now on.
+    const onboarding = await buyer.post("/payouts/onboarding");
+    await fetch(onboarding.body.url, { method: "POST", body: new URLSearchParams({ outcome: "finishes" }) });
+    await world.refill();
+    return world;
+  }
+
+  userIds(): { buyer: string; bidder: string } {
+    return { buyer: this.#people.buyer.id, bidder: this.#people.bidder.id };
+  }
+
+  credentialsOf(caller: Caller): Credentials {
+    return this.#credentials[caller];
+  }
+
+  /** Half of all ids are the newest with one of the statuses, so that every status comes up, and is still true. */
+  resolve = ({ pool, nth }: Known): string => {
+    const all = this.#pools.get(pool) ?? [];
+    const byStatus = [...this.#pools.keys()].filter((name) => name.startsWith(`${pool}:`)).sort();
+    const status = byStatus[(nth >> 1) % byStatus.length];
+    const ids = status !== undefined && nth % 2 === 0 ? (this.#pools.get(status) ?? []).slice(-NEWEST) : all;
+    return ids[(nth >> 5) % ids.length] ?? "01890000-0000-7000-8000-00000000dead";
+  };
+
+  /** Adds records in every state, because successful requests use up the old ones. */
+  async refill(): Promise<void> {
+    const { buyer, bidder, stranger } = this.#people;
+    for (const status of ["open", "bids"]) {
+      const task = await postTask(buyer);
+      this.#add("tasks", task.id);
+      if (status === "bids")
+        for (const each of [bidder, stranger]) this.#add("bids", (await placeBid(each, task.id)).id);
+    }
+    for (const start of [awardedTask, awardedTask, deliveredTask, disputedTask]) {
+      const { bid, ...records } = await start(buyer, bidder);
+      this.learn({ bid, ...records });
+      if (start !== awardedTask) continue;
+      for (const kind of ["sample", "delivery"] as const) this.#addKey(await upload(bidder, bid.id, kind));
+    }
+    const accepted = await deliveredTask(buyer, bidder);
+    await buyer.post(`/tasks/${accepted.task.id}/accept`);
+    const cancelled = await postTask(buyer);
+    this.learn((await buyer.post(`/tasks/${cancelled.id}/cancel`)).body);
+    this.learn({ task: { ...accepted.task, status: "accepted" }, bid: accepted.bid });
+    for (const { post } of [buyer, bidder]) {
+      const { body } = await post("/webhooks", { url: "https://93.184.216.34/", events: ["task.created"] });
+      if (body?.id) this.#add("webhooks", body.id);
+      const test = await post(`/webhooks/${body?.id}/test`);
+      if (test.body?.delivery) this.#add("deliveries", test.body.delivery.id);
+    }
+  }
+
+  /** Remembers the ids in a response's body: those of `task` or `tasks` as tasks, and a bare `id` as `kind`. */
+  learn(body: unknown, kind = "any"): void {
+    if (typeof body !== "object" || body === null) return;
+    for (const [name, value] of Object.entries(body)) {
+      if (name === "id" && typeof value === "string" && uuid.test(value)) {
+        this.#add(kind, value);
+        if ("status" in body && typeof body.status === "string") this.#move(kind, value, body.status);
+        if ("taskId" in body && "priceCents" in body && typeof body.taskId === "string") {
+          this.#addPair(["award.bids", value], ["award.tasks", body.taskId]);
+        }
+      } else if (name === "storageKey" && typeof value === "string") this.#add("storageKeys", value);
+      else if (name === "nextCursor" && typeof value === "string") this.#add("timestamps", value);
+      else if (Array.isArray(value)) for (const item of value.slice(0, 5)) this.learn(item, name);
+      else if (typeof value === "object") this.learn(value, name === "awardedBid" ? "bids" : pluralOf(name));
+    }
+  }
+
+  /** Gives a caller who should be let in new credentials, after its session or key was ended by a successful request. */
+  async renew(caller: Caller): Promise<void> {
+    const [name] =
+      caller === "ownOrigin" ? ["stranger" as const] : caller === "twoCookies" ? ["buyer" as const] : [caller];
+    if (name === "buyerKey" || name === "bidderKey") {
+      const owner = this.#people[name === "buyerKey" ? "buyer" : "bidder"];
+      this.#credentials[name] = await createKey(this.url, await this.#sessionOf(owner.id));
+      return;
+    }
+    if (name !== "buyer" && name !== "bidder" && name !== "stranger" && name !== "moderator") return;
+    const session = await this.#sessionOf(this.#people[name].id);
+    this.#credentials[name] = session;
+    Object.assign(this.#people[name].session, session); // the factories call with it
+    if (name === "stranger") this.#credentials.ownOrigin = { ...session, origin: this.url };
+    if (name === "buyer") {
+      this.#credentials.twoCookies = { cookie: `${SESSION_COOKIE}=; a=b; ${session.cookie}` };
+      this.#credentials.otherSite = { ...session, origin: "https://evil.example" };
+    }
+  }
+
+  async #sessionOf(userId: string): Promise<Credentials> {
+    const sessionId = await this.#database.transaction((tx) => startSession(tx, userId, new Date()));
+    return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await sealSession(sessionId, SESSION_SECRET))}` };
+  }
+
+  #addKey(key: string): void {
+    this.#add("storageKeys", key);
+    this.#addPair(["finalize.keys", key], ["finalize.bids", key.split("/")[1] ?? ""]);
+  }
+
+  /** Two ids that belong together have the same place in their pools. */
+  #addPair(...pair: [pool: string, id: string][]): void {
+    for (const [pool, id] of pair) this.#pools.set(pool, [...(this.#pools.get(pool) ?? []), id].slice(-NEWEST));
+  }
+
+  #move(kind: string, id: string, status: string): void {
+    for (const [name, ids] of this.#pools) {
+      if (name.startsWith(`${kind}:`))
+        this.#pools.set(
+          name,
+          ids.filter((other) => other !== id),
+        );
+    }
+    const name = `${kind}:${status}`;
+    this.#pools.set(name, [...(this.#pools.get(name) ?? []), id].slice(-POOL_SIZE));
+  }
+
+  #add(pool: string, id: string): void {
+    for (const name of [pool, "any"]) {
+      const ids = this.#pools.get(name) ?? [];
+      this.#pools.set(name, ids);
+      // The newest replace the oldest, so that there are always some whose state is early.
+      if (!ids.includes(id) && ids.push(id) > POOL_SIZE) ids.shift();
+      if (pool === "emails" || pool === "storageKeys" || pool === "timestamps") return;
+    }
+  }
+}
+
+function pluralOf(name: string): string {
+  return name.endsWith("y") ? `${name.slice(0, -1)}ies` : name.endsWith("s") ? name : `${name}s`;
+}
