@@ -3,6 +3,7 @@ import type { BackingServiceSettings } from "./backingServices.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
+import { type Inspector, openInspector } from "./gateways/inspection/inspector.ts";
 import type { Processor } from "./gateways/processor.ts";
 import type { ResolveName } from "./gateways/resolveName.ts";
 import { type Storage, s3Storage } from "./gateways/storage.ts";
@@ -33,6 +34,8 @@ export interface Services {
   readonly clock: Clock;
   readonly processor: Processor;
   readonly storage: Storage;
+  /** Says what uploaded files are. */
+  readonly inspector: Inspector;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
   /** Counts requests; null when nothing is limited. */
@@ -63,6 +66,7 @@ export function createServices(
     clock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
+    inspector: openInspector({ log }),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     limiter: limiter && openLimiter(database.pool, log, limiter),
     log,
@@ -72,6 +76,7 @@ export function createServices(
     async close() {
       await services.egress.close();
       services.storage.close();
+      await services.inspector.close();
       await services.database.close();
     },
   };

@@ -6,6 +6,7 @@ import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
 import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
+import { sweepUploads } from "../market/uploads/sweep.ts";
 import type { Services } from "../services.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
 import { startDeliverer } from "../webhooks/deliverer.ts";
@@ -26,13 +27,15 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
   pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),
+  sweepUploads: handler(jobPayloads.sweepUploads, sweepUploads),
 };
 
 /** Each job is added once, however many workers run. Times are UTC. A missed night is made up for at the next start. */
 const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries
-*/5 * * * * pruneRateLimits`;
+*/5 * * * * pruneRateLimits
+47 * * * * sweepUploads`;
 
 function taskListOf(services: Services): TaskList {
   return Object.fromEntries(
