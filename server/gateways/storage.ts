@@ -53,8 +53,8 @@ export interface Storage {
    */
   seal(storageKey: string, sealedKey: string): Promise<SealedObject | null>;
   /**
-   * Returns the bytes from `start` to before `end`, as far as the object has them. Never takes more than that from a
-   * store, whatever it sends, and waits at most 10 seconds.
+   * Returns the bytes from `start` to before `end`, which the object must have. Never takes more than that from a store,
+   * whatever it sends, and waits at most 10 seconds.
    */
   read(storageKey: string, start: number, end: number): Promise<Uint8Array>;
   /** Returns up to `limit` (1,000 at most) objects whose key begins with `prefix`, in order, from the one after `after`. */
@@ -197,15 +197,11 @@ export function s3Storage(settings: StorageSettings): Storage {
       const abortSignal = AbortSignal.timeout(READ_TIMEOUT_MS);
       const found = await orNull(client.send(command, { abortSignal }));
       if (!(found?.Body instanceof Readable)) throw new Error(`the object ${storageKey} is missing`);
-      return readAtMost(addAbortSignal(abortSignal, found.Body), end - start);
+      return readExactly(addAbortSignal(abortSignal, found.Body), end - start);
     },
 
-    async list(prefix, after) {
-      const command = new ListObjectsV2Command({
-        Bucket,
-        Prefix: prefix,
-        ...(after !== null && { StartAfter: after }),
-      });
+    async list(prefix, after, limit) {
+      const command = new ListObjectsV2Command({ Bucket, Prefix: prefix, StartAfter: after, MaxKeys: limit });
       const { Contents = [] } = (await orNull(client.send(command))) ?? {};
       return Contents.flatMap(({ Key, LastModified }) =>
         Key === undefined || LastModified === undefined ? [] : [{ storageKey: Key, modifiedAt: LastModified }],
@@ -238,19 +234,20 @@ async function orNull<Output>(output: Promise<Output>): Promise<Output | null> {
   }
 }
 
-async function readAtMost(body: Readable, limit: number): Promise<Uint8Array> {
+async function readExactly(body: Readable, count: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of body) {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes >= limit) break; // which closes the connection if there is more
+      if (bytes >= count) break; // which closes the connection if there is more
     }
   } catch (error) {
     throw new StorageUnavailable(error);
   }
-  return Buffer.concat(chunks).subarray(0, limit);
+  if (bytes < count) throw new StorageUnavailable(new Error("the object store sent fewer bytes than were asked for"));
+  return Buffer.concat(chunks).subarray(0, count);
 }
 
 /** A Content-Disposition as in RFC 6266: an ASCII name for old clients, and the exact one in UTF-8. */

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "pino";
 import { type Inspection, nothingKnown } from "./inspectFile.ts";
@@ -8,8 +9,8 @@ export const START_BYTES = 512 * 1024;
 /** Some formats state their duration at the end: MP4 that was not prepared for streaming, and Ogg. */
 export const END_BYTES = 256 * 1024;
 
-/** Honest files take milliseconds. Starting the thread takes a quarter of a second, or a few on a busy machine. */
-const TIMEOUT_MS = 10_000;
+/** Honest files take milliseconds. Starting the thread does not count. */
+const TIMEOUT_MS = 5_000;
 const MAX_HEAP_MB = 64;
 
 /** Inspects files from strangers. */
@@ -38,7 +39,7 @@ export function openInspector({
   let thread: Worker | null = null;
   let turn: Promise<unknown> = Promise.resolve();
 
-  function startThread(): Worker {
+  async function startThread(): Promise<Worker> {
     const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 };
     const started = new Worker(program, { resourceLimits, execArgv: [], env: {} });
     // Without a listener, an error between two files would end the process.
@@ -48,18 +49,19 @@ export function openInspector({
     });
     // It must not keep a process alive whose work is done.
     started.unref();
+    await once(started, "message");
     return started;
   }
 
   async function inspectNow(parts: FileParts): Promise<Inspection> {
-    thread ??= startThread();
-    const current = thread;
     try {
-      return await answerOf(current, parts, timeoutMs);
+      thread ??= await startThread();
+      return await answerOf(thread, parts, timeoutMs);
     } catch (error) {
       log.warn({ error, bytes: parts.bytes }, "a file could not be inspected");
+      const failed = thread;
       thread = null;
-      await current.terminate();
+      await failed?.terminate();
       return nothingKnown;
     }
   }
