@@ -9,6 +9,7 @@ import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
 import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
+import { sweepUploads } from "../market/uploads/sweep.ts";
 import type { Services } from "../services.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
 import { startDeliverer } from "../webhooks/deliverer.ts";
@@ -32,6 +33,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
   pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),
+  sweepUploads: handler(jobPayloads.sweepUploads, sweepUploads),
 };
 
 /** Each job is added once, however many workers run. Times are UTC. A missed night is made up for at the next start. */
@@ -39,6 +41,7 @@ const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries
 47 * * * * pruneAccounts
+57 * * * * sweepUploads
 */5 * * * * pruneRateLimits`;
 
 function taskListOf(services: Services): TaskList {

@@ -27,8 +27,11 @@ export const exportLists = {
   tasks: z.array(Task),
   bids: z.array(Bid),
   files: z.array(
-    Artifact.omit({ downloadUrl: true, dimensions: true }).extend({
+    Artifact.omit({
+      ...{ downloadUrl: true, dimensions: true, detectedDimensions: true, detectedDurationSec: true },
+    }).extend({
       kind: z.enum(["sample", "delivery"]),
+      fileName: z.string().nullable(),
       sha256: z.string().nullable(),
       durationSec: z.number().nullable(),
       width: z.int().nullable(),

@@ -27,6 +27,11 @@ export const jobPayloads = {
   pruneAccounts: z.object({}),
   /** Deletes the counters of rate limits whose window has ended. */
   pruneRateLimits: z.object({}),
+  /** Deletes unfinished uploads and stray objects, part by part: the stage, and the key after which it goes on. */
+  sweepUploads: z.object({
+    stage: z.enum(["uploads", "samples/", "deliveries/"]).optional(),
+    after: z.string().optional(),
+  }),
 } as const;
 
 export type JobName = keyof typeof jobPayloads;

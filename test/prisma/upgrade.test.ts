@@ -48,6 +48,11 @@ test("a database of the first release is upgraded with its rows: tags are still 
     bid AS (INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours) SELECT id, buyer_id, 5, 8760 FROM task RETURNING id)
     INSERT INTO uploads (storage_key, bid_id, kind, mime_type, bytes, duration_sec)
     SELECT 'k', id, 'sample', 'audio/ogg', 1, 7 FROM bid`);
+  await pool.query(`
+    WITH done AS (INSERT INTO uploads (storage_key, bid_id, kind, mime_type, bytes)
+                  SELECT 'done', id, 'sample', 'text/plain', 1 FROM bids RETURNING storage_key, bid_id)
+    INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind)
+    SELECT done.storage_key, 'sealed', bid_id, task_id, 'sample' FROM done JOIN bids ON bids.id = bid_id`);
 
   expect((await applyMigrations(url)).length).toBeGreaterThanOrEqual(3);
   const connection = connectionOver(pool);
@@ -58,8 +63,10 @@ test("a database of the first release is upgraded with its rows: tags are still 
     ]);
   }
   expect(await searchTasks(connection, { statuses: ["open"], tag: "Common", limit: 100 })).toHaveLength(100);
+  const finished = await pool.query(`SELECT storage_key FROM uploads WHERE finished`);
+  expect(finished.rows).toEqual([{ storage_key: "done" }]); // so that its copy is never swept
   const { rows } = await pool.query(
-    "SELECT eta_hours::float8 AS hours, duration_sec AS seconds FROM bids JOIN uploads ON bid_id = bids.id",
+    "SELECT eta_hours::float8 AS hours, duration_sec AS seconds FROM bids JOIN uploads ON bid_id = bids.id WHERE storage_key = 'k'",
   );
   expect(rows).toEqual([{ hours: 8760, seconds: 7 }]);
 });

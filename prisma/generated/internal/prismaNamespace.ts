@@ -2959,6 +2959,10 @@ export const UploadScalarFieldEnum = {
   width: 'width',
   height: 'height',
   durationSec: 'durationSec',
+  fileName: 'fileName',
+  finished: 'finished',
+  sealedKey: 'sealedKey',
+  sealingUntil: 'sealingUntil',
   createdAt: 'createdAt'
 } as const
 
@@ -2973,6 +2977,11 @@ export const ArtifactScalarFieldEnum = {
   taskId: 'taskId',
   kind: 'kind',
   sha256: 'sha256',
+  detectedMimeType: 'detectedMimeType',
+  mimeTypeDiffers: 'mimeTypeDiffers',
+  detectedWidth: 'detectedWidth',
+  detectedHeight: 'detectedHeight',
+  detectedDurationSec: 'detectedDurationSec',
   createdAt: 'createdAt'
 } as const
 

@@ -353,6 +353,10 @@ export const UploadScalarFieldEnum = {
   width: 'width',
   height: 'height',
   durationSec: 'durationSec',
+  fileName: 'fileName',
+  finished: 'finished',
+  sealedKey: 'sealedKey',
+  sealingUntil: 'sealingUntil',
   createdAt: 'createdAt'
 } as const
 
@@ -367,6 +371,11 @@ export const ArtifactScalarFieldEnum = {
   taskId: 'taskId',
   kind: 'kind',
   sha256: 'sha256',
+  detectedMimeType: 'detectedMimeType',
+  mimeTypeDiffers: 'mimeTypeDiffers',
+  detectedWidth: 'detectedWidth',
+  detectedHeight: 'detectedHeight',
+  detectedDurationSec: 'detectedDurationSec',
   createdAt: 'createdAt'
 } as const
 

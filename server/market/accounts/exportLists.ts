@@ -47,7 +47,7 @@ export const exportSources: Record<ExportListName, ExportList> = {
   files: {
     select: sql`
       SELECT a.id, a.bid_id AS "bidId", a.task_id AS "taskId", a.kind, a.sha256, a.created_at AS "createdAt",
-             u.mime_type AS "mimeType", u.bytes, u.width, u.height, u.duration_sec AS "durationSec"
+             u.mime_type AS "mimeType", a.detected_mime_type AS "detectedMimeType", u.file_name AS "fileName", u.bytes, u.width, u.height, u.duration_sec AS "durationSec"
       FROM bids b JOIN artifacts a ON a.bid_id = b.id JOIN uploads u ON u.storage_key = a.upload_key`,
     ownedBy: (user) => sql`b.bidder_id = ${user}`,
     table: sql`a`,

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { CallerWatch } from "../../../server/auth/callerWatch.ts";
 import { openSecurityLog } from "../../../server/auth/securityLog.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
+import { nothingKnown } from "../../../server/gateways/inspection/inspectFile.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
 import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
@@ -37,7 +38,9 @@ const HOUR_SECONDS = 3_600;
 const storage: Storage = {
   presignUpload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
   presignDownload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
-  seal: async (storageKey) => ({ ...UPLOAD, storageKey: `sealed/${storageKey}`, sha256: null }),
+  seal: async (_storageKey, sealedKey) => ({ ...UPLOAD, storageKey: sealedKey, sha256: null }),
+  read: async () => new Uint8Array(UPLOAD.bytes),
+  list: async () => [],
   head: async () => ({ ...UPLOAD, sha256: null }),
   delete: async () => undefined,
   close: () => undefined,
@@ -89,6 +92,7 @@ export class Stage {
       clock: this.#clock,
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
+      inspector: { inspect: async () => nothingKnown, close: async () => undefined },
       egress: guardedEgress({ allowInsecure: false }),
       callerWatch: new CallerWatch({ database, clock: this.#clock, log: pino({ level: "silent" }) }),
       isCommonPassword: () => false,
