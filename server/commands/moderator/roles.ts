@@ -1,3 +1,4 @@
+import { recordAction } from "../../market/moderation/actions.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { CommandFailure } from "../runCommand.ts";
@@ -5,14 +6,27 @@ import { dim, printable } from "../terminal.ts";
 
 /** Sets a user's role and prints what changed. Takes effect at the user's next request. */
 export async function setRole(
-  { database }: Pick<Services, "database">,
+  { database, securityLog }: Pick<Services, "database" | "securityLog">,
   email: string,
   role: "moderator" | "member",
 ): Promise<void> {
-  const [user] = await database.query<{ displayName: string; before: string }>(sql`
-    UPDATE users u SET role = ${role} FROM (SELECT id, role FROM users WHERE email = ${email} FOR UPDATE) old
-    WHERE u.id = old.id RETURNING u.display_name AS "displayName", old.role AS before`);
-  if (!user) throw new CommandFailure(`No user has the email address ${email}. They have to sign up first.`);
+  const user = await database.transaction(async (tx) => {
+    const [changed] = await tx.query<{ id: string; displayName: string; before: string }>(sql`
+      UPDATE users u SET role = ${role} FROM (SELECT id, role FROM users WHERE email = ${email} FOR NO KEY UPDATE) old
+      WHERE u.id = old.id RETURNING u.id, u.display_name AS "displayName", old.role AS before`);
+    if (!changed) throw new CommandFailure(`No user has the email address ${email}. They have to sign up first.`);
+    if (changed.before === role) return changed;
+    const isAdded = role === "moderator";
+    await recordAction(tx, {
+      action: isAdded ? "add_moderator" : "remove_moderator",
+      moderatorId: null,
+      userId: changed.id,
+    });
+    tx.onCommit(() =>
+      securityLog.record("operator", isAdded ? "role.granted" : "role.revoked", { targetUserId: changed.id }),
+    );
+    return changed;
+  });
   const [was, now] =
     role === "moderator"
       ? ["was already a moderator", "is now a moderator"]

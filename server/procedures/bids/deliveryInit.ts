@@ -13,7 +13,14 @@ export const deliveryInit = scoped("bid:write")
     errors: ["delivery_too_large", "forbidden", "not_found", "wrong_status"],
     hasNoDryRun: true,
   })
-  .input(z.strictObject({ id: Id, mimeType: uploadInput.mimeType, bytes: uploadInput.bytes }))
+  .input(
+    z.strictObject({
+      id: Id,
+      mimeType: uploadInput.mimeType,
+      bytes: uploadInput.bytes,
+      fileName: uploadInput.fileName,
+    }),
+  )
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
     assertDeliveryLimits(upload);
