@@ -34,6 +34,8 @@ export interface Database extends Connection {
    * numbers that they gave out.
    */
   rehearse<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /** Runs `read` on one snapshot, so that what it reads belongs together, whatever is committed meanwhile. */
+  snapshot<Result>(read: (snapshot: Connection) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -54,32 +56,39 @@ function transactionOver(client: pg.PoolClient, afterCommit: (() => void)[]): Tr
   };
 }
 
-/** How a transaction ends. Each throws if the database refuses what was done, and returns whether it lasts. */
-const endings = {
-  async commit(client: pg.PoolClient): Promise<boolean> {
-    const { command } = await client.query("COMMIT");
-    // If a statement failed and `work` caught its error, Postgres answers COMMIT with ROLLBACK instead of an error.
-    if (command !== "COMMIT") {
-      throw new Error("a statement failed inside the transaction and its error was caught: nothing was committed");
-    }
-    return true;
-  },
-  async undo(client: pg.PoolClient): Promise<boolean> {
-    // Runs the deferred constraint triggers, which a rollback alone would skip.
-    await client.query("SET CONSTRAINTS ALL IMMEDIATE");
-    await client.query("ROLLBACK");
-    return false;
-  },
-};
-type End = (client: pg.PoolClient) => Promise<boolean>;
+async function commit(client: pg.PoolClient): Promise<boolean> {
+  const { command } = await client.query("COMMIT");
+  // If a statement failed and `work` caught its error, Postgres answers COMMIT with ROLLBACK instead of an error.
+  if (command !== "COMMIT") {
+    throw new Error("a statement failed inside the transaction and its error was caught: nothing was committed");
+  }
+  return true;
+}
+
+async function undo(client: pg.PoolClient): Promise<boolean> {
+  // Runs the deferred constraint triggers, which a rollback alone would skip.
+  await client.query("SET CONSTRAINTS ALL IMMEDIATE");
+  await client.query("ROLLBACK");
+  return false;
+}
+
+interface Mode {
+  begin: string;
+  /** Throws if the database refuses what was done. Returns whether it lasts. */
+  end(client: pg.PoolClient): Promise<boolean>;
+}
+const change: Mode = { begin: "BEGIN", end: commit };
+const rehearsal: Mode = { begin: "BEGIN", end: undo };
+const reading: Mode = { begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", end: commit };
+
 type Work<Result> = (tx: Transaction) => Promise<Result>;
 
-async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, end: End): Promise<Result> {
+async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, end }: Mode): Promise<Result> {
   const client = await pool.connect();
   const afterCommit: (() => void)[] = [];
   let broken: Error | undefined;
   try {
-    await client.query("BEGIN");
+    await client.query(begin);
     const result = await work(transactionOver(client, afterCommit));
     if (await end(client)) for (const follow of afterCommit) follow();
     return result;
@@ -97,10 +106,10 @@ async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, end: End): Pro
   }
 }
 
-async function run<Result>(pool: pg.Pool, work: Work<Result>, end: End): Promise<Result> {
+async function run<Result>(pool: pg.Pool, work: Work<Result>, mode: Mode): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(pool, work, end);
+      return await runOnce(pool, work, mode);
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
       // Full jitter, so that two transactions that collided do not collide again in step.
@@ -118,8 +127,9 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
     ...connectionOver(pool),
     prisma,
     pool,
-    transaction: (work) => run(pool, work, endings.commit),
-    rehearse: (work) => run(pool, work, endings.undo),
+    transaction: (work) => run(pool, work, change),
+    rehearse: (work) => run(pool, work, rehearsal),
+    snapshot: (read) => run(pool, read, reading),
     async close() {
       await prisma.$disconnect();
       await pool.end();
