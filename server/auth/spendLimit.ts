@@ -4,19 +4,21 @@ import { type Sql, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import type { Principal } from "./principal.ts";
 
-/** When the period of a limited key `k` that contains `now` began. */
-const periodStart = (now: Date): Sql => sql`
+const timestamp = (now: Date): Sql => sql`${now.toISOString()}::timestamptz`;
+
+/** When the period of a limited key `k` that contains `now`, a timestamp in SQL, began. */
+const periodStart = (now: Sql): Sql => sql`
   CASE k.spend_limit_per WHEN 'total' THEN '-infinity'
-       ELSE date_trunc(k.spend_limit_per, ${now.toISOString()}::timestamptz, 'UTC') END`;
+       ELSE date_trunc(k.spend_limit_per, ${now}, 'UTC') END`;
 
 /** What a limited key `k` has spent in the period that contains `now`. */
-const spentCents = (now: Date): Sql => sql`CASE WHEN k.spent_since < ${periodStart(now)} THEN 0 ELSE k.spent_cents END`;
+const spentCents = (now: Sql): Sql => sql`CASE WHEN k.spent_since < ${periodStart(now)} THEN 0 ELSE k.spent_cents END`;
 
-/** Columns of `api_keys k` for the public record. */
-export const apiKeyColumns = (now: Date): Sql => sql`
+/** Columns of `api_keys k` for the public record at a time of our clock, or of the database's. */
+export const apiKeyColumns = (now: Date | "database"): Sql => sql`
   k.id, k.label, k.scopes, k.last4, k.created_at AS "createdAt", nullif(k.expires_at, 'infinity') AS "expiresAt",
   CASE WHEN k.spend_limit_cents IS NOT NULL THEN
-    json_build_object('cents', k.spend_limit_cents, 'per', k.spend_limit_per, 'spentCents', ${spentCents(now)})
+    json_build_object('cents', k.spend_limit_cents, 'per', k.spend_limit_per, 'spentCents', ${spentCents(now === "database" ? sql`statement_timestamp()` : timestamp(now))})
   END AS "spendLimit"`;
 
 /**
@@ -31,7 +33,7 @@ export async function countSpending(
   cents: number,
 ): Promise<void> {
   if (principal.kind !== "apiKey" || !principal.hasSpendLimit) return;
-  const now = clock.now();
+  const now = timestamp(clock.now());
   // `greatest`: a process whose clock is behind at midnight counts in the period that has begun.
   const counted = await tx.query(sql`
     UPDATE api_keys k SET spent_cents = ${spentCents(now)} + ${cents}::bigint,

@@ -121,7 +121,8 @@ function readFacts(snapshot: Connection, { id: taskId }: TaskRecord, userId: str
                    WHERE b.task_id = task.id AND b.status = 'active' AND u.suspended_at IS NULL AND u.closed_at IS NULL)
              AS "hasAwardableBid",
            EXISTS (SELECT 1 FROM ratings r WHERE r.task_id = task.id AND r.rater_id = ${userId}::uuid) AS "hasRated",
-           (SELECT count(*)::int FROM artifacts a WHERE a.bid_id = own.id AND a.kind = 'sample') AS "sampleCount"
+           (SELECT count(*)::int FROM artifacts a
+            WHERE a.task_id = task.id AND a.bid_id = own.id AND a.kind = 'sample') AS "sampleCount"
     FROM (VALUES (${taskId}::uuid)) AS task (id)
     LEFT JOIN bids own ON own.task_id = task.id AND own.bidder_id = ${userId}::uuid AND own.status IN ('active', 'awarded')`,
   );
