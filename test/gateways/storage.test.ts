@@ -5,7 +5,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Storage, StorageUnavailable, s3Storage } from "../../server/gateways/storage.ts";
+import { type Storage, s3Storage } from "../../server/gateways/storage.ts";
+import { StorageUnavailable } from "../../server/gateways/storageErrors.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 
 /** aws4 has no types. This is the part that we use: it signs a request in its query. */
