@@ -1,9 +1,13 @@
 import type { Logger } from "pino";
+import { CallerWatch } from "./auth/callerWatch.ts";
+import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswords.ts";
 import { openSecurityLog, type SecurityLog } from "./auth/securityLog.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
+import { type Inspector, openInspector } from "./gateways/inspection/inspector.ts";
+import { type Mail, openMail } from "./gateways/mail.ts";
 import type { Processor } from "./gateways/processor.ts";
 import type { ResolveName } from "./gateways/resolveName.ts";
 import { type Storage, s3Storage } from "./gateways/storage.ts";
@@ -19,6 +23,8 @@ export type Settings = Pick<
   | "appOrigins"
   | "corsOrigins"
   | "deliveryGraceSeconds"
+  | "moderatorTotp"
+  | "passwordBlocklist"
   | "processorPollSeconds"
   | "spamGuard"
   | "trustLocalhost"
@@ -27,7 +33,7 @@ export type Settings = Pick<
   | "webhookTimeoutSeconds"
 > & {
   readonly publicUrl: string;
-  readonly sessionSecret: string;
+  readonly sessionSecrets: readonly string[];
 };
 
 /** The services that procedures and jobs use. Created once, at startup. */
@@ -37,8 +43,16 @@ export interface Services {
   readonly clock: Clock;
   readonly processor: Processor;
   readonly storage: Storage;
+  /** Says what uploaded files are. */
+  readonly inspector: Inspector;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
+  /** Tells waiting requests when their caller's session or key has ended. */
+  readonly callerWatch: CallerWatch;
+  /** Whether a password is one of those that nobody may choose. */
+  readonly isCommonPassword: IsCommonPassword;
+  /** Sends mails; null when no mail server is configured. */
+  readonly mail: Mail | null;
   /** Counts requests; null when nothing is limited. */
   readonly limiter: RateLimiter | null;
   readonly log: Logger;
@@ -46,7 +60,7 @@ export interface Services {
 }
 
 interface CreateServicesOptions {
-  settings: Omit<Settings, "sessionSecret">;
+  settings: Omit<Settings, "sessionSecrets">;
   pool: PoolSettings;
   log: Logger;
   /** What the security log is written to; `log` by default. */
@@ -60,17 +74,22 @@ interface CreateServicesOptions {
 
 /** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
-  { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
+  { databaseUrl, sessionSecrets, processor, storage, mail }: BackingServiceSettings,
   { settings, pool, log, securityLogger = log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
 ): { services: Services; close(): Promise<void> } {
+  const isCommonPassword = loadCommonPasswords(settings.passwordBlocklist);
   const database = openDatabase(databaseUrl, pool);
   const services: Services = {
-    settings: { ...settings, sessionSecret },
+    settings: { ...settings, sessionSecrets },
     database,
     clock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
+    inspector: openInspector({ log }),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
+    callerWatch: new CallerWatch({ database, clock, log }),
+    isCommonPassword,
+    mail: mail && openMail(mail),
     limiter: limiter && openLimiter(database.pool, log, limiter),
     log,
     securityLog: openSecurityLog(securityLogger),
@@ -81,6 +100,8 @@ export function createServices(
       services.securityLog.flush();
       await services.egress.close();
       services.storage.close();
+      services.mail?.close();
+      await services.inspector.close();
       await services.database.close();
     },
   };

@@ -11,7 +11,11 @@ describe("a wrong setting stops the start, and the message names it and says wha
     ["PORT", "http", "`PORT` must be an integer from 0 to 65,535."],
     ["PUBLIC_URL", "ftp://rebid.example", "`PUBLIC_URL` must be an address such as https://rebid.example.com."],
     ["ROLE", "none", "`ROLE` must be one of: all, api, worker."],
-    ["SESSION_SECRET", "short", "`SESSION_SECRET` must have at least 32 characters."],
+    [
+      "SESSION_SECRET",
+      "short",
+      "`SESSION_SECRET` must have at least 32 characters, and so must each of several, which commas separate.",
+    ],
     [
       "TRUST_PROXY",
       "everyone",

@@ -28,10 +28,25 @@ export type User = Prisma.UserModel
  */
 export type Session = Prisma.SessionModel
 /**
+ * Model AccountToken
+ * 
+ */
+export type AccountToken = Prisma.AccountTokenModel
+/**
  * Model ApiKey
  * 
  */
 export type ApiKey = Prisma.ApiKeyModel
+/**
+ * Model TotpFactor
+ * 
+ */
+export type TotpFactor = Prisma.TotpFactorModel
+/**
+ * Model RecoveryCode
+ * 
+ */
+export type RecoveryCode = Prisma.RecoveryCodeModel
 /**
  * Model Dispute
  * 
@@ -97,6 +112,11 @@ export type Upload = Prisma.UploadModel
  * 
  */
 export type Artifact = Prisma.ArtifactModel
+/**
+ * Model ModerationAction
+ * What moderators did. Append-only; a trigger refuses changes.
+ */
+export type ModerationAction = Prisma.ModerationActionModel
 /**
  * Model Topup
  * 

@@ -17,8 +17,8 @@ const limitsByRequest = new WeakMap<Request, RequestLimits>();
  * site's page makes with the session cookie.
  */
 export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
-  const { sessionSecret } = services.settings;
-  if (isCrossSite(request, services.settings)) {
+  const { settings } = services;
+  if (isCrossSite(request, settings)) {
     const actor = { principal: null, client: clientOf(request), requestId: currentRequestId() };
     services.securityLog.refuse(actor, "access.denied", { code: "forbidden", reason: "cross-site" });
     throw new ApiError("forbidden", {
@@ -34,12 +34,18 @@ export async function createContext(services: Services, request: Request, respon
     principal,
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
-    takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
+    takeTurn: (work, needsCaller) =>
+      takeTurn(
+        response,
+        principal?.userId ?? client.address,
+        work,
+        needsCaller && principal ? (onEnd) => services.callerWatch.watch(principal, onEnd) : undefined,
+      ),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
-      set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
-      clear: () => clearSessionCookie(response),
+      set: (sessionId) => setSessionCookie(response, sessionId, settings),
+      clear: () => clearSessionCookie(response, settings),
     },
   };
 }
@@ -77,7 +83,7 @@ async function findPrincipal(services: Services, request: Request, response: Res
   if (request.headers.authorization === undefined && takesKeysOnly(request, services.settings)) return null;
   return authenticate(request, response, {
     connection: services.database,
-    sessionSecret: services.settings.sessionSecret,
+    cookies: services.settings,
     now: services.clock.now(),
   });
 }

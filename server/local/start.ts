@@ -6,6 +6,7 @@ import { type BackingServices, external } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory/claim.ts";
 import { freePort } from "./freePort.ts";
+import { startMailbox } from "./mailbox/start.ts";
 import { startObjectStore } from "./objectStore/start.ts";
 import { ensureServiceRole } from "./postgres/serviceRole.ts";
 import { keepPostgresRunning } from "./postgres/start.ts";
@@ -85,6 +86,7 @@ async function startServices(
       config.databaseUrl ? null : startDatabase(claim, log, stops),
       config.storage ? null : startStorage(claim, stops),
       config.processor ? null : startPayments(claim, eventsUrl, stops),
+      config.mail ? null : startMail(claim, config.mailFrom, stops),
     ]);
     const settings = settingsOf(config, claim.state());
     return {
@@ -137,4 +139,15 @@ async function startPayments(claim: DataDirectory, eventsUrl: string, stops: (()
   const { url, stop } = await startProcessor({ directory, port, eventsUrl, ...settings });
   stops.push(stop);
   claim.update({ processor: { apiBase: url, ...settings } });
+}
+
+async function startMail(claim: DataDirectory, from: string, stops: (() => Promise<void>)[]): Promise<void> {
+  const previous = claim.state().mail;
+  const { smtpUrl, pageUrl, stop } = await startMailbox({
+    directory: join(claim.directory, "mailbox"),
+    smtpPort: await freePort(portOf(previous?.smtpUrl)),
+    pagePort: await freePort(portOf(previous?.pageUrl)),
+  });
+  stops.push(stop);
+  claim.update({ mail: { smtpUrl, from, pageUrl } });
 }

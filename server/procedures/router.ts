@@ -3,6 +3,7 @@ import { authRouter } from "./auth/router.ts";
 import { bidsRouter } from "./bids/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
 import { keysRouter } from "./keys/router.ts";
+import { moderationRouter } from "./moderation/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
 import { tasksRouter } from "./tasks/router.ts";
 import { usersRouter } from "./users/router.ts";
@@ -18,6 +19,7 @@ export const appRouter = router({
   payouts: payoutsRouter,
   disputes: disputesRouter,
   users: usersRouter,
+  moderation: moderationRouter,
   webhooks: webhooksRouter,
 });
 

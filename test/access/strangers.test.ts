@@ -28,6 +28,7 @@ interface World {
   deliveredBidId: string;
   disputeId: string;
   keyId: string;
+  sessionId: string;
   webhookId: string;
   webhookDeliveryId: string;
   payoutId: string;
@@ -63,6 +64,7 @@ beforeAll(async () => {
     deliveredBidId: delivered.bid.id,
     disputeId: dispute.id,
     keyId: (await buyer.get("/keys")).body.keys[0].id,
+    sessionId: (await buyer.get("/auth/sessions")).body.sessions[0].id,
     webhookId: webhook.id,
     webhookDeliveryId: (await buyer.post(`/webhooks/${webhook.id}/test`)).body.delivery.id,
     payoutId: (await payee.get("/payouts")).body.payouts[0].id,
@@ -85,6 +87,19 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "auth.login": ["open", () => ({ email: stranger.email, password: stranger.password })],
   "auth.me": ["own view", () => ({})],
   "auth.logout": ["open", () => ({})],
+  "auth.update": ["own view", () => ({ displayName: "Still me" })],
+  "auth.changePassword": ["own view", () => ({ currentPassword: buyer.password, newPassword: buyer.password })],
+  "auth.forgotPassword": ["open", () => ({ email: buyer.email })],
+  "auth.resetPassword": ["invalid_token", () => ({ token: "guessed", newPassword: "a password" })],
+  "auth.verifyEmail": ["invalid_token", () => ({ token: "guessed" })],
+  "auth.resendVerification": ["own view", () => ({})],
+  "auth.listSessions": ["own view", () => ({})],
+  "auth.endSession": ["not_found", ({ sessionId }) => ({ id: sessionId })],
+  "auth.startTotp": ["own view", () => ({ password: stranger.password })],
+  "auth.confirmTotp": ["not_found", () => ({ code: "123456" })],
+  "auth.removeTotp": ["not_found", () => ({ password: stranger.password })],
+  "auth.export": ["own view", () => ({})],
+  "auth.close": ["account_in_use", () => ({ password: stranger.password })],
   "keys.create": ["own view", () => ({ label: "mine", scopes: [] })],
   "keys.list": ["own view", () => ({})],
   "keys.revoke": ["not_found", ({ keyId }) => ({ id: keyId })],
@@ -108,6 +123,10 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "disputes.list": ["own view", () => ({})],
   "disputes.read": ["not_found", ({ disputeId }) => ({ id: disputeId })],
   "disputes.resolve": ["forbidden", ({ disputeId }) => ({ id: disputeId, resolution: "refund" })],
+  "users.list": ["forbidden", () => ({})],
+  "users.suspend": ["forbidden", () => ({ id: bidder.id, reason: "Spam." })],
+  "users.reinstate": ["forbidden", () => ({ id: bidder.id })],
+  "moderation.listActions": ["forbidden", () => ({})],
   "users.reputation": ["open", () => ({ id: buyer.id })],
   "bids.place": ["open", ({ openTaskId }) => ({ id: openTaskId, priceCents: 5, etaHours: 1 })],
   "bids.listForTask": ["own view", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
@@ -164,6 +183,7 @@ describe.each(transports)("over $transport", ({ transport, call }) => {
         buyer.email,
         bidder.email,
         world.keyId,
+        world.sessionId,
         world.sampleKey,
         world.deliveryKey,
         "downloadUrl",

@@ -1,5 +1,5 @@
 import { hashPassword } from "../../server/auth/passwords.ts";
-import { SESSION_COOKIE, sealSession, startSession } from "../../server/auth/sessions.ts";
+import { sealSession, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import type { Scope } from "../../server/schemas/scope.ts";
 import { scopes as allScopes } from "../../server/schemas/scope.ts";
 import { queryOne, sql } from "../../server/store/connection.ts";
@@ -18,7 +18,7 @@ export interface TestPerson {
   get(path: string): Promise<Answer>;
   post(path: string, body?: unknown): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
-  delete(path: string): Promise<Answer>;
+  delete(path: string, body?: unknown): Promise<Answer>;
 }
 
 let count = 0;
@@ -59,8 +59,8 @@ async function signUp({ url, services }: Reachable, email: string, displayName: 
   );
   const now = services.clock?.now() ?? new Date();
   const sessionId = await services.database.transaction((tx) => startSession(tx, id, now));
-  const seal = await sealSession(sessionId, services.settings.sessionSecret);
-  return { id, session: { cookie: `${SESSION_COOKIE}=${encodeURIComponent(seal)}` } };
+  const seal = await sealSession(sessionId, services.settings.sessionSecrets);
+  return { id, session: { cookie: `${sessionCookieName(services.settings.publicUrl)}=${encodeURIComponent(seal)}` } };
 }
 
 /** A person who has signed up. Calls go with the session unless `using: "key"`. `cents` are credited to the wallet. */
@@ -81,7 +81,7 @@ export async function createPerson(
     get: (path) => rest(url, "GET", path, { credentials }),
     post: (path, body) => rest(url, "POST", path, { body, credentials }),
     patch: (path, body) => rest(url, "PATCH", path, { body, credentials }),
-    delete: (path) => rest(url, "DELETE", path, { credentials }),
+    delete: (path, body) => rest(url, "DELETE", path, { body, credentials }),
   };
 }
 

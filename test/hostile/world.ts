@@ -1,4 +1,4 @@
-import { SESSION_COOKIE, sealSession, startSession } from "../../server/auth/sessions.ts";
+import { sealSession, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import { scopes } from "../../server/schemas/scope.ts";
 import { sql } from "../../server/store/connection.ts";
 import type { Database } from "../../server/store/database.ts";
@@ -7,7 +7,8 @@ import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, upload } 
 import type { Credentials } from "../setup/client.ts";
 import type { Known } from "./values.ts";
 
-export const SESSION_SECRET = "a secret of the hostile requests, long enough";
+const SESSION_COOKIE = sessionCookieName("http://127.0.0.1");
+export const SESSION_SECRET = "a secret of the hostile requests that is long enough";
 
 /** Everybody who sends requests. Most requests come from those whose credentials are good. */
 export const goodCallers = ["buyer", "bidder", "stranger", "moderator", "buyerKey", "bidderKey"] as const;
@@ -32,6 +33,8 @@ type People = Record<"buyer" | "bidder" | "stranger" | "moderator" | "suspended"
 
 const POOL_SIZE = 400;
 const NEWEST = 12;
+/** More than the tasks of one refill cost: successful requests spend what is left. */
+const REFILLED_CENTS = 200_000;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** People with credentials of every kind, and the ids of records in every state, which grow with every response. */
@@ -58,7 +61,8 @@ export class World {
     const person = (cents?: number) => createPerson(service, { cents });
     const buyer = await person(10_000_000_000);
     const bidder = await person(1_000_000);
-    const [stranger, moderator, suspended] = [await person(5_000), await person(), await person()];
+    // Everyone who calls has money, so that nobody's account can be closed.
+    const [stranger, moderator, suspended] = [await person(5_000), await person(5_000), await person()];
     await database.query(sql`UPDATE users SET role = 'moderator' WHERE id = ${moderator.id}::uuid`);
     await database.query(sql`UPDATE users SET suspended_at = now() WHERE id = ${suspended.id}::uuid`);
     const cookie = buyer.session.cookie ?? "";
@@ -80,7 +84,7 @@ export class World {
       basic: { authorization: "Basic cm9vdDpyb290" },
       bearerBeforeCookie: { authorization: "Bearer", cookie },
       brokenCookie: { cookie: `${SESSION_COOKIE}=%zz${"f".repeat(3_000)}; ${SESSION_COOKIE}` },
-      foreignSeal: { cookie: `${SESSION_COOKIE}=${await sealSession(crypto.randomUUID(), "x".repeat(40))}` },
+      foreignSeal: { cookie: `${SESSION_COOKIE}=${await sealSession(crypto.randomUUID(), ["x".repeat(40)])}` },
       twoCookies: { cookie: `${SESSION_COOKIE}=; a=b; ${cookie}` },
     };
     const world = new World(url, database, { buyer, bidder, stranger, moderator, suspended }, credentials);
@@ -111,6 +115,13 @@ export class World {
   /** Adds records in every state, because successful requests use up the old ones. */
   async refill(): Promise<void> {
     const { buyer, bidder, stranger } = this.#people;
+    await this.#database.transaction((tx) =>
+      tx.ledger.deposit(buyer.id, "topup", REFILLED_CENTS, `refill ${crypto.randomUUID()}`),
+    );
+    const [user] = await this.#database.query<{ id: string }>(sql`
+      INSERT INTO users (email, password_hash, display_name)
+      VALUES (${`${crypto.randomUUID()}@example.com`}, '', 'To be suspended') RETURNING id`);
+    if (user) this.#add("users", user.id);
     for (const status of ["open", "bids"]) {
       const task = await postTask(buyer);
       this.#add("tasks", task.id);
@@ -175,7 +186,7 @@ export class World {
 
   async #sessionOf(userId: string): Promise<Credentials> {
     const sessionId = await this.#database.transaction((tx) => startSession(tx, userId, new Date()));
-    return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await sealSession(sessionId, SESSION_SECRET))}` };
+    return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await sealSession(sessionId, [SESSION_SECRET]))}` };
   }
 
   #addKey(key: string): void {
@@ -201,6 +212,8 @@ export class World {
   }
 
   #add(pool: string, id: string): void {
+    // The callers themselves must not be suspended.
+    if (Object.values(this.#people).some((person) => person.id === id)) return;
     for (const name of [pool, "any"]) {
       const ids = this.#pools.get(name) ?? [];
       this.#pools.set(name, ids);

@@ -9,13 +9,14 @@ import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
 import type { LimiterOptions } from "../../server/limits/limiter.ts";
-import { startObjectStore } from "../../server/local/objectStore/start.ts";
+import { startMailbox } from "../../server/local/mailbox/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
+import { startTestStore } from "./testStore.ts";
 
 export interface TestService {
   /** `http://127.0.0.1:<port>`, where the service really listens. */
@@ -23,6 +24,8 @@ export interface TestService {
   services: Services;
   clock: TestClock;
   processorUrl: string;
+  /** The mailbox's page; null without one. */
+  mailboxUrl: string | null;
   databaseUrl: string;
   /** The database as its owner, a superuser, for statements that the service's role may not run. */
   owner: Database;
@@ -47,6 +50,8 @@ export interface TestServiceOptions {
   pool?: Partial<PoolSettings>;
   /** The names that webhook URLs may have; none resolves by default. */
   resolve?: ResolveName;
+  /** Send mails, to a mailbox of the service's own. No mails are sent by default. */
+  mailbox?: boolean;
   /** Limits requests, with these figures in place of the contract's; nothing is limited by default. */
   limiter?: LimiterOptions;
 }
@@ -89,8 +94,7 @@ async function start(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  const keys = { bucket: "rebid", region: "us-east-1", accessKeyId: "test", secretAccessKey: "test-secret" };
-  const store = await startObjectStore({ directory: join(directory, "objects"), port: 0, ...keys });
+  const store = await startTestStore();
   stops.push(store.stop);
   const secrets = { secretKey: "sk_test_tests", webhookSecret: "whsec_tests" };
   const payments = await startProcessor({
@@ -102,19 +106,25 @@ async function start(
   });
   stops.push(payments.stop);
 
+  const mailbox = options.mailbox
+    ? await startMailbox({ directory: join(directory, "mailbox"), smtpPort: 0, pagePort: 0 })
+    : null;
+  if (mailbox !== null) stops.push(mailbox.stop);
+
   const errors: string[] = [];
   const securityEntries: Record<string, unknown>[] = [];
   const clock = new TestClock();
   const { services, close } = createServices(
     {
       databaseUrl,
-      sessionSecret: "a secret of the tests of 32 characters or more",
+      sessionSecrets: ["a secret of the tests of 32 characters or more"],
+      mail: mailbox && { smtpUrl: mailbox.smtpUrl, from: "Rebid <rebid@example.com>" },
       processor: {
         secretKey: secrets.secretKey,
         webhookSecrets: [secrets.webhookSecret],
         apiBase: payments.url,
       },
-      storage: { endpoint: store.url, ...keys },
+      storage: store.settings,
     },
     {
       settings: {
@@ -124,8 +134,10 @@ async function start(
         trustLocalhost: false,
         acceptanceWindowSeconds: 172_800,
         deliveryGraceSeconds: 604_800,
+        passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
+        moderatorTotp: false,
         webhookAllowInsecure: false,
         webhookRetrySeconds: [30, 120, 600, 3_600, 21_600],
         webhookTimeoutSeconds: 10,
@@ -152,5 +164,8 @@ async function start(
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   });
-  return { url, services, clock, processorUrl: payments.url, databaseUrl, errors, securityEntries };
+  return {
+    ...{ url, services, clock, processorUrl: payments.url, mailboxUrl: mailbox?.pageUrl ?? null },
+    ...{ databaseUrl, errors, securityEntries },
+  };
 }

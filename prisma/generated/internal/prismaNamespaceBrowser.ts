@@ -53,7 +53,10 @@ export const AnyNull = runtime.AnyNull
 export const ModelName = {
   User: 'User',
   Session: 'Session',
+  AccountToken: 'AccountToken',
   ApiKey: 'ApiKey',
+  TotpFactor: 'TotpFactor',
+  RecoveryCode: 'RecoveryCode',
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
@@ -67,6 +70,7 @@ export const ModelName = {
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
+  ModerationAction: 'ModerationAction',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
   Payout: 'Payout',
@@ -102,7 +106,10 @@ export const UserScalarFieldEnum = {
   displayName: 'displayName',
   role: 'role',
   suspendedAt: 'suspendedAt',
-  createdAt: 'createdAt'
+  windingDown: 'windingDown',
+  closedAt: 'closedAt',
+  createdAt: 'createdAt',
+  emailVerifiedAt: 'emailVerifiedAt'
 } as const
 
 export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof UserScalarFieldEnum]
@@ -112,10 +119,27 @@ export const SessionScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
   expiresAt: 'expiresAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  lastSeenAt: 'lastSeenAt',
+  endsAt: 'endsAt',
+  secondFactor: 'secondFactor'
 } as const
 
 export type SessionScalarFieldEnum = (typeof SessionScalarFieldEnum)[keyof typeof SessionScalarFieldEnum]
+
+
+export const AccountTokenScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  purpose: 'purpose',
+  tokenHash: 'tokenHash',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  sentAt: 'sentAt',
+  usedAt: 'usedAt'
+} as const
+
+export type AccountTokenScalarFieldEnum = (typeof AccountTokenScalarFieldEnum)[keyof typeof AccountTokenScalarFieldEnum]
 
 
 export const ApiKeyScalarFieldEnum = {
@@ -131,6 +155,28 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const TotpFactorScalarFieldEnum = {
+  userId: 'userId',
+  id: 'id',
+  sealedSecret: 'sealedSecret',
+  confirmedAt: 'confirmedAt',
+  lastStep: 'lastStep',
+  attempts: 'attempts',
+  nextAttemptAt: 'nextAttemptAt',
+  createdAt: 'createdAt'
+} as const
+
+export type TotpFactorScalarFieldEnum = (typeof TotpFactorScalarFieldEnum)[keyof typeof TotpFactorScalarFieldEnum]
+
+
+export const RecoveryCodeScalarFieldEnum = {
+  userId: 'userId',
+  codeHash: 'codeHash'
+} as const
+
+export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
 
 
 export const DisputeScalarFieldEnum = {
@@ -307,6 +353,10 @@ export const UploadScalarFieldEnum = {
   width: 'width',
   height: 'height',
   durationSec: 'durationSec',
+  fileName: 'fileName',
+  finished: 'finished',
+  sealedKey: 'sealedKey',
+  sealingUntil: 'sealingUntil',
   createdAt: 'createdAt'
 } as const
 
@@ -321,10 +371,28 @@ export const ArtifactScalarFieldEnum = {
   taskId: 'taskId',
   kind: 'kind',
   sha256: 'sha256',
+  detectedMimeType: 'detectedMimeType',
+  mimeTypeDiffers: 'mimeTypeDiffers',
+  detectedWidth: 'detectedWidth',
+  detectedHeight: 'detectedHeight',
+  detectedDurationSec: 'detectedDurationSec',
   createdAt: 'createdAt'
 } as const
 
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
+
+
+export const ModerationActionScalarFieldEnum = {
+  id: 'id',
+  moderatorId: 'moderatorId',
+  action: 'action',
+  userId: 'userId',
+  disputeId: 'disputeId',
+  reason: 'reason',
+  createdAt: 'createdAt'
+} as const
+
+export type ModerationActionScalarFieldEnum = (typeof ModerationActionScalarFieldEnum)[keyof typeof ModerationActionScalarFieldEnum]
 
 
 export const TopupScalarFieldEnum = {

@@ -29,6 +29,9 @@ export type SessionMinAggregateOutputType = {
   userId: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  lastSeenAt: Date | null
+  endsAt: Date | null
+  secondFactor: boolean | null
 }
 
 export type SessionMaxAggregateOutputType = {
@@ -36,6 +39,9 @@ export type SessionMaxAggregateOutputType = {
   userId: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  lastSeenAt: Date | null
+  endsAt: Date | null
+  secondFactor: boolean | null
 }
 
 export type SessionCountAggregateOutputType = {
@@ -43,6 +49,9 @@ export type SessionCountAggregateOutputType = {
   userId: number
   expiresAt: number
   createdAt: number
+  lastSeenAt: number
+  endsAt: number
+  secondFactor: number
   _all: number
 }
 
@@ -52,6 +61,9 @@ export type SessionMinAggregateInputType = {
   userId?: true
   expiresAt?: true
   createdAt?: true
+  lastSeenAt?: true
+  endsAt?: true
+  secondFactor?: true
 }
 
 export type SessionMaxAggregateInputType = {
@@ -59,6 +71,9 @@ export type SessionMaxAggregateInputType = {
   userId?: true
   expiresAt?: true
   createdAt?: true
+  lastSeenAt?: true
+  endsAt?: true
+  secondFactor?: true
 }
 
 export type SessionCountAggregateInputType = {
@@ -66,6 +81,9 @@ export type SessionCountAggregateInputType = {
   userId?: true
   expiresAt?: true
   createdAt?: true
+  lastSeenAt?: true
+  endsAt?: true
+  secondFactor?: true
   _all?: true
 }
 
@@ -146,6 +164,9 @@ export type SessionGroupByOutputType = {
   userId: string
   expiresAt: Date
   createdAt: Date
+  lastSeenAt: Date
+  endsAt: Date
+  secondFactor: boolean
   _count: SessionCountAggregateOutputType | null
   _min: SessionMinAggregateOutputType | null
   _max: SessionMaxAggregateOutputType | null
@@ -174,6 +195,9 @@ export type SessionWhereInput = {
   userId?: Prisma.UuidFilter<"Session"> | string
   expiresAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  secondFactor?: Prisma.BoolFilter<"Session"> | boolean
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -182,6 +206,9 @@ export type SessionOrderByWithRelationInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -193,6 +220,9 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   userId?: Prisma.UuidFilter<"Session"> | string
   expiresAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  secondFactor?: Prisma.BoolFilter<"Session"> | boolean
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id">
 
@@ -201,6 +231,9 @@ export type SessionOrderByWithAggregationInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
   _count?: Prisma.SessionCountOrderByAggregateInput
   _max?: Prisma.SessionMaxOrderByAggregateInput
   _min?: Prisma.SessionMinOrderByAggregateInput
@@ -214,12 +247,18 @@ export type SessionScalarWhereWithAggregatesInput = {
   userId?: Prisma.UuidWithAggregatesFilter<"Session"> | string
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
+  lastSeenAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
+  endsAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
+  secondFactor?: Prisma.BoolWithAggregatesFilter<"Session"> | boolean
 }
 
 export type SessionCreateInput = {
   id?: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
+  secondFactor?: boolean
   user: Prisma.UserCreateNestedOneWithoutSessionsInput
 }
 
@@ -228,12 +267,18 @@ export type SessionUncheckedCreateInput = {
   userId: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
   user?: Prisma.UserUpdateOneRequiredWithoutSessionsNestedInput
 }
 
@@ -242,6 +287,9 @@ export type SessionUncheckedUpdateInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionCreateManyInput = {
@@ -249,12 +297,18 @@ export type SessionCreateManyInput = {
   userId: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionUncheckedUpdateManyInput = {
@@ -262,6 +316,9 @@ export type SessionUncheckedUpdateManyInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionListRelationFilter = {
@@ -279,6 +336,9 @@ export type SessionCountOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
 }
 
 export type SessionMaxOrderByAggregateInput = {
@@ -286,6 +346,9 @@ export type SessionMaxOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
 }
 
 export type SessionMinOrderByAggregateInput = {
@@ -293,6 +356,9 @@ export type SessionMinOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
 }
 
 export type SessionCreateNestedManyWithoutUserInput = {
@@ -341,12 +407,18 @@ export type SessionCreateWithoutUserInput = {
   id?: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionUncheckedCreateWithoutUserInput = {
   id?: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionCreateOrConnectWithoutUserInput = {
@@ -383,30 +455,45 @@ export type SessionScalarWhereInput = {
   userId?: Prisma.UuidFilter<"Session"> | string
   expiresAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  secondFactor?: Prisma.BoolFilter<"Session"> | boolean
 }
 
 export type SessionCreateManyUserInput = {
   id?: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionUncheckedUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -416,6 +503,9 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   userId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  lastSeenAt?: boolean
+  endsAt?: boolean
+  secondFactor?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -424,6 +514,9 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   userId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  lastSeenAt?: boolean
+  endsAt?: boolean
+  secondFactor?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -432,6 +525,9 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   userId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  lastSeenAt?: boolean
+  endsAt?: boolean
+  secondFactor?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -440,9 +536,12 @@ export type SessionSelectScalar = {
   userId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  lastSeenAt?: boolean
+  endsAt?: boolean
+  secondFactor?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt" | "lastSeenAt" | "endsAt" | "secondFactor", ExtArgs["result"]["session"]>
 export type SessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -463,6 +562,9 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     userId: string
     expiresAt: Date
     createdAt: Date
+    lastSeenAt: Date
+    endsAt: Date
+    secondFactor: boolean
   }, ExtArgs["result"]["session"]>
   composites: {}
 }
@@ -891,6 +993,9 @@ export interface SessionFieldRefs {
   readonly userId: Prisma.FieldRef<"Session", 'String'>
   readonly expiresAt: Prisma.FieldRef<"Session", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Session", 'DateTime'>
+  readonly lastSeenAt: Prisma.FieldRef<"Session", 'DateTime'>
+  readonly endsAt: Prisma.FieldRef<"Session", 'DateTime'>
+  readonly secondFactor: Prisma.FieldRef<"Session", 'Boolean'>
 }
     
 

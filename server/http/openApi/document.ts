@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { generateOpenApiDocument } from "trpc-to-openapi";
-import { SESSION_COOKIE } from "../../auth/sessions.ts";
+import { sessionCookieName } from "../../auth/sessions.ts";
 import type { AppRouter } from "../../procedures/router.ts";
 import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
@@ -39,7 +39,8 @@ const tagDescriptions: Record<string, string> = {
   tasks: "Post, update, award and accept tasks.",
   bids: "Bid on a task, then upload samples and the delivery.",
   disputes: "For deliveries that are not what was agreed.",
-  users: "What is public about people.",
+  users: "What is public about people, and the work of moderators.",
+  moderation: "The record of what moderators did.",
   webhooks: "Events, sent to a URL of yours.",
   payouts: "From the wallet to a bank account.",
 };
@@ -62,7 +63,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
         session: {
           type: "apiKey",
           in: "cookie",
-          name: SESSION_COOKIE,
+          name: sessionCookieName(publicUrl),
           description: "Set when a person signs up or in.",
         },
         apiKey: { type: "http", scheme: "bearer", bearerFormat: "rb_live_…", description: "An API key." },

@@ -25,6 +25,8 @@ export const LocalState = z.object({
     })
     .optional(),
   processor: z.object({ apiBase: z.url(), secretKey: z.string(), webhookSecret: z.string() }).optional(),
+  /** `pageUrl` shows the mails. */
+  mail: z.object({ smtpUrl: z.url(), from: z.string(), pageUrl: z.url() }).optional(),
   sessionSecret: z.string().min(32).optional(),
 });
 export type LocalState = z.infer<typeof LocalState>;

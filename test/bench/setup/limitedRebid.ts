@@ -14,7 +14,8 @@ const names = Object.keys(defaultLimits) as PolicyName[]; // the keys of a liter
 const { services } = createServices(
   {
     databaseUrl: process.env.DATABASE_URL ?? "",
-    sessionSecret: "a secret of the bench, 32 characters or more",
+    sessionSecrets: ["a secret of the bench, 32 characters or more"],
+    mail: null,
     processor: { secretKey: "sk_test_none", webhookSecrets: ["whsec_none"], apiBase: null },
     storage: { endpoint: null, ...keys },
   },
@@ -26,8 +27,10 @@ const { services } = createServices(
       trustLocalhost: false,
       acceptanceWindowSeconds: 172_800,
       deliveryGraceSeconds: 604_800,
+      passwordBlocklist: "off",
       processorPollSeconds: 300,
       spamGuard: false,
+      moderatorTotp: false,
       webhookAllowInsecure: false,
       webhookRetrySeconds: [30],
       webhookTimeoutSeconds: 10,

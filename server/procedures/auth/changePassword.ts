@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { voidResetTokens } from "../../auth/accountTokens.ts";
+import { assertUncommon } from "../../auth/commonPasswords.ts";
+import { hashPassword } from "../../auth/passwords.ts";
+import { assertPassword } from "../../auth/reauthenticate.ts";
+import { endSessions } from "../../auth/sessions.ts";
+import { ApiError } from "../../errors.ts";
+import { Password, PasswordAttempt } from "../../schemas/user.ts";
+import { sql } from "../../store/connection.ts";
+import { sessionOnly } from "../../trpc.ts";
+
+/** Changes the caller's password, and ends every session but the caller's. */
+export const changePassword = sessionOnly
+  .meta({
+    rest: { method: "POST", path: "/auth/password", status: 204 },
+    summary: "Change the password",
+    description: "Ends the caller's other sessions. API keys stay valid.",
+    // Counted like a login: a stolen session must not buy further attempts at the password.
+    rateGroup: "login",
+    hashesPassword: true,
+    // What is kept of an input is a fast hash, from which a password could be guessed.
+    ignoresIdempotencyKey: true,
+    errors: ["invalid_credentials"],
+  })
+  .input(z.strictObject({ currentPassword: PasswordAttempt, newPassword: Password }))
+  .output(z.void())
+  .mutation(async ({ ctx, input }) => {
+    const { principal } = ctx;
+    assertUncommon(ctx.isCommonPassword, input.newPassword, "newPassword");
+    const oldHash = await assertPassword(ctx, input.currentPassword);
+    const newHash = await hashPassword(input.newPassword, { ...ctx.client, account: ctx.userId });
+    await ctx.database.transaction(async (tx) => {
+      const [changed] = await tx.query(sql`
+        UPDATE users SET password_hash = ${newHash}
+        WHERE id = ${ctx.userId}::uuid AND password_hash = ${oldHash} RETURNING 1`);
+      // Another change was faster.
+      if (!changed) throw new ApiError("invalid_credentials", { message: "The current password is wrong." });
+      await endSessions(tx, ctx.userId, principal.kind === "session" ? principal.sessionId : null);
+      await voidResetTokens(tx, ctx.userId, ctx.clock.now());
+      tx.onCommit(() => ctx.securityLog.record(ctx, "password.changed"));
+    });
+  });
