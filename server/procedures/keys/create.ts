@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { generateApiKey, hashApiKey } from "../../auth/apiKeys.ts";
+import { lockCaller } from "../../auth/callerLock.ts";
 import { ApiError } from "../../errors.ts";
 import { ApiKey, Label, Scope } from "../../schemas/apiKey.ts";
 import { sql } from "../../store/connection.ts";
-import { lockUser } from "../../store/userLock.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 /** Source: docs/contract.md "Limits". */
@@ -31,7 +31,7 @@ export const create = sessionOnly
   .mutation(async ({ ctx, input }) => {
     const raw = generateApiKey();
     const created = await ctx.change(async (tx) => {
-      await lockUser(tx, ctx.userId);
+      await lockCaller(tx, ctx.principal);
       const [key] = await tx.query<z.infer<typeof ApiKey>>(sql`
         INSERT INTO api_keys (user_id, label, scopes, key_hash, last4)
         SELECT ${ctx.userId}::uuid, ${input.label}, ${input.scopes}::text[], ${hashApiKey(raw)}, ${raw.slice(-4)}
