@@ -1,10 +1,7 @@
 import { z } from "zod";
 import { generateApiKey, hashApiKey } from "../../auth/apiKeys.ts";
-<<<<<<< HEAD
-import { apiKeyColumns } from "../../auth/spendLimit.ts";
-=======
 import { lockCaller } from "../../auth/callerLock.ts";
->>>>>>> main
+import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { ApiKey, apiKeyInput } from "../../schemas/apiKey.ts";
 import { sql } from "../../store/connection.ts";
@@ -28,22 +25,15 @@ export const create = sessionOnly
     const raw = generateApiKey();
     const { label, scopes, expiresAt, spendLimit } = input;
     const created = await ctx.change(async (tx) => {
-<<<<<<< HEAD
       const now = ctx.clock.now();
       if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) {
         throw new ApiError("invalid_input", { issues: [{ path: "expiresAt", message: "Must be in the future." }] });
       }
-      await lockUser(tx, ctx.userId);
+      await lockCaller(tx, ctx.principal);
       const [key] = await tx.query<ApiKey>(sql`
         INSERT INTO api_keys AS k (user_id, label, scopes, key_hash, last4, expires_at, spend_limit_cents, spend_limit_per)
         SELECT ${ctx.userId}::uuid, ${label}, ${scopes}::text[], ${hashApiKey(raw)}, ${raw.slice(-4)},
                ${expiresAt ?? "infinity"}::timestamptz, ${spendLimit?.cents ?? null}, ${spendLimit?.per ?? null}
-=======
-      await lockCaller(tx, ctx.principal);
-      const [key] = await tx.query<z.infer<typeof ApiKey>>(sql`
-        INSERT INTO api_keys (user_id, label, scopes, key_hash, last4)
-        SELECT ${ctx.userId}::uuid, ${input.label}, ${input.scopes}::text[], ${hashApiKey(raw)}, ${raw.slice(-4)}
->>>>>>> main
         WHERE (SELECT count(*) FROM api_keys
                WHERE user_id = ${ctx.userId}::uuid AND revoked_at IS NULL
                  AND expires_at > ${now.toISOString()}::timestamptz) < ${MAX_KEYS}
