@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { auditLedger } from "../audit/nightly.ts";
 import { sendAccountMail } from "../auth/accountMails.ts";
 import { pruneAccounts } from "../auth/accountTokens.ts";
+import { resealFactors } from "../auth/secondFactor.ts";
 import { pruneRateLimits } from "../limits/prune.ts";
 import { windDown } from "../market/accounts/windDown.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
@@ -32,6 +33,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
+  resealFactors: handler(jobPayloads.resealFactors, resealFactors),
   pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),
   sweepUploads: handler(jobPayloads.sweepUploads, sweepUploads),
 };
@@ -42,6 +44,7 @@ const CRONTAB = `
 37 * * * * pruneWebhookDeliveries
 47 * * * * pruneAccounts
 57 * * * * sweepUploads
+7 * * * * resealFactors
 */5 * * * * pruneRateLimits`;
 
 function taskListOf(services: Services): TaskList {
