@@ -206,7 +206,8 @@ const announceDryRun = t.middleware(({ ctx, meta = {}, next }) => {
 
 const base = t.procedure.use(translateFailures).use(announceDryRun).use(limitRate);
 
-const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
+const refuseUnacceptable = t.middleware(async ({ ctx, meta = {}, type, next, getRawInput }) => {
+  if (type === "mutation") assertDryRun(ctx, takesDryRun(meta));
   const issues = findUnacceptable(await getRawInput());
   if (issues.length > 0) throw new ApiError("invalid_input", { issues });
   return next();
@@ -227,13 +228,12 @@ type Requirement = (principal: Principal, settings: Services["settings"]) => voi
 function authorized(access: Access, require: Requirement = () => {}) {
   return base
     .meta({ access })
-    .use(({ ctx, meta = {}, type, next }) => {
+    .use(({ ctx, meta = {}, next }) => {
       const { principal, idempotencyKey } = ctx;
       if (principal === null) throw new ApiError("unauthenticated");
       require(principal, ctx.settings);
       const key = takesIdempotencyKey(meta) ? idempotencyKey : undefined;
       if (key !== undefined) assertIdempotencyKey(key, ctx.calls);
-      if (type === "mutation") assertDryRun(ctx, takesDryRun(meta));
       return next({ ctx: { principal, userId: principal.userId, idempotencyKey: key } });
     })
     .use(refuseUnacceptable)
@@ -263,14 +263,7 @@ function assertSession(principal: Principal): asserts principal is Session {
 }
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
-export const open = base
-  .meta({ access: "public" })
-  .use(({ ctx, type, next }) => {
-    if (type === "mutation") assertDryRun(ctx, false);
-    return next();
-  })
-  .use(refuseUnacceptable)
-  .use(takeTurn);
+export const open = base.meta({ access: "public" }).use(refuseUnacceptable).use(takeTurn);
 
 /** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");

@@ -62,7 +62,7 @@ test("a database of the first release is upgraded with its rows: tags are still 
   const keys = await connection.query(
     sql`SELECT expires_at > '9999-01-01' AS lasts, spend_limit_cents AS "limit", spent_cents AS spent FROM api_keys`,
   );
-  expect(keys).toEqual([{ lasts: true, limit: null, spent: 0 }]);
+  expect(keys).toEqual([{ lasts: true, limit: null, spent: "0" }]);
   for (const tag of ["typescript", "TypeScript", "ÄÄNI", "ΣΊΣΥΦΟΣ"]) {
     const found = await searchTasks(connection, { statuses: ["open"], tag, limit: 10 });
     expect(found.map(({ title, tags }) => ({ title, tags }))).toEqual([

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { readAvailableActions } from "../../market/actions/availableActions.ts";
 import { readBidsForDetail } from "../../market/bids/records.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
-import { readAvailableActions } from "../../market/tasks/availableActions.ts";
 import { findTask } from "../../market/tasks/records.ts";
 import { momentOf } from "../../market/tasks/rules.ts";
 import { readArtifacts } from "../../market/uploads/artifacts.ts";

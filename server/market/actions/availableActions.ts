@@ -4,10 +4,10 @@ import type { Scope } from "../../schemas/scope.ts";
 import { type TaskOperation, taskOperations } from "../../schemas/taskOperation.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import { type BidAction, decideBid } from "../bids/rules.ts";
+import type { TaskRecord } from "../tasks/records.ts";
+import { actorOf, decideTaskAction, type Moment, moderatorActorOf, uploaderOf } from "../tasks/rules.ts";
+import type { TaskAction } from "../tasks/stateMachine.ts";
 import { canAddSample } from "../uploads/limits.ts";
-import type { TaskRecord } from "./records.ts";
-import { actorOf, decideTaskAction, type Moment, moderatorActorOf, uploaderOf } from "./rules.ts";
-import type { TaskAction } from "./stateMachine.ts";
 
 /** What the status of a task does not say, but decides about a caller's operations as well. */
 interface Facts {
