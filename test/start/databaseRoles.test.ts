@@ -37,7 +37,7 @@ describe("the service's role cannot get past the ledger's guards", () => {
 
   const INSUFFICIENT_PRIVILEGE = "42501";
   test.each([
-    ...["ledger_entries", "ledger_transfers"].flatMap((table) => [
+    ...["ledger_entries", "ledger_transfers", "moderation_actions"].flatMap((table) => [
       `UPDATE ${table} SET id = id`,
       `DELETE FROM ${table}`,
       `TRUNCATE ${table} CASCADE`,
@@ -97,6 +97,7 @@ describe("the service's role cannot get past the ledger's guards", () => {
       "graphile_worker.migrations": "S",
       ledger_entries: "S I",
       ledger_transfers: "S I",
+      moderation_actions: "S I",
       wallets: "S I U",
     });
     expect(await checkSchema(service.databaseUrl)).toEqual({ roleOwnsSchema: false });
