@@ -37,7 +37,7 @@ describe("the service's role cannot get past the ledger's guards", () => {
 
   const INSUFFICIENT_PRIVILEGE = "42501";
   test.each([
-    ...["ledger_entries", "ledger_transfers"].flatMap((table) => [
+    ...["ledger_entries", "ledger_transfers", "moderation_actions"].flatMap((table) => [
       `UPDATE ${table} SET id = id`,
       `DELETE FROM ${table}`,
       `TRUNCATE ${table} CASCADE`,
