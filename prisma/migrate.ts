@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { Client, DatabaseError } from "pg";
 
 /** The advisory lock that Prisma's own `migrate deploy` takes, so that the two never run at the same time. */
@@ -8,6 +8,8 @@ const prismaLockKey = 72707369;
 
 /** The first migration of every database from before the first release. It was later folded into today's migrations. */
 const preReleaseMigration = "20261120000000_marketplace";
+
+const ownDirectory = join(import.meta.dirname, "migrations");
 
 /** The same table that Prisma creates, so that its command line can read it. */
 const createTable = `
@@ -52,7 +54,7 @@ export class MigrationError extends Error {
  *   fails is rolled back completely.
  */
 export async function applyMigrations(databaseUrl: string, options: { directory?: string } = {}): Promise<string[]> {
-  const migrations = await readMigrations(options.directory ?? join(import.meta.dirname, "migrations"));
+  const migrations = await readMigrations(options.directory ?? ownDirectory);
   const client = new Client({ connectionString: databaseUrl, application_name: "migrate" });
   await client.connect();
   try {
@@ -65,12 +67,34 @@ export async function applyMigrations(databaseUrl: string, options: { directory?
     await client.query("SELECT pg_advisory_lock($1)", [prismaLockKey]);
     const { problem, pending } = compare(migrations, await readApplied(client));
     if (problem !== null) throw new MigrationError(problem);
-    await client.query(createTable);
+    await createHistory(client);
     for (const migration of pending) await apply(client, migration);
     return pending.map((migration) => migration.name);
   } finally {
     await client.end(); // Ending the session also releases the lock.
   }
+}
+
+async function createHistory(client: Client): Promise<void> {
+  try {
+    await client.query(createTable);
+  } catch (error) {
+    if (error instanceof DatabaseError && error.code === "42501") {
+      throw new MigrationError(
+        `The database role ${client.user} may not create tables. Set DATABASE_OWNER_URL to a role that owns the database, ` +
+          "and run `npm run migrate`.",
+      );
+    }
+    throw error;
+  }
+}
+
+/** insufficient_privilege */
+function notGranted(role: string | undefined): string {
+  return (
+    `The database role ${role} lacks rights to this database. Run \`npm run migrate\` with DATABASE_OWNER_URL set, which ` +
+    "grants the role of DATABASE_URL what it needs."
+  );
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {
@@ -90,7 +114,26 @@ async function readApplied(client: Client): Promise<AppliedMigration[]> {
     return rows;
   } catch (error) {
     if (error instanceof DatabaseError && error.code === "42P01") return []; // undefined_table: a new database
+    if (error instanceof DatabaseError && error.code === "42501") throw new MigrationError(notGranted(client.user));
     throw error;
+  }
+}
+
+/**
+ * Returns the names of the migrations that a database does not have yet, and changes nothing. Any role that may read the
+ * history may call it.
+ * @throws MigrationError if the database's history does not match the files, or if the role may not read it
+ */
+export async function findPendingMigrations(databaseUrl: string): Promise<string[]> {
+  const migrations = await readMigrations(ownDirectory);
+  const client = new Client({ connectionString: databaseUrl, application_name: "migrate" });
+  await client.connect();
+  try {
+    const { problem, pending } = compare(migrations, await readApplied(client));
+    if (problem !== null) throw new MigrationError(problem);
+    return pending.map((migration) => migration.name);
+  } finally {
+    await client.end();
   }
 }
 
@@ -163,21 +206,4 @@ function checksumOf(sql: string): string {
 function checksumsOf(sql: string): string[] {
   const unix = sql.replaceAll("\r\n", "\n");
   return [sql, unix, unix.replaceAll("\n", "\r\n")].map(checksumOf);
-}
-
-async function main(): Promise<void> {
-  const databaseUrl = process.env.DATABASE_URL;
-  if (!databaseUrl) throw new MigrationError("Set DATABASE_URL to the PostgreSQL database to migrate.");
-  const directory = process.argv[2];
-  const applied = await applyMigrations(databaseUrl, directory ? { directory: resolve(directory) } : {});
-  console.log(
-    applied.length === 0 ? "Nothing to apply." : `Applied:\n${applied.map((name) => `  ${name}`).join("\n")}`,
-  );
-}
-
-if (import.meta.main) {
-  await main().catch((error: unknown) => {
-    console.error(error instanceof MigrationError ? error.message : error);
-    process.exitCode = 1;
-  });
 }

@@ -1,18 +1,24 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "./config.ts";
+import type { MailSettings } from "./gateways/mail.ts";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
 
-/** Addresses and keys of the database, the payment processor and the object store, and the secret that seals sessions. */
+/** Addresses and keys of the database, the payment processor, the object store and the mail server, and what seals sessions. */
 export interface BackingServiceSettings {
   databaseUrl: string;
-  sessionSecret: string;
+  /** The newest first: it seals, and each of them unseals. */
+  sessionSecrets: readonly string[];
   processor: ProcessorSettings;
   storage: StorageSettings;
+  /** Null when no mails are sent. */
+  mail: MailSettings | null;
 }
 
 /** The backing services of a running process: those in the settings, and embedded ones for the rest. */
 export interface BackingServices extends BackingServiceSettings {
+  /** The role that applies migrations; the same as `databaseUrl` when there is only one. */
+  databaseOwnerUrl: string;
   /** Records the service's URL in the data directory, where commands look it up. Call it once the service responds. */
   announce(serviceUrl: string): void;
   /** Stops the embedded services that were started for this process, the database last. */
@@ -20,16 +26,16 @@ export interface BackingServices extends BackingServiceSettings {
 }
 
 /** Backing services that run elsewhere: there is nothing to announce or to stop. */
-export function external(settings: BackingServiceSettings): BackingServices {
-  return { ...settings, announce: () => {}, stop: async () => {} };
+export function external(settings: BackingServiceSettings, databaseOwnerUrl: string): BackingServices {
+  return { ...settings, databaseOwnerUrl, announce: () => {}, stop: async () => {} };
 }
 
 /** Returns the backing services if the settings name all of them, or null if embedded ones are needed. */
 export function configuredBackingServices(config: Config): BackingServices | null {
-  const { databaseUrl, processor, storage } = config;
-  // A worker does not use the secret, because it seals no sessions.
-  const sessionSecret = config.sessionSecret ?? (config.role === "worker" ? randomUUID() : null);
-  return databaseUrl && sessionSecret && processor && storage
-    ? external({ databaseUrl, sessionSecret, processor, storage })
+  const { databaseUrl, processor, storage, mail } = config;
+  // A worker does not use the secrets, because it seals no sessions.
+  const sessionSecrets = config.sessionSecrets ?? (config.role === "worker" ? [randomUUID()] : null);
+  return databaseUrl && sessionSecrets && processor && storage
+    ? external({ databaseUrl, sessionSecrets, processor, storage, mail }, config.databaseOwnerUrl ?? databaseUrl)
     : null;
 }

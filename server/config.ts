@@ -1,58 +1,13 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
-import { z } from "zod";
+import type { z } from "zod";
+import { Environment } from "./environment.ts";
+import type { MailSettings } from "./gateways/mail.ts";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
-import { must } from "./schemas/messages.ts";
+import { isGuessable } from "./guessable.ts";
 
-const YEAR_SECONDS = 31_536_000;
-/** Upper bound for polling intervals; `setTimeout` overflows after 24 days. */
-const DAY_SECONDS = 86_400;
-
-const seconds = (defaultSeconds: number, maxSeconds = YEAR_SECONDS) => {
-  const error = must(`be a number of seconds above 0 and at most ${maxSeconds}`);
-  return z.coerce.number({ error }).positive({ error }).max(maxSeconds, { error }).default(defaultSeconds);
-};
-const onOff = (value: "on" | "off") => z.enum(["on", "off"]).default(value);
-const text = z.string().min(1);
-
-const Environment = z.object({
-  NODE_ENV: z.string().optional(),
-  PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
-  HOST: text.optional(),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/, error: must("be an address such as https://rebid.example.com") })
-    .optional(),
-  DATA_DIR: text.default(".data"),
-  DATABASE_URL: text.optional(),
-  ROLE: z.enum(["all", "api", "worker"]).default("all"),
-  SESSION_SECRET: z.string().min(32).optional(),
-  TRUST_PROXY: z.string().default(""),
-  STRIPE_SECRET_KEY: text.optional(),
-  STRIPE_WEBHOOK_SECRET: text.optional(),
-  STRIPE_API_BASE: z.url({ error: must("be an address such as http://localhost:12111") }).optional(),
-  S3_ENDPOINT: z.url({ error: must("be an address such as https://s3.example.com") }).optional(),
-  S3_BUCKET: text.optional(),
-  S3_REGION: text.default("us-east-1"),
-  S3_ACCESS_KEY_ID: text.optional(),
-  S3_SECRET_ACCESS_KEY: text.optional(),
-  ACCEPTANCE_WINDOW_SECONDS: seconds(172_800),
-  DELIVERY_GRACE_SECONDS: seconds(604_800),
-  WEBHOOK_RETRY_SECONDS: z
-    .string()
-    .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, { error: must("be a list of seconds, such as 30,120,600") })
-    .default("30,120,600,3600,21600")
-    .transform((list) => list.split(",").map(Number))
-    .refine((list) => list.every((delay) => delay <= YEAR_SECONDS), {
-      error: must(`not contain more than ${YEAR_SECONDS} seconds`),
-    }),
-  WEBHOOK_TIMEOUT_SECONDS: seconds(10, DAY_SECONDS),
-  PROCESSOR_POLL_SECONDS: seconds(300, DAY_SECONDS),
-  WEBHOOK_ALLOW_INSECURE: z.enum(["", "0", "1", "true", "false", "on", "off"]).default(""),
-  RATE_LIMITS: onOff("on"),
-  SPAM_GUARD: onOff("on"),
-  LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
-});
+const DEVELOPMENT_SENDER = "Rebid <rebid@localhost>";
 
 /** Every setting, parsed and frozen. Null means not set. Outside production, embedded services replace missing ones. */
 export interface Config {
@@ -64,9 +19,22 @@ export interface Config {
   readonly host: string | null;
   /** The service's own address as clients see it, without a trailing slash; null means http://localhost:<port>. */
   readonly publicUrl: string | null;
+  /** Origins whose pages may use the session cookie. */
+  readonly appOrigins: readonly string[];
+  /** Origins whose pages may use API keys; `*` is any. */
+  readonly corsOrigins: readonly string[];
+  /** Whether any port of localhost counts as one of `appOrigins`. */
+  readonly trustLocalhost: boolean;
+  /** A port that serves `/metrics` and nothing else. */
+  readonly metricsPort: number | null;
+  /** The bearer token with which the service's own port serves `/metrics`. */
+  readonly metricsToken: string | null;
   readonly dataDirectory: string;
   readonly databaseUrl: string | null;
-  readonly sessionSecret: string | null;
+  /** The role that applies migrations outside production; null means the one of `databaseUrl`. */
+  readonly databaseOwnerUrl: string | null;
+  /** The newest first: it seals sessions, and each of them unseals. */
+  readonly sessionSecrets: readonly string[] | null;
   /**
    * Express' `trust proxy`: a number of proxies, a list of subnets, or false. Never `true`, with which clients could choose
    * the address that rate limits count them by.
@@ -74,6 +42,10 @@ export interface Config {
   readonly trustProxy: false | number | string;
   readonly processor: ProcessorSettings | null;
   readonly storage: StorageSettings | null;
+  readonly mail: MailSettings | null;
+  /** The sender of mails, also for the embedded mailbox. */
+  readonly mailFrom: string;
+  readonly passwordBlocklist: PasswordBlocklist;
   readonly acceptanceWindowSeconds: number;
   readonly deliveryGraceSeconds: number;
   /** The pauses before the retries of a webhook delivery; their number is the number of retries. */
@@ -86,6 +58,9 @@ export interface Config {
   readonly spamGuard: boolean;
   readonly logLevel: string;
 }
+
+/** Which common passwords nobody may choose: a list of our own, none, or those in a file, one a line. */
+export type PasswordBlocklist = "builtIn" | "off" | { readonly file: string };
 
 /** A setting is missing or wrong. The message is for the person who starts the service. */
 export class ConfigError extends Error {
@@ -141,6 +116,17 @@ function readProcessor(env: z.infer<typeof Environment>): ProcessorSettings | nu
   return { secretKey: env.STRIPE_SECRET_KEY, webhookSecrets, apiBase: env.STRIPE_API_BASE ?? null };
 }
 
+function readMail({ SMTP_URL, MAIL_FROM }: z.infer<typeof Environment>): MailSettings | null {
+  if (!SMTP_URL) return null;
+  if (!MAIL_FROM) throw new ConfigError("Set MAIL_FROM together with SMTP_URL: it is the sender of all mails.");
+  return { smtpUrl: SMTP_URL, from: MAIL_FROM };
+}
+
+function readBlocklist({ PASSWORD_BLOCKLIST }: z.infer<typeof Environment>, production: boolean): PasswordBlocklist {
+  if (PASSWORD_BLOCKLIST === undefined) return production ? "builtIn" : "off";
+  return PASSWORD_BLOCKLIST === "off" ? "off" : { file: resolve(PASSWORD_BLOCKLIST) };
+}
+
 /** Parses the environment. Throws ConfigError with one line for each wrong setting. */
 export function readConfig(environment: Record<string, string | undefined>): Config {
   // An empty variable counts as not set, as in `PORT= npm start`.
@@ -157,12 +143,21 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     port: env.PORT,
     host: env.HOST ?? null,
     publicUrl: env.PUBLIC_URL?.replace(/\/+$/, "") ?? null,
+    appOrigins: env.APP_ORIGINS,
+    corsOrigins: env.CORS_ORIGINS,
+    trustLocalhost: !production,
+    metricsPort: env.METRICS_PORT ?? null,
+    metricsToken: env.METRICS_TOKEN ?? null,
     dataDirectory: resolve(env.DATA_DIR),
     databaseUrl: env.DATABASE_URL ?? null,
-    sessionSecret: env.SESSION_SECRET ?? null,
+    databaseOwnerUrl: env.DATABASE_OWNER_URL ?? null,
+    sessionSecrets: env.SESSION_SECRET ?? null,
     trustProxy: parseTrustProxy(env.TRUST_PROXY),
     processor: readProcessor(env),
     storage: readStorage(env),
+    mail: readMail(env),
+    mailFrom: env.MAIL_FROM ?? DEVELOPMENT_SENDER,
+    passwordBlocklist: readBlocklist(env, production),
     acceptanceWindowSeconds: env.ACCEPTANCE_WINDOW_SECONDS,
     deliveryGraceSeconds: env.DELIVERY_GRACE_SECONDS,
     webhookRetrySeconds: env.WEBHOOK_RETRY_SECONDS,
@@ -173,14 +168,21 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     spamGuard: env.SPAM_GUARD === "on",
     logLevel: env.LOG_LEVEL,
   };
+  if (config.metricsPort !== null && config.metricsPort === config.port) {
+    throw new ConfigError("METRICS_PORT must differ from PORT.");
+  }
   if (production) requireProductionSettings(config);
   return Object.freeze(config);
 }
 
+/** What must be left of secrets of at least 32 and 16 characters without their repetitions. */
+const MIN_SECRET_BYTES = 20;
+const MIN_TOKEN_BYTES = 12;
+
 function requireProductionSettings(config: Config): void {
   const missing = [
     config.databaseUrl ? null : "DATABASE_URL",
-    config.sessionSecret ? null : "SESSION_SECRET",
+    config.sessionSecrets ? null : "SESSION_SECRET",
     config.processor ? null : "STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET",
     config.storage ? null : "S3_BUCKET, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY",
     config.publicUrl ? null : "PUBLIC_URL",
@@ -189,6 +191,21 @@ function requireProductionSettings(config: Config): void {
     throw new ConfigError(
       `With NODE_ENV=production, no embedded services are started. Set also: ${missing.join("; ")}.`,
     );
+  }
+  if (!config.publicUrl?.startsWith("https:")) {
+    throw new ConfigError(
+      "With NODE_ENV=production, PUBLIC_URL must begin with https://: the session cookie is only sent over https.",
+    );
+  }
+  for (const [name, secret, minBytes] of [
+    ...(config.sessionSecrets ?? []).map((secret) => ["SESSION_SECRET", secret, MIN_SECRET_BYTES] as const),
+    ["METRICS_TOKEN", config.metricsToken, MIN_TOKEN_BYTES] as const,
+  ]) {
+    if (secret !== null && isGuessable(secret, minBytes)) {
+      throw new ConfigError(
+        `With NODE_ENV=production, ${name} must be hard to guess. This one is a placeholder or repeats itself. Use a random one, such as the output of \`openssl rand -hex 32\`.`,
+      );
+    }
   }
   if (config.webhookAllowInsecure) {
     throw new ConfigError(

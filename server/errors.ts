@@ -17,6 +17,7 @@ export const errorCatalogue = {
   price_above_budget: { status: 400, message: "The price is above the task's maximum budget." },
   sample_too_large: { status: 400, message: "The sample exceeds the limits; see `violations`." },
   delivery_too_large: { status: 400, message: "The delivery exceeds the limits; see `violations`." },
+  invalid_token: { status: 400, message: "The link is wrong, was used already, or has expired. Ask for a new one." },
   invalid_url: { status: 400, message: "The URL must be a public HTTPS address." },
   unauthenticated: { status: 401, message: "Sign in, or send a valid API key as a bearer token." },
   invalid_credentials: { status: 401, message: "The email address or the password is wrong." },

@@ -1,8 +1,12 @@
 import type { Logger } from "pino";
+import { CallerWatch } from "./auth/callerWatch.ts";
+import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswords.ts";
+import { openSecurityLog, type SecurityLog } from "./auth/securityLog.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
+import { type Mail, openMail } from "./gateways/mail.ts";
 import type { Processor } from "./gateways/processor.ts";
 import type { ResolveName } from "./gateways/resolveName.ts";
 import { type Storage, s3Storage } from "./gateways/storage.ts";
@@ -15,15 +19,19 @@ import type { PoolSettings } from "./store/poolSettings.ts";
 export type Settings = Pick<
   Config,
   | "acceptanceWindowSeconds"
+  | "appOrigins"
+  | "corsOrigins"
   | "deliveryGraceSeconds"
+  | "passwordBlocklist"
   | "processorPollSeconds"
   | "spamGuard"
+  | "trustLocalhost"
   | "webhookAllowInsecure"
   | "webhookRetrySeconds"
   | "webhookTimeoutSeconds"
 > & {
   readonly publicUrl: string;
-  readonly sessionSecret: string;
+  readonly sessionSecrets: readonly string[];
 };
 
 /** The services that procedures and jobs use. Created once, at startup. */
@@ -35,15 +43,24 @@ export interface Services {
   readonly storage: Storage;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
+  /** Tells waiting requests when their caller's session or key has ended. */
+  readonly callerWatch: CallerWatch;
+  /** Whether a password is one of those that nobody may choose. */
+  readonly isCommonPassword: IsCommonPassword;
+  /** Sends mails; null when no mail server is configured. */
+  readonly mail: Mail | null;
   /** Counts requests; null when nothing is limited. */
   readonly limiter: RateLimiter | null;
   readonly log: Logger;
+  readonly securityLog: SecurityLog;
 }
 
 interface CreateServicesOptions {
-  settings: Omit<Settings, "sessionSecret">;
+  settings: Omit<Settings, "sessionSecrets">;
   pool: PoolSettings;
   log: Logger;
+  /** What the security log is written to; `log` by default. */
+  securityLogger?: Logger;
   clock?: Clock;
   /** Resolves the host names of webhooks; DNS by default. */
   resolve?: ResolveName;
@@ -53,25 +70,32 @@ interface CreateServicesOptions {
 
 /** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
-  { databaseUrl, sessionSecret, processor, storage }: BackingServiceSettings,
-  { settings, pool, log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
+  { databaseUrl, sessionSecrets, processor, storage, mail }: BackingServiceSettings,
+  { settings, pool, log, securityLogger = log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
 ): { services: Services; close(): Promise<void> } {
+  const isCommonPassword = loadCommonPasswords(settings.passwordBlocklist);
   const database = openDatabase(databaseUrl, pool);
   const services: Services = {
-    settings: { ...settings, sessionSecret },
+    settings: { ...settings, sessionSecrets },
     database,
     clock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
+    callerWatch: new CallerWatch({ database, clock, log }),
+    isCommonPassword,
+    mail: mail && openMail(mail),
     limiter: limiter && openLimiter(database.pool, log, limiter),
     log,
+    securityLog: openSecurityLog(securityLogger),
   };
   return {
     services,
     async close() {
+      services.securityLog.flush();
       await services.egress.close();
       services.storage.close();
+      services.mail?.close();
       await services.database.close();
     },
   };

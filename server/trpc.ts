@@ -23,9 +23,10 @@ export interface Context extends Services {
   readonly client: Client;
   /**
    * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
-   * many wait; does not wait without HTTP.
+   * many wait; does not wait without HTTP. If the work needs the caller, it throws `unauthenticated` within a second when
+   * the caller's session or key ends during the wait.
    */
-  readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>) => Promise<Result>;
+  readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>, needsCaller: boolean) => Promise<Result>;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
@@ -151,6 +152,9 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   if (isOverload) ctx.log.warn({ requestId: ctx.requestId, procedure: path }, "too many calls: one was refused");
   else if (error.status >= 500)
     ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? cause }, error.code);
+  // A login records its own failure, with the account that was tried.
+  const isDenied = (error.status === 401 || error.status === 403) && error.code !== "invalid_credentials";
+  if (isDenied) ctx.securityLog.refuse(ctx, "access.denied", { code: error.code, procedure: path });
   if (!errorsOf(meta ?? {}).includes(error.code)) {
     ctx.log.error(
       { requestId: ctx.requestId, procedure: path, code: error.code },
@@ -182,13 +186,13 @@ const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
 });
 
 /**
- * Lets a caller's excess calls wait outside the database's connection pool. Signup and login, the only changes that an
- * anonymous caller can make, wait for password hashing instead: the queue in auth/passwords.ts is theirs.
+ * Lets a caller's excess calls wait outside the database's connection pool. An anonymous caller's signups, logins and
+ * password resets wait for password hashing instead: the queue in auth/passwords.ts is theirs.
  */
-const takeTurn = t.middleware(({ ctx, type, next }) =>
-  ctx.principal === null && type === "mutation"
+const takeTurn = t.middleware(({ ctx, meta, next }) =>
+  ctx.principal === null && meta?.hashesPassword
     ? next({ ctx: { pause: sleep } })
-    : ctx.takeTurn((pause) => next({ ctx: { pause } })),
+    : ctx.takeTurn((pause) => next({ ctx: { pause } }), meta?.access !== "public"),
 );
 
 type Requirement = (principal: Principal) => void;

@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ConfigError, readConfig } from "../server/config.ts";
+import { isGuessable } from "../server/guessable.ts";
 
 const upToADay = "must be a number of seconds above 0 and at most 86400.";
 
@@ -9,7 +11,11 @@ describe("a wrong setting stops the start, and the message names it and says wha
     ["PORT", "http", "`PORT` must be an integer from 0 to 65,535."],
     ["PUBLIC_URL", "ftp://rebid.example", "`PUBLIC_URL` must be an address such as https://rebid.example.com."],
     ["ROLE", "none", "`ROLE` must be one of: all, api, worker."],
-    ["SESSION_SECRET", "short", "`SESSION_SECRET` must have at least 32 characters."],
+    [
+      "SESSION_SECRET",
+      "short",
+      "`SESSION_SECRET` must have at least 32 characters, and so must each of several, which commas separate.",
+    ],
     [
       "TRUST_PROXY",
       "everyone",
@@ -59,16 +65,73 @@ test("an empty variable counts as not set", () => {
   expect(readConfig({}).webhookRetrySeconds).toEqual([30, 120, 600, 3_600, 21_600]);
 });
 
+const production = {
+  NODE_ENV: "production",
+  PUBLIC_URL: "https://rebid.example.com",
+  DATABASE_URL: "postgres://127.0.0.1/rebid",
+  SESSION_SECRET: "a secret of the tests of 32 characters or more",
+  STRIPE_SECRET_KEY: "sk_test_tests",
+  STRIPE_WEBHOOK_SECRET: "whsec_tests",
+  ...{ S3_BUCKET: "rebid", S3_ACCESS_KEY_ID: "test", S3_SECRET_ACCESS_KEY: "test" },
+};
+
 test("WEBHOOK_ALLOW_INSECURE is refused in production", () => {
-  const production = {
-    NODE_ENV: "production",
-    PUBLIC_URL: "https://rebid.example.com",
-    DATABASE_URL: "postgres://127.0.0.1/rebid",
-    SESSION_SECRET: "a secret of the tests, 32 characters or more",
-    STRIPE_SECRET_KEY: "sk_test_tests",
-    STRIPE_WEBHOOK_SECRET: "whsec_tests",
-    ...{ S3_BUCKET: "rebid", S3_ACCESS_KEY_ID: "test", S3_SECRET_ACCESS_KEY: "test" },
-  };
   expect(readConfig(production).webhookAllowInsecure).toBe(false);
   expect(() => readConfig({ ...production, WEBHOOK_ALLOW_INSECURE: "1" })).toThrow("WEBHOOK_ALLOW_INSECURE");
+});
+
+test("a PUBLIC_URL without https is refused in production", () => {
+  const insecure = { ...production, PUBLIC_URL: "http://rebid.example.com" };
+  expect(() => readConfig(insecure)).toThrow("PUBLIC_URL must begin with https://");
+  expect(readConfig({ ...insecure, NODE_ENV: "" }).publicUrl).toBe("http://rebid.example.com");
+});
+
+const random = "0b6f2c9de1a84753";
+test.each([
+  ["one letter", "a".repeat(32)],
+  ["a placeholder", "changeme".repeat(4)],
+  ["a placeholder with random digits", `please-change-me-${random}${random}`],
+  ["a word again and again", "supersecretsupersecretsupersecret"],
+  ["neighbours", "abcdefghijklmnopqrstuvwxyz0123456789"],
+  ["digits in a row", "12345678901234567890123456789012"],
+  ["a random one behind a weak one", `${"a".repeat(32)},5f0c7a1be93d42688d1c4ef0a97b3562`],
+  ["a weak one behind a random one", `5f0c7a1be93d42688d1c4ef0a97b3562,${"ab".repeat(16)}`],
+])("a secret that is %s is refused in production, and only there", (_, secret) => {
+  expect(() => readConfig({ ...production, SESSION_SECRET: secret })).toThrow("SESSION_SECRET must be hard to guess");
+  expect(readConfig({ SESSION_SECRET: secret })).toBeDefined();
+});
+
+test("a weak METRICS_TOKEN is refused in production", () => {
+  expect(() => readConfig({ ...production, METRICS_TOKEN: "metricsmetricsmetrics" })).toThrow("METRICS_TOKEN");
+  expect(readConfig({ ...production, METRICS_TOKEN: random }).metricsToken).toBe(random);
+});
+
+test("random secrets are never refused, however they are written", () => {
+  for (let round = 0; round < 200; round++) {
+    for (const encoding of ["hex", "base64url"] as const) {
+      expect(isGuessable(randomBytes(24).toString(encoding), 20)).toBe(false);
+      expect(isGuessable(randomBytes(12).toString(encoding), 12)).toBe(false);
+    }
+    expect(isGuessable(randomBytes(16).toString("hex"), 20)).toBe(false);
+  }
+});
+
+test("lists of origins are exact, and any port of localhost is an app only outside production", () => {
+  const { appOrigins, corsOrigins, trustLocalhost } = readConfig({
+    ...production,
+    APP_ORIGINS: "https://app.example.com, http://localhost:5173",
+    CORS_ORIGINS: "*",
+  });
+  expect([appOrigins, corsOrigins]).toEqual([["https://app.example.com", "http://localhost:5173"], ["*"]]);
+  expect([trustLocalhost, readConfig({}).trustLocalhost]).toEqual([false, true]);
+  for (const wrong of [
+    "*",
+    "https://*.example.com",
+    "app.example.com",
+    "https://app.example.com/",
+    "null",
+    "https://a.example/b",
+  ])
+    expect(() => readConfig({ APP_ORIGINS: wrong })).toThrow("`APP_ORIGINS` must be a list of exact origins");
+  expect(() => readConfig({ PORT: "4000", METRICS_PORT: "4000" })).toThrow("METRICS_PORT must differ from PORT");
 });

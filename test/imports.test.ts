@@ -13,13 +13,13 @@ const floors: readonly (readonly string[])[] = [
   ["trpc.ts", "market/", "webhooks/"],
   ["services.ts", "auth/", "limits/", "repeats/", "translateErrors.ts", "local/"],
   ["store/", "backingServices.ts"],
-  ["config.ts", "errors.ts", "schemas/", "gateways/", "requestId.ts", "prisma/"],
+  ["config.ts", "environment.ts", "guessable.ts", "errors.ts", "schemas/", "gateways/", "requestId.ts", "prisma/"],
 ];
 
 /** The floors inside `server/local`, in the same order and under the same rules. Rooms are relative to that folder. */
 const localFloors: readonly (readonly string[])[] = [
   ["start.ts"],
-  ["runningServices.ts", "postgres/", "objectStore/", "processor/start.ts"],
+  ["runningServices.ts", "postgres/", "objectStore/", "mailbox/", "processor/start.ts"],
   ["processor/pages/", "processor/testApi/"],
   ["processor/resources/"],
   ["processor/api/", "processor/model/", "dataDirectory/", "freePort.ts"],

@@ -52,6 +52,11 @@ export type User = Prisma.UserModel
  */
 export type Session = Prisma.SessionModel
 /**
+ * Model AccountToken
+ * 
+ */
+export type AccountToken = Prisma.AccountTokenModel
+/**
  * Model ApiKey
  * 
  */

@@ -10,6 +10,7 @@
  */
 export type * from './models/User.ts'
 export type * from './models/Session.ts'
+export type * from './models/AccountToken.ts'
 export type * from './models/ApiKey.ts'
 export type * from './models/Dispute.ts'
 export type * from './models/Rating.ts'

@@ -22,9 +22,9 @@ async function queued<Result>(origin: Origin, work: () => Promise<Result>): Prom
   }
 }
 
-/** Returns the argon2id hash in its standard text form. Throws `unavailable` when the queue is full. */
+/** Returns the argon2id hash of the password's composed form, as text. Throws `unavailable` when the queue is full. */
 export function hashPassword(password: string, origin: Origin = local): Promise<string> {
-  return queued(origin, () => argon2.hash(password, options));
+  return queued(origin, () => argon2.hash(password.normalize("NFC"), options));
 }
 
 // The hash of a random password that was not kept, computed with the options above, so that a login takes the same time
@@ -32,8 +32,9 @@ export function hashPassword(password: string, origin: Origin = local): Promise<
 const unknownHash = "$argon2id$v=19$m=19456,t=2,p=1$y5DVx0wKeKR7rSD++Aktaw$dZiqzrcep9P670dkN8ist88rIDpaG2hCTxQDQAWTjMw";
 
 /**
- * Returns whether the password matches. For an unknown account, `passwordHash` is null: the result is false, after the same
- * time. Throws `unavailable` when the queue is full.
+ * Returns whether the password matches, in its composed form (NFC) or as it was typed: hashes were once made of the latter.
+ * For an unknown account, `passwordHash` is null: the result is false, after the same time. Throws `unavailable` when the
+ * queue is full.
  */
 export async function verifyPassword(
   passwordHash: string | null,
@@ -41,6 +42,12 @@ export async function verifyPassword(
   origin: Origin = local,
 ): Promise<boolean> {
   // `verify` throws on a corrupt hash, which matches no password.
-  const matches = await queued(origin, () => argon2.verify(passwordHash ?? unknownHash, password).catch(() => false));
+  const verify = (form: string) => argon2.verify(passwordHash ?? unknownHash, form).catch(() => false);
+  const composed = password.normalize("NFC");
+  // One turn for both forms. How long it takes tells only which form was sent.
+  const matches = await queued(
+    origin,
+    async () => (await verify(composed)) || (composed !== password && (await verify(password))),
+  );
   return matches && passwordHash !== null;
 }

@@ -3,16 +3,23 @@ import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
 import { type Connection, sql } from "../store/connection.ts";
 import { apiKeyPattern, hashApiKey } from "./apiKeys.ts";
-import { findSession, SESSION_COOKIE, SESSION_LIFETIME_SECONDS, sealSession, unsealSession } from "./sessions.ts";
+import { isForeign, type OriginPolicy } from "./origins.ts";
+import { findSession, SESSION_LIFETIME_SECONDS, sealSession, sessionCookieName, unsealSession } from "./sessions.ts";
 
 /** The authenticated caller. A session may do everything its user may; an API key only what its scopes allow. */
 export type Principal =
   | { kind: "session"; userId: string; sessionId: string; moderator: boolean }
   | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[] };
 
+/** How this service's session cookies are made: their name follows from the address, and the first secret seals them. */
+export interface CookieSettings {
+  publicUrl: string;
+  sessionSecrets: readonly string[];
+}
+
 interface AuthenticateOptions {
   connection: Connection;
-  sessionSecret: string;
+  cookies: CookieSettings;
   now: Date;
 }
 
@@ -21,7 +28,8 @@ const TOUCH_INTERVAL = "1 minute";
 
 /**
  * Returns the caller, or null for an anonymous one. An Authorization header always takes precedence over the cookie: a
- * malformed one makes the caller anonymous instead of falling back to the cookie. Also extends the session, once a day.
+ * malformed one makes the caller anonymous instead of falling back to the cookie. So do two session cookies: another page
+ * of the same site may have added its own, and the browser is told to delete both. Also extends the session, once a day.
  * Source: docs/contract.md "Authentication".
  */
 export async function authenticate(
@@ -31,8 +39,9 @@ export async function authenticate(
 ): Promise<Principal | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) return findByBearer(authorization, options);
-  const seal = readSessionCookie(request.headers.cookie);
-  return seal === null ? null : findBySeal(seal, response, options);
+  const [seal, ...others] = readSessionCookies(request, options.cookies.publicUrl);
+  if (others.length > 0) response.set("Clear-Site-Data", '"cookies"');
+  return seal === undefined || others.length > 0 ? null : findBySeal(seal, response, options);
 }
 
 async function findByBearer(header: string, { connection, now }: AuthenticateOptions): Promise<Principal | null> {
@@ -57,24 +66,24 @@ async function findByBearer(header: string, { connection, now }: AuthenticateOpt
 async function findBySeal(
   seal: string,
   response: Response,
-  { connection, sessionSecret, now }: AuthenticateOptions,
+  { connection, cookies, now }: AuthenticateOptions,
 ): Promise<Principal | null> {
-  const sessionId = await unsealSession(seal, sessionSecret);
+  const sessionId = await unsealSession(seal, cookies.sessionSecrets);
   if (sessionId === null) return null;
   const session = await findSession(connection, sessionId, now);
   if (session === null) return null;
-  if (session.extended) await setSessionCookie(response, sessionId, sessionSecret);
+  if (session.extended) await setSessionCookie(response, sessionId, cookies);
   return { kind: "session", userId: session.userId, sessionId, moderator: session.role === "moderator" };
 }
 
-/** Returns the sealed session in a Cookie header, or null. Of several session cookies, the first that has a value counts. */
-function readSessionCookie(header: string | undefined): string | null {
-  return parseCookie(header ?? "", { decode: decodeCookie })[SESSION_COOKIE] || null;
+/** Returns the value of every session cookie that the request has; "" for one with a broken % escape. */
+function readSessionCookies({ headers }: Request, publicUrl: string): string[] {
+  const name = sessionCookieName(publicUrl);
+  // The library drops all but the first cookie of a name, so it gets them one by one.
+  return (headers.cookie ?? "").split(";").flatMap((pair) => parseCookie(pair, { decode: decodeCookie })[name] ?? []);
 }
 
-/** Undefined makes `parseCookie` try a later cookie of the same name. A broken % escape is no session, and ends the search. */
-function decodeCookie(value: string): string | undefined {
-  if (value === "") return undefined;
+function decodeCookie(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
@@ -84,25 +93,26 @@ function decodeCookie(value: string): string | undefined {
 
 const cookieAttributes = { httpOnly: true, secure: true, sameSite: "lax", path: "/" } as const;
 
-export async function setSessionCookie(response: Response, sessionId: string, secret: string): Promise<void> {
-  const seal = await sealSession(sessionId, secret);
-  response.cookie(SESSION_COOKIE, seal, { ...cookieAttributes, maxAge: SESSION_LIFETIME_SECONDS * 1000 });
+export async function setSessionCookie(response: Response, sessionId: string, cookies: CookieSettings): Promise<void> {
+  const seal = await sealSession(sessionId, cookies.sessionSecrets);
+  const maxAge = SESSION_LIFETIME_SECONDS * 1000;
+  response.cookie(sessionCookieName(cookies.publicUrl), seal, { ...cookieAttributes, maxAge });
 }
 
-export function clearSessionCookie(response: Response): void {
-  response.clearCookie(SESSION_COOKIE, cookieAttributes);
+export function clearSessionCookie(response: Response, { publicUrl }: CookieSettings): void {
+  response.clearCookie(sessionCookieName(publicUrl), cookieAttributes);
 }
 
 /**
- * True for a state-changing request that authenticates with the cookie but comes from another site's page. Browsers send
- * `Origin` with every such request; a client that sends none is not a browser, and sends only the cookies it chose to send.
+ * True for a state-changing request that would authenticate with the cookie but comes from another site's page. Browsers
+ * send `Origin` with every such request; a client that sends none is not a browser, and sends only the cookies it chose to
+ * send.
  */
-export function isCrossSite(request: Request, publicUrl: string): boolean {
+export function isCrossSite(request: Request, policy: OriginPolicy): boolean {
   if (request.method === "GET" || request.method === "HEAD") return false;
-  if (request.headers.authorization !== undefined || readSessionCookie(request.headers.cookie) === null) {
+  if (request.headers.authorization !== undefined || readSessionCookies(request, policy.publicUrl).length === 0) {
     return false;
   }
-  const { origin } = request.headers;
-  if (origin === undefined) return request.headers["sec-fetch-site"] === "cross-site";
-  return origin !== new URL(publicUrl).origin && origin !== `${request.protocol}://${request.headers.host}`;
+  if (request.headers.origin === undefined) return request.headers["sec-fetch-site"] === "cross-site";
+  return isForeign(request, policy);
 }

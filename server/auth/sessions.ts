@@ -3,31 +3,50 @@ import { type Connection, queryOne, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import { lockUser } from "../store/userLock.ts";
 
-export const SESSION_COOKIE = "rebid_session";
 export const SESSION_LIFETIME_SECONDS = 14 * 24 * 3600;
+/** However often it is used, a session ends this long after the login. Source: docs/contract.md "Authentication". */
+export const MAX_SESSION_LIFETIME_SECONDS = 90 * 24 * 3600;
 /** A session is extended at most this often, so that most requests do not write. */
 const EXTEND_AFTER_SECONDS = 24 * 3600;
+/** `last_seen_at` is written at most this often. */
+const TOUCH_AFTER_SECONDS = 60;
 /** Source: docs/contract.md "Limits". */
 const MAX_SESSIONS = 100;
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Encrypts a session's id for the cookie. This takes 0.7 ms, so it happens only at login and when a session is extended.
- * Whether the session is still valid is up to its row, not to the seal.
+ * Returns the cookie's name. Browsers accept a `__Host-` cookie only over HTTPS, for one host and the path `/`, so neither
+ * a neighbouring domain nor a plain connection can set it.
  */
-export function sealSession(sessionId: string, secret: string): Promise<string> {
-  return sealData({ sessionId }, { password: secret, ttl: SESSION_LIFETIME_SECONDS });
+export function sessionCookieName(publicUrl: string): string {
+  return publicUrl.startsWith("https:") ? "__Host-rebid_session" : "rebid_session";
 }
 
-/** Returns the session's id, or null for any failure: iron-session throws on some crafted cookies. */
-export async function unsealSession(seal: string, secret: string): Promise<string | null> {
-  try {
-    const { sessionId } = await unsealData<{ sessionId?: unknown }>(seal, { password: secret });
-    return typeof sessionId === "string" && uuidPattern.test(sessionId) ? sessionId : null;
-  } catch {
-    return null;
+/**
+ * Encrypts a session's id for the cookie, with the newest secret, which is the first. This takes 0.7 ms, so it happens only
+ * at login and when a session is extended. Whether the session is still valid is up to its row, not to the seal.
+ */
+export function sealSession(sessionId: string, secrets: readonly string[]): Promise<string> {
+  const [newest = ""] = secrets; // iron-session refuses an empty password
+  return sealData({ sessionId }, { password: newest, ttl: SESSION_LIFETIME_SECONDS });
+}
+
+/**
+ * Returns the session's id, or null for any failure: iron-session throws on some crafted cookies. Tries one secret after
+ * the other. A seal does not say which one it was made with: iron-session's ids of passwords are their places in the list,
+ * which a rotation changes.
+ */
+export async function unsealSession(seal: string, secrets: readonly string[]): Promise<string | null> {
+  for (const password of secrets) {
+    try {
+      const { sessionId } = await unsealData<{ sessionId?: unknown }>(seal, { password });
+      if (typeof sessionId === "string" && uuidPattern.test(sessionId)) return sessionId;
+    } catch {
+      // Another secret may open it.
+    }
   }
+  return null;
 }
 
 /**
@@ -40,15 +59,18 @@ export async function startSession(tx: Transaction, userId: string, now: Date): 
   await tx.query(sql`
     DELETE FROM sessions WHERE user_id = ${userId}::uuid AND id NOT IN (
       SELECT id FROM sessions WHERE ${live} ORDER BY created_at DESC, id LIMIT ${MAX_SESSIONS - 1})`);
-  const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_SECONDS * 1000);
   const session = await queryOne<{ id: string }>(
     tx,
     sql`
-    INSERT INTO sessions (user_id, expires_at) VALUES (${userId}::uuid, ${expiresAt.toISOString()}::timestamptz)
+    INSERT INTO sessions (user_id, expires_at, last_seen_at, ends_at)
+    VALUES (${userId}::uuid, ${after(now, SESSION_LIFETIME_SECONDS)}::timestamptz, ${now.toISOString()}::timestamptz,
+            ${after(now, MAX_SESSION_LIFETIME_SECONDS)}::timestamptz)
     RETURNING id`,
   );
   return session.id;
 }
+
+const after = (now: Date, seconds: number) => new Date(now.getTime() + seconds * 1000).toISOString();
 
 interface LiveSession {
   userId: string;
@@ -57,23 +79,44 @@ interface LiveSession {
   extended: boolean;
 }
 
-/** Returns null for an expired session or a suspended user. Extends the session if the last time was over a day ago. */
+interface SessionRow {
+  userId: string;
+  role: string;
+  extendible: boolean;
+  stale: boolean;
+}
+
+/**
+ * Returns null for an expired session or a suspended user. Extends the session if the last time was over a day ago, and
+ * notes that it was used, once a minute.
+ */
 export async function findSession(connection: Connection, sessionId: string, now: Date): Promise<LiveSession | null> {
-  const [session] = await connection.query<{ userId: string; role: string; expiresAt: string }>(sql`
-    SELECT s.user_id AS "userId", u.role, s.expires_at AS "expiresAt"
+  const expiresAt = sql`least(ends_at, ${after(now, SESSION_LIFETIME_SECONDS)}::timestamptz)`;
+  const [session] = await connection.query<SessionRow>(sql`
+    SELECT s.user_id AS "userId", u.role,
+           ${expiresAt} - s.expires_at > ${`${EXTEND_AFTER_SECONDS} seconds`}::interval AS extendible,
+           s.last_seen_at < ${after(now, -TOUCH_AFTER_SECONDS)}::timestamptz AS stale
     FROM sessions s JOIN users u ON u.id = s.user_id
     WHERE s.id = ${sessionId}::uuid AND s.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`);
   if (!session) return null;
-  const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_SECONDS * 1000);
-  const extended = expiresAt.getTime() - Date.parse(session.expiresAt) > EXTEND_AFTER_SECONDS * 1000;
-  if (extended) {
+  const { userId, role, extendible, stale } = session;
+  if (extendible || stale) {
+    // Of parallel requests with one session, one writes and the others do not wait for its lock.
     await connection.query(sql`
-      UPDATE sessions SET expires_at = ${expiresAt.toISOString()}::timestamptz WHERE id = ${sessionId}::uuid`);
+      UPDATE sessions SET last_seen_at = ${now.toISOString()}::timestamptz,
+        expires_at = CASE WHEN ${extendible} THEN ${expiresAt} ELSE expires_at END
+      WHERE id = (SELECT id FROM sessions WHERE id = ${sessionId}::uuid FOR NO KEY UPDATE SKIP LOCKED)`);
   }
-  return { userId: session.userId, role: session.role, extended };
+  return { userId, role, extended: extendible };
 }
 
 /** Deletes the session, which makes every copy of its cookie useless. */
 export async function endSession(connection: Connection, sessionId: string): Promise<void> {
   await connection.query(sql`DELETE FROM sessions WHERE id = ${sessionId}::uuid`);
+}
+
+/** Deletes all of the user's sessions but `kept`. Call it in the transaction that changes the password. */
+export async function endSessions(tx: Transaction, userId: string, kept: string | null): Promise<void> {
+  await tx.query(sql`
+    DELETE FROM sessions WHERE user_id = ${userId}::uuid AND id IS DISTINCT FROM ${kept}::uuid`);
 }

@@ -50,9 +50,9 @@ function addressOf(text: string): string {
   return url;
 }
 
-/** Derived from the session secret, so that it stays the same and the receiver has to be configured only once. */
-function forwardingSecret(sessionSecret: string): string {
-  return `whsec_${createHmac("sha256", sessionSecret).update("npm run listen").digest("hex")}`;
+/** Derived from the newest session secret, so that it stays the same and the receiver has to be configured only once. */
+function forwardingSecret([newest = ""]: readonly string[]): string {
+  return `whsec_${createHmac("sha256", newest).update("npm run listen").digest("hex")}`;
 }
 
 interface Forwarder {
@@ -94,7 +94,7 @@ async function listen(
 
   const which = types.length === eventTypes.length ? "all events" : types.join(", ");
   console.log(`Listening to ${bold(settings.publicUrl)} for ${which}. Press Ctrl-C to stop.`);
-  const secret = forwardingSecret(settings.sessionSecret);
+  const secret = forwardingSecret(settings.sessionSecrets);
   const forwarder =
     forwardTo === null ? null : createForwarder(forwardTo, secret, settings.webhookTimeoutSeconds * 1000);
   if (forwardTo !== null) {

@@ -1,12 +1,13 @@
 import { canonicalEmail } from "../schemas/user.ts";
 import { listDisputes, readResolution, resolve } from "./moderator/disputes.ts";
+import { printResetLink } from "./moderator/resetPassword.ts";
 import { listModerators, setRole } from "./moderator/roles.ts";
 import { withServices } from "./openServices.ts";
 import { runCommand, subcommands, UsageError, withArguments } from "./runCommand.ts";
 
 // Disputes are read and resolved by the same code as over the API. No session is needed: whoever can run this command
 // has the service's settings, with direct access to its database.
-const usage = `Appoints moderators and resolves disputes.
+const usage = `Appoints moderators, resolves disputes, and helps users who cannot sign in.
 
 Usage, while Rebid runs:
   npm run moderator -- add EMAIL       Makes a user a moderator.
@@ -17,6 +18,8 @@ Usage, while Rebid runs:
       refund    returns everything to the buyer
       release   pays everything to the bidder
       split     pays CENTS to the bidder and returns the rest to the buyer
+  npm run moderator -- reset-password EMAIL
+      Prints a link with which a user can choose a new password, for an hour.
 
 Exit codes:
   0  done
@@ -51,6 +54,10 @@ export const parse = subcommands({
   resolve: withArguments(resolveArguments, ({ positionals, values: { note } }) => {
     const resolution = readResolution(positionals, note);
     return withServices((services) => resolve(services, resolution));
+  }),
+  "reset-password": withArguments(oneArgument, ({ positionals: [text] }) => {
+    const email = emailOf(text);
+    return withServices((services) => printResetLink(services, email));
   }),
 });
 

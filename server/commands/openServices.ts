@@ -17,11 +17,14 @@ async function openServices(): Promise<{ services: Services; close(): Promise<vo
   const { settings: backing, serviceUrl } =
     configured !== null ? { settings: configured, serviceUrl: null } : (await loadEmbedded()).findRunning(config);
   const publicUrl = config.publicUrl ?? serviceUrl ?? `http://localhost:${config.port}`;
-  const log = pino({ level: "warn", serializers: { error: pino.stdSerializers.err } }, pino.destination(2));
+  const logAt = (level: string) =>
+    pino({ level, serializers: { error: pino.stdSerializers.err } }, pino.destination(2));
   return createServices(backing, {
     settings: { ...config, publicUrl },
     pool: { poolSize: POOL_SIZE },
-    log,
+    log: logAt("warn"),
+    // On an operator's terminal, a decision also belongs to the record; a developer reads the command's own output.
+    securityLogger: logAt(config.production ? "info" : "warn"),
     limiter: null,
   });
 }

@@ -1,6 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 import pg from "pg";
 import { z } from "zod";
+import { MigrationError } from "../../prisma/migrate.ts";
 import { ConfigError } from "../config.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { toApiError } from "../translateErrors.ts";
@@ -109,7 +110,8 @@ function usageMistakeIn(error: unknown): string | null {
 
 /** Returns a plain message for an expected failure. Any other error is returned as it is, and prints with its stack. */
 function explain(error: unknown): unknown {
-  if (error instanceof CommandFailure || error instanceof ConfigError) return error.message;
+  if (error instanceof CommandFailure || error instanceof ConfigError || error instanceof MigrationError)
+    return error.message;
   if (isDatabaseUnavailable(error)) return `The database cannot be reached: ${messageOf(error)}`;
   if (isWrongDatabase(error)) return `DATABASE_URL does not lead to Rebid's database: ${messageOf(error)}`;
   const { code, message, details } = toApiError(error);

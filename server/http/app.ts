@@ -1,15 +1,17 @@
 import type { RequestListener } from "node:http";
 import { TRPCError } from "@trpc/server";
-import express, { type ErrorRequestHandler } from "express";
+import express, { type ErrorRequestHandler, type Express } from "express";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
+import { accountPages } from "./account/pages.ts";
 import { countUnserved } from "./context.ts";
+import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
-import { metrics } from "./metrics.ts";
+import { createMetrics, type Metrics, type MetricsAccess, publicMetrics } from "./metrics.ts";
 import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
 import { probes } from "./probes.ts";
@@ -17,31 +19,28 @@ import { processorEvents } from "./processorEvents.ts";
 import { refuseAmbiguous } from "./refuseAmbiguous.ts";
 import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
+import { securityHeaders } from "./securityHeaders.ts";
 import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
+
+/** Where the application is; by default, on a developer's machine without a proxy. */
+type Surroundings = Pick<Config, "trustProxy"> & Partial<MetricsAccess>;
 
 /** Creates the application. A request passes through its parts in this order. `limits` are for tests. */
 export function createApp(
   services: Services,
-  config: Pick<Config, "trustProxy">,
+  config: Surroundings,
   limits: Partial<OverloadLimits> = {},
+  metrics: Metrics = createMetrics(services),
 ): RequestListener {
-  const app = express();
+  const { production = false, metricsPort = null, metricsToken = null } = config;
   const load = createLoad(limits);
-  app.disable("x-powered-by");
-  app.disable("etag");
-  app.set("trust proxy", config.trustProxy);
-  app.set("query parser", "simple");
-
-  app.use(requestId);
+  metrics.watch(load);
+  const app = bareApp(services, config);
   app.use(refuseAmbiguous);
-  app.use((request, response, next) => {
-    // Express would answer `If-None-Match: *` with an empty 304, also where the response has no validator.
-    if (request.headers["if-none-match"]?.trim() === "*") delete request.headers["if-none-match"];
-    response.set({ "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store" });
-    next();
-  });
-  app.use(metrics(services, load));
+  app.use(cors(services.settings));
+  app.use(metrics.time);
+  app.use(publicMetrics(metrics, { production, metricsPort, metricsToken }));
   app.use(probes(services));
   app.use(shedLoad(load));
   app.use(processorEvents(services));
@@ -50,6 +49,7 @@ export function createApp(
   app.use(documentation(appRouter, services));
   app.use(webhookDocs());
   app.use(pages());
+  app.use(accountPages());
   app.use(async (request, response) => {
     const refusal = await countUnserved(services, request, response);
     sendError(response, refusal ?? new ApiError("not_found"));
@@ -61,6 +61,33 @@ export function createApp(
     if (/^https?:/i.test(url) && !URL.canParse(url)) request.url = "//";
     app(request, response);
   };
+}
+
+/** Creates the application of `METRICS_PORT`, which has `/metrics` and nothing else. */
+export function createMetricsApp(services: Services, config: Surroundings, { page }: Metrics): RequestListener {
+  const app = bareApp(services, config);
+  app.use(page);
+  app.use((_request, response) => sendError(response, new ApiError("not_found")));
+  app.use(handleError(services));
+  return app;
+}
+
+/** An application whose every response has a request id and the security headers. */
+function bareApp({ settings }: Services, { trustProxy }: Surroundings): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.set("trust proxy", trustProxy);
+  app.set("query parser", "simple");
+  const headers = securityHeaders(settings.publicUrl);
+  app.use(requestId);
+  app.use((request, response, next) => {
+    // Express would answer `If-None-Match: *` with an empty 304, also where the response has no validator.
+    if (request.headers["if-none-match"]?.trim() === "*") delete request.headers["if-none-match"];
+    response.set(headers);
+    next();
+  });
+  return app;
 }
 
 /** Turns whatever was thrown into a documented error, so that no client ever sees an HTML page or a stack trace. */

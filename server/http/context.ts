@@ -1,4 +1,5 @@
 import type { Request, Response } from "express";
+import { takesKeysOnly } from "../auth/origins.ts";
 import { authenticate, clearSessionCookie, isCrossSite, type Principal, setSessionCookie } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import { clientAddress } from "../limits/address.ts";
@@ -16,10 +17,12 @@ const limitsByRequest = new WeakMap<Request, RequestLimits>();
  * site's page makes with the session cookie.
  */
 export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
-  const { publicUrl, sessionSecret } = services.settings;
-  if (isCrossSite(request, publicUrl)) {
+  const { settings } = services;
+  if (isCrossSite(request, settings)) {
+    const actor = { principal: null, client: clientOf(request), requestId: currentRequestId() };
+    services.securityLog.refuse(actor, "access.denied", { code: "forbidden", reason: "cross-site" });
     throw new ApiError("forbidden", {
-      message: "Requests with the session cookie must come from a page of this site.",
+      message: "Requests with the session cookie must come from a page of this site or of one of its apps.",
     });
   }
   const principal = await findPrincipal(services, request, response);
@@ -31,12 +34,18 @@ export async function createContext(services: Services, request: Request, respon
     principal,
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
-    takeTurn: (work) => takeTurn(response, principal?.userId ?? client.address, work),
+    takeTurn: (work, needsCaller) =>
+      takeTurn(
+        response,
+        principal?.userId ?? client.address,
+        work,
+        needsCaller && principal ? (onEnd) => services.callerWatch.watch(principal, onEnd) : undefined,
+      ),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
-      set: (sessionId) => setSessionCookie(response, sessionId, sessionSecret),
-      clear: () => clearSessionCookie(response),
+      set: (sessionId) => setSessionCookie(response, sessionId, settings),
+      clear: () => clearSessionCookie(response, settings),
     },
   };
 }
@@ -70,10 +79,11 @@ export async function countUnserved(
   }
 }
 
-function findPrincipal(services: Services, request: Request, response: Response): Promise<Principal | null> {
+async function findPrincipal(services: Services, request: Request, response: Response): Promise<Principal | null> {
+  if (request.headers.authorization === undefined && takesKeysOnly(request, services.settings)) return null;
   return authenticate(request, response, {
     connection: services.database,
-    sessionSecret: services.settings.sessionSecret,
+    cookies: services.settings,
     now: services.clock.now(),
   });
 }

@@ -71,7 +71,8 @@ function sendBytes(load: () => Promise<Buffer>, type: "js" | "css" | "json", cac
     const { plain, compressed, etag } = await prepared;
     const takesGzip = request.acceptsEncodings("gzip") !== false;
     response
-      .set({ "Cache-Control": cacheControl, ETag: etag, Vary: "Accept-Encoding" })
+      .vary("Accept-Encoding")
+      .set({ "Cache-Control": cacheControl, ETag: etag })
       .set(takesGzip ? { "Content-Encoding": "gzip" } : {})
       .type(type)
       .send(takesGzip ? compressed : plain); // Express responds with 304 when the ETag matches

@@ -1,6 +1,8 @@
-import { type RequestHandler, Router } from "express";
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Request, type RequestHandler, Router } from "express";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { findLastAudit } from "../audit/nightly.ts";
+import type { Config } from "../config.ts";
 import { countUnfinishedPayouts } from "../market/payouts/unfinished.ts";
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
@@ -12,21 +14,54 @@ import { allowOnly } from "./sendError.ts";
 /** Upper bounds in seconds. Few, because each is a time series for every operation and status. */
 const DURATION_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
-/**
- * `/metrics` for operators, in Prometheus' text format: requests, connections and memory of this process, and what waits
- * in the database. Also counts and times every request that comes after it.
- */
-export function metrics(services: Services, load: Load): Router {
+/** What operators measure of one process and its database. */
+export interface Metrics {
+  /** Adds the figures of the application's load. Call it once. */
+  watch(load: Load): void;
+  /** Counts and times every request that comes after it. */
+  time: RequestHandler;
+  /**
+   * `/metrics`, in Prometheus' text format: requests, connections and memory of this process, and what waits in the
+   * database.
+   */
+  page: Router;
+}
+
+export function createMetrics(services: Services): Metrics {
   const registry = new Registry();
-  addLoadFigures(registry, services, load);
   addRefusals(registry, services);
-  return Router()
-    .use(timeRequests(registry))
-    .get("/metrics", async (_request, response) => {
-      const all = Registry.merge([registry, await readDatabaseFigures(services), processFigures()]);
-      response.type(all.contentType).send(await all.metrics());
-    })
-    .all("/metrics", allowOnly("GET"));
+  return {
+    watch: (load) => addLoadFigures(registry, services, load),
+    time: timeRequests(registry),
+    page: Router()
+      .get("/metrics", async (_request, response) => {
+        const all = Registry.merge([registry, await readDatabaseFigures(services), processFigures()]);
+        response.type(all.contentType).send(await all.metrics());
+      })
+      .all("/metrics", allowOnly("GET")),
+  };
+}
+
+/** Where `/metrics` is served. */
+export type MetricsAccess = Pick<Config, "production" | "metricsPort" | "metricsToken">;
+
+/**
+ * Serves `/metrics` on the service's own port: to a bearer of `METRICS_TOKEN` or, in development, to anyone unless one of
+ * the two settings says otherwise. To anyone else, there is no such path.
+ */
+export function publicMetrics({ page }: Metrics, access: MetricsAccess): RequestHandler {
+  const { production, metricsPort, metricsToken } = access;
+  const isOpen = !production && metricsPort === null && metricsToken === null;
+  return (request, response, next) => {
+    if (isOpen || (metricsToken !== null && hasToken(request, metricsToken))) page(request, response, next);
+    else next();
+  };
+}
+
+function hasToken({ headers }: Request, token: string): boolean {
+  const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1] ?? "";
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(token)); // digests, because they have the same length
 }
 
 function timeRequests(registry: Registry): RequestHandler {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import type { Pause } from "../trpc.ts";
@@ -35,6 +34,9 @@ const defaultLimits: OverloadLimits = {
 const SLOW_BODY_MS = 1_000;
 const MAX_CALLS_PER_REQUEST = 20;
 
+/** Calls its argument when the caller's credential ends. Returns what ends the watch. */
+type Watch = (onEnd: () => void) => () => void;
+
 /** The calls that one caller has running, how to start those that wait, and how many pause without a turn. */
 interface Line {
   running: number;
@@ -70,18 +72,15 @@ class Place {
     if (takesBody(request)) this.#ignoreSlowBody(request);
   }
 
-  /**
-   * Runs `work` when the caller has a turn free. Throws `unavailable` when too many wait, or for too long; so does the end
-   * of a pause.
-   */
-  async takeTurn<Result>(caller: string, work: (pause: Pause) => Promise<Result>): Promise<Result> {
+  /** Runs `work` when the caller has a turn free; see `takeTurn` below. */
+  async takeTurn<Result>(caller: string, work: (pause: Pause) => Promise<Result>, watch?: Watch): Promise<Result> {
     const { lines } = this.#load;
     const line = lines.get(caller) ?? { running: 0, waiting: new Set(), paused: 0 };
     lines.set(caller, line);
     let hasTurn = false;
     const enter = async () => {
       if (line.running < this.#load.limits.turnsPerCaller) line.running++;
-      else await this.#wait(line);
+      else await this.#wait(line, watch);
       hasTurn = true;
     };
     const leave = () => {
@@ -93,11 +92,10 @@ class Place {
     };
     const pause = async (milliseconds: number) => {
       // One that cannot be counted keeps its turn.
-      if (this.#isFull(line)) return sleep(milliseconds);
+      if (this.#isFull(line)) return sleepWatched(milliseconds, watch);
       this.#countPaused(line, 1);
       leave();
-      await sleep(milliseconds);
-      this.#countPaused(line, -1);
+      await sleepWatched(milliseconds, watch).finally(() => this.#countPaused(line, -1));
       await enter();
     };
     try {
@@ -121,12 +119,13 @@ class Place {
     return waiting.size + paused >= limits.maxWaitingPerCaller || allWaiting >= limits.maxWaiting;
   }
 
-  #wait(line: Line): Promise<void> {
+  #wait(line: Line, watch: Watch | undefined): Promise<void> {
     const load = this.#load;
     if (this.#isClosed || this.#isFull(line)) return Promise.reject(new ApiError("unavailable"));
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(timeout);
+        unwatch?.();
         line.waiting.delete(start);
         this.#waiting.delete(giveUp);
         load.waiting--;
@@ -136,11 +135,13 @@ class Place {
         end();
         resolve();
       };
-      const giveUp = () => {
+      const stopWaiting = (code: "unavailable" | "unauthenticated") => {
         end();
-        reject(new ApiError("unavailable"));
+        reject(new ApiError(code));
       };
+      const giveUp = () => stopWaiting("unavailable");
       const timeout = setTimeout(giveUp, load.limits.maxWaitingMs);
+      const unwatch = watch?.(() => stopWaiting("unauthenticated"));
       line.waiting.add(start);
       this.#waiting.add(giveUp);
       load.waiting++;
@@ -199,16 +200,33 @@ export function shedLoad(load: Load): RequestHandler {
 
 /**
  * Runs `work` as one of the few calls that a caller may have running at the same time; the others wait here and not for a
- * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long.
+ * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long, and
+ * `unauthenticated` when the caller's credential ends meanwhile, if `watch` says so.
  */
 export function takeTurn<Result>(
   response: Response,
   caller: string,
   work: (pause: Pause) => Promise<Result>,
+  watch?: Watch,
 ): Promise<Result> {
   const place = places.get(response);
   if (place === undefined) throw new Error("the request has not passed `shedLoad`");
-  return place.takeTurn(caller, work);
+  return place.takeTurn(caller, work, watch);
+}
+
+/** Sleeps. Throws `unauthenticated` when the caller's credential ends meanwhile. */
+function sleepWatched(milliseconds: number, watch: Watch | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timeout = setTimeout(() => {
+      unwatch?.();
+      resolve();
+    }, milliseconds);
+    const unwatch = watch?.(() => {
+      unwatch?.();
+      clearTimeout(timeout);
+      reject(new ApiError("unauthenticated"));
+    });
+  });
 }
 
 const isRpc = ({ path }: Request) => path.startsWith("/trpc/");

@@ -24,7 +24,7 @@ interface Limits {
  */
 export function refuseBroken(
   server: Server,
-  { farewellMs, maxPipelined }: Limits,
+  { farewellMs, maxPipelined, headers }: Limits & { headers: Readonly<Record<string, string>> },
 ): (request: IncomingMessage) => boolean {
   const connections = new WeakMap<Socket, Connection>();
   const connectionOf = (socket: Socket): Connection => {
@@ -38,7 +38,7 @@ export function refuseBroken(
     const connection = connectionOf(socket);
     connection.isRefused = true;
     afterEarlierAnswers(connection, () =>
-      farewell(socket, isAnswered(connection) ? "" : answerWith(message), farewellMs),
+      farewell(socket, isAnswered(connection) ? "" : answerWith(message, headers), farewellMs),
     );
   };
   server.prependListener("request", track);
@@ -91,7 +91,7 @@ function farewell(socket: Socket, answer: string, farewellMs: number): void {
   socket.once("close", () => clearTimeout(timeout));
 }
 
-function answerWith(message: string): string {
+function answerWith(message: string, headers: Readonly<Record<string, string>>): string {
   const requestId = crypto.randomUUID();
   const body = JSON.stringify(new ApiError("invalid_input", { message }).toBody(requestId));
   const head = [
@@ -99,6 +99,7 @@ function answerWith(message: string): string {
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     "Connection: close",
   ];
   return `${head.join("\r\n")}\r\n\r\n${body}`;

@@ -37,12 +37,20 @@ export interface HttpServer {
   stop(): Promise<void>;
 }
 
+interface ServeOptions {
+  limits?: typeof connectionLimits;
+  /** Headers of the answers to what is not a valid request, which never reaches the application. */
+  headers?: Readonly<Record<string, string>>;
+  /** The setting that the port comes from, for the message when it is in use. */
+  setting?: string;
+}
+
 /** Starts listening; `host` undefined means every interface. Throws ConfigError when the port is in use. */
 export async function serve(
   listener: RequestListener,
   port: number,
   host: string | undefined,
-  limits = connectionLimits,
+  { limits = connectionLimits, headers = {}, setting = "PORT" }: ServeOptions = {},
 ): Promise<HttpServer> {
   const server = createServer({
     keepAliveTimeout: limits.keepAliveMs,
@@ -56,7 +64,7 @@ export async function serve(
   server.maxConnections = limits.maxConnections;
   const underway = new Set<ServerResponse>();
   let stopping = false;
-  const isAcceptable = refuseBroken(server, limits);
+  const isAcceptable = refuseBroken(server, { ...limits, headers });
   const handle: RequestListener = (request, response) => {
     if (!isAcceptable(request)) return;
     if (stopping) announceClose(response);
@@ -69,7 +77,7 @@ export async function serve(
   server.on("checkExpectation", handle);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
-      const message = `Port ${port} is in use. Set PORT to another port, or stop the process that uses it.`;
+      const message = `Port ${port} is in use. Set ${setting} to another port, or stop the process that uses it.`;
       reject(error.code === "EADDRINUSE" ? new ConfigError(message) : error);
     });
     server.listen(port, host, resolve);

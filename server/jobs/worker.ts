@@ -1,6 +1,8 @@
-import { runMigrations, type TaskList } from "graphile-worker";
+import type { TaskList } from "graphile-worker";
 import type { z } from "zod";
 import { auditLedger } from "../audit/nightly.ts";
+import { sendAccountMail } from "../auth/accountMails.ts";
+import { pruneAccounts } from "../auth/accountTokens.ts";
 import { pruneRateLimits } from "../limits/prune.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
@@ -25,6 +27,8 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
+  sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
+  pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
   pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),
 };
 
@@ -32,20 +36,13 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
 const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries
+47 * * * * pruneAccounts
 */5 * * * * pruneRateLimits`;
 
 function taskListOf(services: Services): TaskList {
   return Object.fromEntries(
     Object.entries(handlers).map(([name, handle]) => [name, (payload: unknown) => handle(services, payload)]),
   );
-}
-
-/**
- * Creates or updates graphile-worker's own tables; safe when several processes start at once. It uses a connection of its
- * own, because a migration may take longer than the statements of jobs.
- */
-export async function migrateJobs(databaseUrl: string): Promise<void> {
-  await runMigrations({ connectionString: databaseUrl });
 }
 
 /** Runs jobs, sweeps and the delivery of events until `stop`, which lets running work finish. */

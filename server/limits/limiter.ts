@@ -36,6 +36,7 @@ export function openLimiter(pool: Pool, log: Logger, options: LimiterOptions = {
   const buckets: Record<PolicyName, Buckets> = {
     signup: open("signup"),
     login: open("login"),
+    recovery: open("recovery"),
     "anonymous-public-reads": open("anonymous-public-reads"),
     "anonymous-task-writes": open("anonymous-task-writes"),
     anonymous: open("anonymous"),

@@ -1,11 +1,12 @@
 /**
- * The buckets and how many requests each allows in a window, which is a minute. `signup`, `login` and `anonymous…` have a
+ * The buckets and how many requests each allows in a window, which is a minute. `signup`, `login`, `recovery` and `anonymous…` have a
  * bucket for each address, the others one for each user. The names are public: responses carry them in `RateLimit`.
  * Source: docs/contract.md "Limits".
  */
 export const defaultLimits = {
   signup: 10,
   login: 10,
+  recovery: 10,
   "anonymous-public-reads": 60,
   "anonymous-task-writes": 30,
   anonymous: 300,
@@ -37,12 +38,14 @@ export function shareOf(policy: PolicyName, remaining: number): number {
 }
 
 /** What an operation counts as. */
-export type RateGroup = "signup" | "login" | "publicRead" | "taskWrite" | "read" | "write";
+export type RateGroup = "signup" | "login" | "recovery" | "publicRead" | "taskWrite" | "read" | "write";
 
 const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyName | null }> = {
   // By address even with valid credentials: they must not buy further attempts at someone's password.
   signup: { anonymous: "signup", user: null },
   login: { anonymous: "login", user: null },
+  // What sends mails to an address, or tries a token that came in one.
+  recovery: { anonymous: "recovery", user: null },
   publicRead: { anonymous: "anonymous-public-reads", user: "reads" },
   taskWrite: { anonymous: "anonymous-task-writes", user: "task-writes" },
   read: { anonymous: "anonymous", user: "reads" },

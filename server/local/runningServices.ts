@@ -24,15 +24,21 @@ export function findServiceUrl(dataDirectory: string): string | null {
  */
 export function settingsOf(config: Config, state: LocalState | null): BackingServiceSettings {
   const databaseUrl = config.databaseUrl ?? state?.databaseUrl;
-  const sessionSecret = config.sessionSecret ?? state?.sessionSecret;
+  const sessionSecrets = config.sessionSecrets ?? (state?.sessionSecret ? [state.sessionSecret] : null);
   const processor = config.processor ?? (state?.processor ? processorSettingsOf(state.processor) : null);
   const storage = config.storage ?? state?.s3 ?? null;
-  if (!databaseUrl || !sessionSecret || !processor || !storage) {
+  if (!databaseUrl || !sessionSecrets || !processor || !storage) {
     throw new ConfigError(
       `No Rebid is running on ${config.dataDirectory}, or it is still starting. Start it first, with \`npm start\`.`,
     );
   }
-  return { databaseUrl, sessionSecret, processor, storage };
+  return { databaseUrl, sessionSecrets, processor, storage, mail: config.mail ?? state?.mail ?? null };
+}
+
+/** Returns the URL of the role that applies migrations. */
+export function ownerUrlOf(config: Config, state: LocalState | null, databaseUrl: string): string {
+  if (config.databaseUrl !== null) return config.databaseOwnerUrl ?? config.databaseUrl;
+  return state?.databaseOwnerUrl ?? databaseUrl;
 }
 
 function processorSettingsOf({ apiBase, secretKey, webhookSecret }: NonNullable<LocalState["processor"]>) {

@@ -6,10 +6,12 @@ import { type BackingServices, external } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory/claim.ts";
 import { freePort } from "./freePort.ts";
+import { startMailbox } from "./mailbox/start.ts";
 import { startObjectStore } from "./objectStore/start.ts";
+import { ensureServiceRole } from "./postgres/serviceRole.ts";
 import { keepPostgresRunning } from "./postgres/start.ts";
 import { startProcessor } from "./processor/start.ts";
-import { findRunning, findServiceUrl, settingsOf } from "./runningServices.ts";
+import { findRunning, findServiceUrl, ownerUrlOf, settingsOf } from "./runningServices.ts";
 
 const secret = () => randomBytes(32).toString("hex");
 const portOf = (url: string | undefined) => (url === undefined ? undefined : Number(new URL(url).port));
@@ -32,8 +34,9 @@ const ALONE_AFTER_MS = 3_000;
 export async function startLocal(config: Config, eventsUrl: string, log: Logger): Promise<BackingServices> {
   const claim = config.role === "all" ? await claimDataDirectory(config.dataDirectory) : await claimOrJoin(config);
   if (claim !== null) return startServices(config, claim, eventsUrl, log);
-  const settings = settingsOf(config, readLocalState(config.dataDirectory));
-  return external(settings);
+  const state = readLocalState(config.dataDirectory);
+  const settings = settingsOf(config, state);
+  return external(settings, ownerUrlOf(config, state, settings.databaseUrl));
 }
 
 /** Claims the data directory, or returns null when a service on it is ready. Several processes may do so at once. */
@@ -83,9 +86,12 @@ async function startServices(
       config.databaseUrl ? null : startDatabase(claim, log, stops),
       config.storage ? null : startStorage(claim, stops),
       config.processor ? null : startPayments(claim, eventsUrl, stops),
+      config.mail ? null : startMail(claim, config.mailFrom, stops),
     ]);
+    const settings = settingsOf(config, claim.state());
     return {
-      ...settingsOf(config, claim.state()),
+      ...settings,
+      databaseOwnerUrl: ownerUrlOf(config, claim.state(), settings.databaseUrl),
       announce: (serviceUrl) => {
         claim.update({ serviceUrl });
       },
@@ -98,13 +104,14 @@ async function startServices(
 }
 
 async function startDatabase(claim: DataDirectory, log: Logger, stops: (() => Promise<void>)[]): Promise<void> {
+  const { databaseUrl, databaseOwnerUrl } = claim.state();
   const { url, stop } = await keepPostgresRunning({
     directory: claim.directory,
-    previousUrl: claim.state().databaseUrl,
+    previousUrl: databaseOwnerUrl ?? databaseUrl,
     log: (message) => log.debug(message),
   });
   stops.unshift(stop);
-  claim.update({ databaseUrl: url });
+  claim.update({ databaseOwnerUrl: url, databaseUrl: await ensureServiceRole(url, databaseUrl) });
 }
 
 async function startStorage(claim: DataDirectory, stops: (() => Promise<void>)[]): Promise<void> {
@@ -132,4 +139,15 @@ async function startPayments(claim: DataDirectory, eventsUrl: string, stops: (()
   const { url, stop } = await startProcessor({ directory, port, eventsUrl, ...settings });
   stops.push(stop);
   claim.update({ processor: { apiBase: url, ...settings } });
+}
+
+async function startMail(claim: DataDirectory, from: string, stops: (() => Promise<void>)[]): Promise<void> {
+  const previous = claim.state().mail;
+  const { smtpUrl, pageUrl, stop } = await startMailbox({
+    directory: join(claim.directory, "mailbox"),
+    smtpPort: await freePort(portOf(previous?.smtpUrl)),
+    pagePort: await freePort(portOf(previous?.pageUrl)),
+  });
+  stops.push(stop);
+  claim.update({ mail: { smtpUrl, from, pageUrl } });
 }

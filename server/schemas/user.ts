@@ -3,7 +3,15 @@ import { countCharacters, Id, line, Timestamp, text } from "./common.ts";
 
 /** A user as that user sees it. */
 export const User = z
-  .object({ id: Id, email: z.string(), displayName: z.string(), createdAt: Timestamp })
+  .object({
+    id: Id,
+    email: z.string(),
+    displayName: z.string(),
+    createdAt: Timestamp,
+    emailVerifiedAt: Timestamp.nullable().meta({
+      description: "When the owner of the address first used a link that was sent to it. Nothing waits for this.",
+    }),
+  })
   .meta({ id: "User" });
 export type User = z.infer<typeof User>;
 
@@ -50,3 +58,6 @@ export const Password = text(8, 128).meta({ format: "password" });
  * were counted in them, so this accepts longer ones than `Password`.
  */
 export const PasswordAttempt = text(0, 2_048);
+
+/** The secret of a link in a mail. Whether it is one of ours is checked against the stored hashes, not against a pattern. */
+export const AccountToken = text(1, 200).meta({ description: "`token` of the link in the mail." });

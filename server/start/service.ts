@@ -1,15 +1,17 @@
 import getPort from "get-port";
 import type { Logger } from "pino";
-import { applyMigrations } from "../../prisma/migrate.ts";
 import { type BackingServices, configuredBackingServices } from "../backingServices.ts";
 import type { Config } from "../config.ts";
 import { type Clock, systemClock } from "../gateways/clock.ts";
-import { createApp } from "../http/app.ts";
+import { createApp, createMetricsApp } from "../http/app.ts";
+import { createMetrics } from "../http/metrics.ts";
+import { securityHeaders } from "../http/securityHeaders.ts";
 import { serve } from "../http/server.ts";
-import { migrateJobs, startWorker } from "../jobs/worker.ts";
+import { startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
 import { openDatabase } from "../store/database.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
+import { checkSchema, migrateDatabase } from "../store/schema.ts";
 
 /** Number of jobs that one process runs concurrently. */
 const WORKER_CONCURRENCY = 8;
@@ -34,6 +36,21 @@ async function startEmbedded(config: Config, eventsUrl: string, log: Logger): Pr
   return startLocal(config, eventsUrl, log);
 }
 
+/** Migrates, except in production: there, `npm run migrate` does so, with rights that the service should not have. */
+async function prepareSchema(backing: BackingServices, { production }: Config, log: Logger): Promise<void> {
+  if (!production) {
+    await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl);
+    return;
+  }
+  const { roleOwnsSchema } = await checkSchema(backing.databaseUrl);
+  if (roleOwnsSchema) {
+    log.warn(
+      "the database role of DATABASE_URL may change the schema, and with it the ledger's guards: give the service a role " +
+        'of its own, as README describes under "Run it in production"',
+    );
+  }
+}
+
 /** Starts everything that the role needs. If a part fails to start, stops the parts that are running, and rethrows. */
 export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
@@ -50,8 +67,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     const eventsUrl = `${ownAddress(config.host, port)}/processor/events`;
     const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log));
     stops.push(backing.stop);
-    await applyMigrations(backing.databaseUrl);
-    await migrateJobs(backing.databaseUrl);
+    await prepareSchema(backing, config, log);
 
     const settings = { ...config, publicUrl };
     const limiter = config.rateLimits ? {} : null;
@@ -67,8 +83,15 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     if (config.role === "worker") return { url: null, stop };
     // Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
     const host = config.host ?? (config.production ? undefined : "127.0.0.1");
-    const server = await serve(createApp(services, config), port, host);
+    const headers = securityHeaders(publicUrl);
+    const metrics = createMetrics(services);
+    const server = await serve(createApp(services, config, {}, metrics), port, host, { headers });
     busy.push(server.stop);
+    if (config.metricsPort !== null) {
+      const metricsApp = createMetricsApp(services, config, metrics);
+      const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers, setting: "METRICS_PORT" });
+      busy.push(metricsServer.stop);
+    }
     backing.announce(ownAddress(config.host, port));
     return { url: publicUrl, stop };
   } catch (error) {

@@ -14,6 +14,8 @@ export interface Transaction extends Connection {
     record: (...event: Tail<Parameters<typeof recordEvent>>) => Promise<void>;
     recordSample: (...event: Tail<Parameters<typeof recordSampleEvent>>) => Promise<string>;
   };
+  /** Calls `work`, which must not throw, once the transaction is committed. For what a rollback could not undo. */
+  onCommit(work: () => void): void;
   readonly jobs: { add: (...job: Tail<Parameters<typeof addJob>>) => Promise<void> };
 }
 type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer Rest] ? Rest : never;
@@ -33,7 +35,7 @@ export interface Database extends Connection {
 /** Runs of one transaction before its error is thrown. The pauses between them add up to at most 1.3 s. */
 const MAX_ATTEMPTS = 8;
 
-function transactionOver(client: pg.PoolClient): Transaction {
+function transactionOver(client: pg.PoolClient, afterCommit: (() => void)[]): Transaction {
   const connection = connectionOver(client);
   return {
     ...connection,
@@ -42,21 +44,24 @@ function transactionOver(client: pg.PoolClient): Transaction {
       record: (...event) => recordEvent(connection, ...event),
       recordSample: (...event) => recordSampleEvent(connection, ...event),
     },
+    onCommit: (work) => void afterCommit.push(work),
     jobs: { add: (...job) => addJob(connection, ...job) },
   };
 }
 
 async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   const client = await pool.connect();
+  const afterCommit: (() => void)[] = [];
   let broken: Error | undefined;
   try {
     await client.query("BEGIN");
-    const result = await work(transactionOver(client));
+    const result = await work(transactionOver(client, afterCommit));
     const { command } = await client.query("COMMIT");
     // If a statement failed and `work` caught its error, Postgres answers COMMIT with ROLLBACK instead of an error.
     if (command !== "COMMIT") {
       throw new Error("a statement failed inside the transaction and its error was caught: nothing was committed");
     }
+    for (const follow of afterCommit) follow();
     return result;
   } catch (error) {
     // A connection that cannot roll back is closed, which releases its locks. A silent one would not answer this either.

@@ -14,6 +14,15 @@ export const jobPayloads = {
   auditLedger: z.object({}),
   /** Deletes webhook deliveries that are older than 30 days. */
   pruneWebhookDeliveries: z.object({}),
+  /** Sends a mail with a link to an account, if there is one with this address. It has no token: sending makes one. */
+  sendAccountMail: z.strictObject({
+    mailId: z.uuid(),
+    purpose: z.enum(["reset_password", "verify_email"]),
+    email: z.string(),
+    requestedAt: z.iso.datetime(),
+  }),
+  /** Deletes tokens of mails that have expired, and sessions that have ended. */
+  pruneAccounts: z.object({}),
   /** Deletes the counters of rate limits whose window has ended. */
   pruneRateLimits: z.object({}),
 } as const;

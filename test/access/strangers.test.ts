@@ -28,6 +28,7 @@ interface World {
   deliveredBidId: string;
   disputeId: string;
   keyId: string;
+  sessionId: string;
   webhookId: string;
   webhookDeliveryId: string;
   payoutId: string;
@@ -63,6 +64,7 @@ beforeAll(async () => {
     deliveredBidId: delivered.bid.id,
     disputeId: dispute.id,
     keyId: (await buyer.get("/keys")).body.keys[0].id,
+    sessionId: (await buyer.get("/auth/sessions")).body.sessions[0].id,
     webhookId: webhook.id,
     webhookDeliveryId: (await buyer.post(`/webhooks/${webhook.id}/test`)).body.delivery.id,
     payoutId: (await payee.get("/payouts")).body.payouts[0].id,
@@ -85,6 +87,14 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "auth.login": ["open", () => ({ email: stranger.email, password: stranger.password })],
   "auth.me": ["own view", () => ({})],
   "auth.logout": ["open", () => ({})],
+  "auth.update": ["own view", () => ({ displayName: "Still me" })],
+  "auth.changePassword": ["own view", () => ({ currentPassword: buyer.password, newPassword: buyer.password })],
+  "auth.forgotPassword": ["open", () => ({ email: buyer.email })],
+  "auth.resetPassword": ["invalid_token", () => ({ token: "guessed", newPassword: "a password" })],
+  "auth.verifyEmail": ["invalid_token", () => ({ token: "guessed" })],
+  "auth.resendVerification": ["own view", () => ({})],
+  "auth.listSessions": ["own view", () => ({})],
+  "auth.endSession": ["not_found", ({ sessionId }) => ({ id: sessionId })],
   "keys.create": ["own view", () => ({ label: "mine", scopes: [] })],
   "keys.list": ["own view", () => ({})],
   "keys.revoke": ["not_found", ({ keyId }) => ({ id: keyId })],
@@ -164,6 +174,7 @@ describe.each(transports)("over $transport", ({ transport, call }) => {
         buyer.email,
         bidder.email,
         world.keyId,
+        world.sessionId,
         world.sampleKey,
         world.deliveryKey,
         "downloadUrl",

@@ -330,7 +330,7 @@ function byHand(kind: string, ...sides: [bucket: string, cents: number, user?: 0
 
 /** Runs a statement past all triggers and foreign keys, returns the checks that find something, and rolls it back. */
 async function checksThatFind(statement: string): Promise<string[]> {
-  const { pool } = service.services.database;
+  const { pool } = service.owner;
   const client = await pool.connect();
   try {
     await client.query("BEGIN");

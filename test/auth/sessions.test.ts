@@ -1,6 +1,10 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { sealData } from "iron-session";
-import { afterEach, expect, test } from "vitest";
-import { SESSION_LIFETIME_SECONDS } from "../../server/auth/sessions.ts";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { SESSION_LIFETIME_SECONDS, sealSession, unsealSession } from "../../server/auth/sessions.ts";
+import { readConfig } from "../../server/config.ts";
+import { createApp } from "../../server/http/app.ts";
 import { sql } from "../../server/store/connection.ts";
 import { cookieOf, createPerson } from "../factories/people.ts";
 import { type Credentials, rest } from "../setup/client.ts";
@@ -86,7 +90,7 @@ test("crafted cookies make an anonymous caller, and never an internal error", as
   const person = await createPerson(service);
   const real = person.session.cookie ?? "";
   const seal = decodeURIComponent(real.slice("rebid_session=".length));
-  const secret = service.services.settings.sessionSecret;
+  const [secret = ""] = service.services.settings.sessionSecrets;
   const sealed = (data: object, password = secret) => sealData(data, { password });
   const crafted = [
     "",
@@ -126,13 +130,122 @@ test("crafted cookies make an anonymous caller, and never an internal error", as
     expectError(await me({ cookie }), "unauthenticated");
   }
   expect((await me({ cookie: `a=b; ${real}; c=d` })).status).toBe(200);
+});
 
-  // Of two session cookies, the first that has a value counts.
-  expect((await me({ cookie: `${real}; rebid_session=other` })).status).toBe(200);
-  expect((await me({ cookie: `rebid_session=; ${real}` })).status).toBe(200);
-  for (const first of ["rebid_session=other", "rebid_session=%zz"]) {
-    expectError(await me({ cookie: `${first}; ${real}` }), "unauthenticated");
+test("two session cookies are nobody, whatever their order and values, and the browser is told to delete them", async () => {
+  const [victim, attacker] = [await createPerson(service), await createPerson(service)];
+  const [own, other] = [victim.session.cookie ?? "", attacker.session.cookie ?? ""];
+  for (const cookie of [
+    `${own}; ${other}`,
+    `${other}; ${own}`,
+    `${own}; ${own}`,
+    `rebid_session=; ${own}`,
+    `${own}; a=b; rebid_session=%zz`,
+  ]) {
+    const topup = await rest(service.url, "POST", "/wallet/topup", { body: { amountCents: 500 }, headers: { cookie } });
+    expectError(topup, "unauthenticated");
+    expect(topup.headers.get("clear-site-data")).toBe('"cookies"');
+    const feed = await rest(service.url, "GET", "/tasks", { headers: { cookie } });
+    expect([feed.status, feed.headers.get("clear-site-data")]).toEqual([200, '"cookies"']);
+    const callOverRpc = await fetch(`${service.url}/trpc/auth.me`, { headers: { cookie } });
+    expect([callOverRpc.status, callOverRpc.headers.get("clear-site-data")]).toEqual([401, '"cookies"']);
   }
+  const withKey = await me({ cookie: `${own}; ${other}`, ...victim.key });
+  expect([withKey.body.user.id, withKey.headers.get("clear-site-data")]).toEqual([victim.id, null]);
+  expect((await me(victim.session)).headers.get("clear-site-data")).toBeNull();
+});
+
+test("however often it is used, a session ends after 90 days", async () => {
+  const person = await createPerson(service);
+  let session = person.session;
+  for (let day = 9; day < 90; day += 9) {
+    advance(9 * DAY_SECONDS);
+    const answer = await me(session);
+    expect(answer.status).toBe(200);
+    const renewed = cookieOf(answer);
+    if (renewed.cookie !== "") session = renewed;
+  }
+  advance(9 * DAY_SECONDS - 60);
+  expect((await me(session)).status).toBe(200);
+  advance(120);
+  expectError(await me(session), "unauthenticated");
+});
+
+describe("behind https", () => {
+  let url = "";
+  const server = createServer();
+  beforeAll(async () => {
+    const settings = { ...service.services.settings, publicUrl: "https://rebid.example.com" };
+    server.on("request", createApp({ ...service.services, settings }, { trustProxy: false }));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(async () => {
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+
+  test("the cookie has the prefix that keeps other hosts from setting it, and no other cookie counts", async () => {
+    const { email, password, session } = await createPerson(service);
+    const answer = await rest(url, "POST", "/auth/login", { body: { email, password } });
+    const [cookie = "", ...attributes] = (answer.headers.get("set-cookie") ?? "").split("; ");
+    expect(cookie).toMatch(/^__Host-rebid_session=./);
+    expect(attributes).toEqual(expect.arrayContaining(["Path=/", "Secure", "HttpOnly", "SameSite=Lax"]));
+    expect(attributes.filter((attribute) => attribute.startsWith("Domain"))).toEqual([]);
+    const read = (header: string) => rest(url, "GET", "/auth/me", { headers: { cookie: header } });
+    expect((await read(cookie)).status).toBe(200);
+    expect((await read(`${cookie}; ${session.cookie}`)).status).toBe(200);
+    expectError(await read(session.cookie ?? ""), "unauthenticated");
+    expectError(await read(cookie.replace("__Host-", "")), "unauthenticated");
+    const out = await rest(url, "POST", "/auth/logout", { headers: { cookie } });
+    expect(out.headers.get("set-cookie")).toMatch(/^__Host-rebid_session=;.*Secure/);
+    const document = (await rest(url, "GET", "/openapi.json")).body;
+    expect(document.components.securitySchemes.session.name).toBe("__Host-rebid_session");
+  });
+});
+
+test("two rotations of the secret log nobody out, and a secret that was taken away does", async () => {
+  const [first, second, third] = ["1", "2", "3"].map((digit) => digit.repeat(32)) as [string, string, string];
+  const id = crypto.randomUUID();
+  const [oldest, middle] = [await sealSession(id, [first]), await sealSession(id, [second, first])];
+  expect(await unsealSession(oldest, [second, first])).toBe(id);
+  for (const seal of [oldest, middle]) expect(await unsealSession(seal, [third, second, first])).toBe(id);
+  expect(await unsealSession(middle, [third, second])).toBe(id);
+  expect(await unsealSession(oldest, [third, second])).toBeNull();
+  expect(readConfig({ SESSION_SECRET: `${third}, ${second}` }).sessionSecrets).toEqual([third, second]);
+});
+
+test("sessions are listed with their use, and one can be ended", async () => {
+  const [person, other] = [await createPerson(service), await createPerson(service)];
+  const { email, password } = person;
+  const logIn = async () => cookieOf(await rest(service.url, "POST", "/auth/login", { body: { email, password } }));
+  advance(3_600);
+  const [second, third] = [await logIn(), await logIn()];
+  advance(3_600);
+  expect((await me(second)).headers.get("set-cookie")).toBeNull();
+  const { sessions } = (await rest(service.url, "GET", "/auth/sessions", { credentials: second })).body;
+  expect(sessions.map(({ current }: { current: boolean }) => current)).toEqual([true, false, false]);
+  const time = expect.stringMatching(/\.\d{6}Z$/);
+  for (const session of sessions) {
+    expect(session).toEqual({
+      id: expect.any(String),
+      createdAt: time,
+      lastSeenAt: time,
+      current: expect.any(Boolean),
+    });
+  }
+  const seen = sessions.map(({ lastSeenAt }: { lastSeenAt: string }) => Date.parse(lastSeenAt));
+  expect(seen[0] - seen[1]).toBeGreaterThan(3_590_000);
+
+  expectError(await other.delete(`/auth/sessions/${sessions[1].id}`), "not_found");
+  expectError(await rest(service.url, "GET", "/auth/sessions", { credentials: person.key }), "forbidden");
+  const ended = await rest(service.url, "DELETE", `/auth/sessions/${sessions[1].id}`, { credentials: second });
+  expect([ended.status, ended.text, ended.headers.get("set-cookie")]).toEqual([204, "", null]);
+  expectError(await me(third), "unauthenticated");
+  expect((await me(person.session)).status).toBe(200);
+  const own = await rest(service.url, "DELETE", `/auth/sessions/${sessions[0].id}`, { credentials: second });
+  expect(own.headers.get("set-cookie")).toMatch(/^rebid_session=;/);
+  expectError(await me(second), "unauthenticated");
 });
 
 test("a bearer token takes precedence over the cookie", async () => {
@@ -146,7 +259,8 @@ test("a bearer token takes precedence over the cookie", async () => {
 test("/auth/me says how the caller is authenticated, and a session has every scope", async () => {
   const person = await createPerson(service);
   const { id, email, displayName } = person;
-  const user = { id, email, displayName, createdAt: expect.stringMatching(/\.\d{6}Z$/) };
+  const createdAt = expect.stringMatching(/\.\d{6}Z$/);
+  const user = { id, email, displayName, createdAt, emailVerifiedAt: null };
   expect((await me(person.session)).body).toEqual({ user, auth: { kind: "session", scopes: ["*"] } });
   expect((await me(person.key)).body.auth.scopes).not.toContain("*");
 });
@@ -167,16 +281,15 @@ test("a login deletes the user's expired sessions, and no others", async () => {
 });
 
 test("a sign-up that cannot start a session leaves no account behind, so that it can be repeated", async () => {
-  const { database } = service.services;
   const signUp = () =>
     rest(service.url, "POST", "/auth/signup", {
       body: { email: "half@example.com", password: "a long password", displayName: "Half" },
     });
-  await database.query(
+  await service.owner.query(
     sql`ALTER TABLE sessions ADD CONSTRAINT no_new_ones CHECK (expires_at < '2000-01-01') NOT VALID`,
   );
   expect((await signUp()).status).toBe(500);
-  await database.query(sql`ALTER TABLE sessions DROP CONSTRAINT no_new_ones`);
+  await service.owner.query(sql`ALTER TABLE sessions DROP CONSTRAINT no_new_ones`);
   const [logged] = service.errors.splice(0);
   expect(logged).toContain("no_new_ones");
 

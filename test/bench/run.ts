@@ -2,9 +2,8 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { applyMigrations } from "../../prisma/migrate.ts";
-import { migrateJobs } from "../../server/jobs/worker.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
+import { migrateDatabase } from "../../server/store/schema.ts";
 import type { Bench, Measurement } from "./setup/bench.ts";
 
 /** `npm run bench [name …]`: prints ratios, and exits with 1 when one is outside its limits. */
@@ -55,8 +54,7 @@ async function createDatabase(postgresUrl: string, name: string): Promise<string
   await admin.query(`CREATE DATABASE ${name}`);
   await admin.end();
   const url = postgresUrl.replace(/\/rebid$/, `/${name}`);
-  await applyMigrations(url);
-  await migrateJobs(url);
+  await migrateDatabase(url, url);
   return url;
 }
 

@@ -44,7 +44,7 @@ test("beside a live service it exits with 0, with 2 when the processor does not 
   expect(partly.stdout).toContain("not compared: the processor is unreachable");
   expect(partly.code).toBe(2);
 
-  const database = new pg.Client({ connectionString: readLocalState(directory)?.databaseUrl });
+  const database = new pg.Client({ connectionString: readLocalState(directory)?.databaseOwnerUrl });
   await database.connect();
   await database.query(
     "ALTER TABLE wallets DISABLE TRIGGER ALL; UPDATE wallets SET available_cents = available_cents + 1",

@@ -5,8 +5,8 @@ test("the seed, whose password is well known, refuses to touch a production data
   const service = {
     url: "https://rebid.test",
     databaseUrl: "postgres://nobody@127.0.0.1:1/nothing",
-    services: { settings: { sessionSecret: "x".repeat(32) } },
+    services: { settings: { sessionSecrets: ["a secret of the tests of 32 characters or more"] } },
   };
   const result = await runScript("seed", [], { NODE_ENV: "production", ...operatorSettings(service) });
-  expect(result).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("NODE_ENV=production") });
+  expect(result).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("Refused with NODE_ENV=production") });
 });

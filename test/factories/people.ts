@@ -1,5 +1,5 @@
 import { hashPassword } from "../../server/auth/passwords.ts";
-import { SESSION_COOKIE, sealSession, startSession } from "../../server/auth/sessions.ts";
+import { sealSession, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import type { Scope } from "../../server/schemas/scope.ts";
 import { scopes as allScopes } from "../../server/schemas/scope.ts";
 import { queryOne, sql } from "../../server/store/connection.ts";
@@ -59,8 +59,8 @@ async function signUp({ url, services }: Reachable, email: string, displayName: 
   );
   const now = services.clock?.now() ?? new Date();
   const sessionId = await services.database.transaction((tx) => startSession(tx, id, now));
-  const seal = await sealSession(sessionId, services.settings.sessionSecret);
-  return { id, session: { cookie: `${SESSION_COOKIE}=${encodeURIComponent(seal)}` } };
+  const seal = await sealSession(sessionId, services.settings.sessionSecrets);
+  return { id, session: { cookie: `${sessionCookieName(services.settings.publicUrl)}=${encodeURIComponent(seal)}` } };
 }
 
 /** A person who has signed up. Calls go with the session unless `using: "key"`. `cents` are credited to the wallet. */

@@ -1,4 +1,4 @@
-import { SESSION_COOKIE, sealSession, startSession } from "../../server/auth/sessions.ts";
+import { sealSession, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import { scopes } from "../../server/schemas/scope.ts";
 import { sql } from "../../server/store/connection.ts";
 import type { Database } from "../../server/store/database.ts";
@@ -7,7 +7,8 @@ import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, upload } 
 import type { Credentials } from "../setup/client.ts";
 import type { Known } from "./values.ts";
 
-export const SESSION_SECRET = "a secret of the hostile requests, long enough";
+const SESSION_COOKIE = sessionCookieName("http://127.0.0.1");
+export const SESSION_SECRET = "a secret of the hostile requests that is long enough";
 
 /** Everybody who sends requests. Most requests come from those whose credentials are good. */
 export const goodCallers = ["buyer", "bidder", "stranger", "moderator", "buyerKey", "bidderKey"] as const;
@@ -80,7 +81,7 @@ export class World {
       basic: { authorization: "Basic cm9vdDpyb290" },
       bearerBeforeCookie: { authorization: "Bearer", cookie },
       brokenCookie: { cookie: `${SESSION_COOKIE}=%zz${"f".repeat(3_000)}; ${SESSION_COOKIE}` },
-      foreignSeal: { cookie: `${SESSION_COOKIE}=${await sealSession(crypto.randomUUID(), "x".repeat(40))}` },
+      foreignSeal: { cookie: `${SESSION_COOKIE}=${await sealSession(crypto.randomUUID(), ["x".repeat(40)])}` },
       twoCookies: { cookie: `${SESSION_COOKIE}=; a=b; ${cookie}` },
     };
     const world = new World(url, database, { buyer, bidder, stranger, moderator, suspended }, credentials);
@@ -175,7 +176,7 @@ export class World {
 
   async #sessionOf(userId: string): Promise<Credentials> {
     const sessionId = await this.#database.transaction((tx) => startSession(tx, userId, new Date()));
-    return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await sealSession(sessionId, SESSION_SECRET))}` };
+    return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await sealSession(sessionId, [SESSION_SECRET]))}` };
   }
 
   #addKey(key: string): void {

@@ -35,7 +35,7 @@ beforeAll(async () => {
     },
     port,
     "127.0.0.1",
-    limits,
+    { limits },
   );
 });
 

@@ -23,7 +23,7 @@ let stranger: TestPerson;
 let moderator: TestPerson;
 
 beforeAll(async () => {
-  client = new pg.Client({ connectionString: service.databaseUrl });
+  client = new pg.Client({ connectionString: service.ownerUrl });
   await client.connect();
   buyer = await createPerson(service, { cents: 10_000_000 });
   bidder = await createPerson(service);

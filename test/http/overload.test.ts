@@ -7,9 +7,9 @@ import type { OverloadLimits } from "../../server/http/overload.ts";
 import { type HttpServer, serve } from "../../server/http/server.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { requestPool } from "../../server/store/poolSettings.ts";
-import { createPerson, type TestPerson } from "../factories/people.ts";
+import { cookieOf, createPerson, type TestPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
-import { type Answer, rest } from "../setup/client.ts";
+import { type Answer, type Credentials, rest } from "../setup/client.ts";
 import { expectError, expectErrorBody } from "../setup/expectError.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -229,4 +229,38 @@ test("a statement that waits too long for a lock, or runs too long, is 503 with 
     expect(answer.headers.get("retry-after")).toBe("2");
   }
   expect(service.errors.splice(0).map((line) => JSON.parse(line).error.code)).toEqual(["55P03", "55P03"]);
+});
+
+test("a call that waits for its turn is 401 as soon as its session or key has ended, and the others go on waiting", async () => {
+  const url = await serveWith({ turnsPerCaller: 1, maxWaitingMs: 120_000 });
+  const person = await createPerson(service, { cents: 10_000 });
+  const { email, password } = person;
+  const logIn = async () => cookieOf(await rest(url, "POST", "/auth/login", { body: { email, password } }));
+  const [ended, expired, lasting] = [await logIn(), await logIn(), await logIn()];
+  const { sessions } = (await rest(url, "GET", "/auth/sessions", { credentials: ended })).body;
+  const endedId = sessions.find(({ current }: { current: boolean }) => current).id;
+  const id = (await postTask(person)).id;
+  const change = (credentials: Credentials) =>
+    rest(url, "PATCH", `/tasks/${id}`, { body: { description: "Again." }, credentials });
+  await locker.query("BEGIN");
+  await locker.query("SELECT 1 FROM tasks WHERE id = $1 FOR UPDATE", [id]);
+  const first = change(lasting);
+  await reaches(lockWaits, 1);
+  const waiting = [change(ended), change(expired), change(person.key), change(lasting)];
+  await reaches(() => turnWaits(url), 4);
+
+  await observer.query("DELETE FROM sessions WHERE id = $1", [endedId]);
+  expectError((await waiting[0]) as Answer, "unauthenticated");
+  await observer.query("UPDATE api_keys SET revoked_at = now() WHERE user_id = $1", [person.id]);
+  expectError((await waiting[2]) as Answer, "unauthenticated");
+  expect(await turnWaits(url)).toBe(2);
+  await observer.query(
+    `UPDATE sessions SET expires_at = now() - interval '1 hour'
+     WHERE id = (SELECT id FROM sessions WHERE user_id = $1 ORDER BY created_at OFFSET 1 LIMIT 1)`,
+    [person.id],
+  );
+  expectError((await waiting[1]) as Answer, "unauthenticated");
+  expect(await turnWaits(url)).toBe(1);
+  await locker.query("COMMIT");
+  expect(await statusesOf([first, waiting[3] as Promise<Answer>])).toEqual([200, 200]);
 });

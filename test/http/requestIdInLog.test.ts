@@ -7,9 +7,9 @@ const service = useService();
 
 test("an internal error is logged with the request id that the client got", async () => {
   const person = await createPerson(service);
-  await service.services.database.query(sql`ALTER TABLE wallets RENAME TO wallets_away`);
+  await service.owner.query(sql`ALTER TABLE wallets RENAME TO wallets_away`);
   const answer = await person.get("/wallet");
-  await service.services.database.query(sql`ALTER TABLE wallets_away RENAME TO wallets`);
+  await service.owner.query(sql`ALTER TABLE wallets_away RENAME TO wallets`);
 
   expect(answer.status).toBe(500);
   const [line = "{}"] = service.errors.splice(0);

@@ -20,6 +20,7 @@ const DEVELOPMENT_LIMIT_MB = 800;
 /** What a development service writes to `local.json`, as far as it is needed here. */
 const Embedded = z.object({
   databaseUrl: z.string(),
+  databaseOwnerUrl: z.string(),
   s3: z.object({
     endpoint: z.string(),
     bucket: z.string(),
@@ -56,8 +57,9 @@ async function main(): Promise<void> {
   const developmentMegabytes = await megabytesIn(join(checkout, "node_modules"));
 
   const port = await getPort();
-  const variables = { ...(await productionSettings(await startEmbedded())), PORT: String(port) };
-  const env = { ...machineEnvironment(), ...variables };
+  const { DATABASE_OWNER_URL, ...settings } = await productionSettings(await startEmbedded());
+  const env = { ...machineEnvironment(), ...settings, PORT: String(port) };
+  await run("npm", ["run", "migrate"], { cwd: installation, env: { ...env, DATABASE_OWNER_URL } });
   const service = startProcess("npm", ["start"], { cwd: installation, env });
   started.push(service);
   const readySeconds = await service.ready;
@@ -105,19 +107,19 @@ async function startEmbedded(): Promise<z.infer<typeof Embedded>> {
 }
 
 /** The settings of a production process on these services, with an empty database of its own. */
-async function productionSettings({ databaseUrl, s3, processor }: z.infer<typeof Embedded>) {
-  const admin = new pg.Client({ connectionString: databaseUrl });
+async function productionSettings({ databaseUrl, databaseOwnerUrl, s3, processor }: z.infer<typeof Embedded>) {
+  const admin = new pg.Client({ connectionString: databaseOwnerUrl });
   await admin.connect();
   await admin.query("CREATE DATABASE production");
   await admin.end();
-  const url = new URL(databaseUrl);
-  url.pathname = "/production";
+  const inProduction = (url: string) => Object.assign(new URL(url), { pathname: "/production" }).href;
   return {
+    DATABASE_OWNER_URL: inProduction(databaseOwnerUrl),
     NODE_ENV: "production",
     HOST: "127.0.0.1",
     LOG_LEVEL: "error",
     PUBLIC_URL: "https://rebid.example",
-    DATABASE_URL: url.href,
+    DATABASE_URL: inProduction(databaseUrl),
     SESSION_SECRET: "a secret of the installation check",
     S3_ENDPOINT: s3.endpoint,
     S3_BUCKET: s3.bucket,

@@ -18,7 +18,7 @@ function startWorkerProcess() {
     stdio: "ignore",
     env: {
       ...{ ...process.env, ...keys, ROLE: "worker", DATABASE_URL: service.databaseUrl },
-      SESSION_SECRET: "a secret of the tests, 32 characters or more",
+      SESSION_SECRET: "a secret of the tests of 32 characters or more",
       STRIPE_SECRET_KEY: "sk_test_tests",
       STRIPE_WEBHOOK_SECRET: "whsec_tests",
       STRIPE_API_BASE: service.processorUrl,

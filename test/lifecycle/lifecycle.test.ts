@@ -33,8 +33,10 @@ test("the lifecycle of a task gets the same responses, field by field, over REST
   ]);
 });
 
-/** Errors that take a fault, a race, a setting or many uploads: other tests provoke them. */
+/** What takes a mail, a fault, a race, a setting or many uploads: other tests provoke it. */
 const provokedElsewhere = [
+  "auth.resetPassword: success",
+  "auth.verifyEmail: success",
   "keys.create: limit_reached",
   "tasks.create: spam_guard",
   "tasks.award: bid_changed",

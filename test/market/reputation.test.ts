@@ -168,7 +168,7 @@ test("the check finds a wrong counter, a missing row and a surplus one, and a re
 });
 
 test("reading costs the same after 100,000 tasks as after ten: the same rows and pages of the same indexes", async () => {
-  const { database } = service.services;
+  const database = service.owner;
   const [few, many] = await Promise.all([createPerson(service), createPerson(service)]);
   const bidder = await createPerson(service);
   // The search's indexes would take most of the time of the import, and have no part in reading a reputation.

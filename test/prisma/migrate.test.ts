@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { applyMigrations, MigrationError } from "../../prisma/migrate.ts";
@@ -12,7 +11,11 @@ import type { LocalPostgres } from "../../server/local/postgres/process.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 
-const migratePath = fileURLToPath(new URL("../../prisma/migrate.ts", import.meta.url));
+/** Applies the migrations of a directory and prints their names. */
+const script = `
+  const { applyMigrations } = await import(${JSON.stringify(new URL("../../prisma/migrate.ts", import.meta.url).href)});
+  const [, databaseUrl, directory] = process.argv;
+  console.log((await applyMigrations(databaseUrl, { directory })).join());`;
 let root: string;
 let postgres: LocalPostgres;
 let databaseUrl: string;
@@ -62,8 +65,7 @@ async function tables(): Promise<string[]> {
 }
 
 function startMigrate(): ChildProcess {
-  return spawn(process.execPath, [migratePath, directory], {
-    env: { ...process.env, DATABASE_URL: databaseUrl },
+  return spawn(process.execPath, ["--input-type=module", "--eval", script, databaseUrl, directory], {
     stdio: ["ignore", "pipe", "pipe"],
   });
 }

@@ -13,6 +13,7 @@ import {
   taskInput,
   upload,
 } from "../factories/tasks.ts";
+import { rest } from "../setup/client.ts";
 import type { Input } from "../setup/operations.ts";
 import type { TestService } from "../setup/testService.ts";
 
@@ -52,6 +53,15 @@ async function endpointOf(service: TestService): Promise<{ caller: TestPerson; i
 }
 
 export const arrangements: Record<string, Arrange> = {
+  "auth.update": async (service) => ({ caller: await createPerson(service), input: { displayName: "Another name" } }),
+  "auth.resendVerification": async (service) => ({ caller: await createPerson(service), input: {} }),
+  "auth.endSession": async (service) => {
+    const caller = await createPerson(service);
+    const { email, password } = caller;
+    await rest(service.url, "POST", "/auth/login", { body: { email, password } });
+    const { sessions } = (await caller.get("/auth/sessions")).body;
+    return { caller, input: { id: sessions.find(({ current }: { current: boolean }) => !current).id } };
+  },
   "keys.create": async (service) => ({
     caller: await createPerson(service),
     input: { label: "agent", scopes: ["task:write"] },

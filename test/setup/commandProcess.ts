@@ -30,12 +30,12 @@ export function runScript(
 export function operatorSettings(service: {
   url: string;
   databaseUrl: string;
-  services: { settings: { sessionSecret: string } };
+  services: { settings: { sessionSecrets: readonly string[] } };
 }): Record<string, string> {
   return {
     PUBLIC_URL: service.url,
     DATABASE_URL: service.databaseUrl,
-    SESSION_SECRET: service.services.settings.sessionSecret,
+    SESSION_SECRET: service.services.settings.sessionSecrets.join(","),
     STRIPE_SECRET_KEY: "sk_test_tests",
     STRIPE_WEBHOOK_SECRET: "whsec_tests",
     STRIPE_API_BASE: "http://127.0.0.1:1",

@@ -3,13 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { applyMigrations } from "../../prisma/migrate.ts";
-import { migrateJobs } from "../../server/jobs/worker.ts";
+import { ensureServiceRole } from "../../server/local/postgres/serviceRole.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
+import { migrateDatabase } from "../../server/store/schema.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
+    /** The superuser. */
     postgresUrl: string;
+    /** The role that the tests' services use, so that a missing grant fails a test. */
+    serviceRoleUrl: string;
   }
 }
 
@@ -23,10 +26,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin.connect();
   await admin.query(`CREATE DATABASE ${TEMPLATE_DATABASE}`);
   const templateUrl = postgres.url.replace(/\/rebid$/, `/${TEMPLATE_DATABASE}`);
-  await applyMigrations(templateUrl);
-  await migrateJobs(templateUrl);
+  const serviceRoleUrl = await ensureServiceRole(postgres.url);
+  await migrateDatabase(templateUrl, serviceRoleUrl);
   await admin.end();
   project.provide("postgresUrl", postgres.url);
+  project.provide("serviceRoleUrl", serviceRoleUrl);
   return async () => {
     await postgres.stop();
     await rm(directory, { recursive: true, force: true });

@@ -4,7 +4,10 @@ import { inject } from "vitest";
 import { TEMPLATE_DATABASE } from "./globalSetup.ts";
 
 export interface TestDatabase {
+  /** The role that services use. */
   url: string;
+  /** The superuser that owns the schema. */
+  ownerUrl: string;
   drop(): Promise<void>;
 }
 
@@ -18,7 +21,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     await admin.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE_DATABASE}`);
   });
   return {
-    url: adminUrl.replace(/\/rebid$/, `/${name}`),
+    url: inject("serviceRoleUrl").replace(/\/rebid$/, `/${name}`),
+    ownerUrl: adminUrl.replace(/\/rebid$/, `/${name}`),
     drop: () => asAdmin(adminUrl, async (admin) => void (await admin.query(`DROP DATABASE ${name} WITH (FORCE)`))),
   };
 }

@@ -9,9 +9,11 @@ import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
 import type { LimiterOptions } from "../../server/limits/limiter.ts";
+import { startMailbox } from "../../server/local/mailbox/start.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
+import { type Database, openDatabase } from "../../server/store/database.ts";
 import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
@@ -22,9 +24,16 @@ export interface TestService {
   services: Services;
   clock: TestClock;
   processorUrl: string;
+  /** The mailbox's page; null without one. */
+  mailboxUrl: string | null;
   databaseUrl: string;
+  /** The database as its owner, a superuser, for statements that the service's role may not run. */
+  owner: Database;
+  ownerUrl: string;
   /** What was logged at level error, one JSON object a line; a test that provokes errors empties it. */
   errors: string[];
+  /** The entries of the security log. */
+  securityEntries: Record<string, unknown>[];
 }
 
 /** What factories need: where a service listens, and its database. */
@@ -41,6 +50,8 @@ export interface TestServiceOptions {
   pool?: Partial<PoolSettings>;
   /** The names that webhook URLs may have; none resolves by default. */
   resolve?: ResolveName;
+  /** Send mails, to a mailbox of the service's own. No mails are sent by default. */
+  mailbox?: boolean;
   /** Limits requests, with these figures in place of the contract's; nothing is limited by default. */
   limiter?: LimiterOptions;
 }
@@ -58,7 +69,9 @@ export function useService(options: TestServiceOptions = {}): TestService {
   beforeAll(async () => {
     const database = await createTestDatabase();
     stops.push(database.drop);
-    Object.assign(service, await start(options, database.url, stops));
+    const owner = openDatabase(database.ownerUrl, { poolSize: 2 });
+    stops.push(owner.close);
+    Object.assign(service, await start(options, database.url, stops), { owner, ownerUrl: database.ownerUrl });
   });
 
   afterAll(async () => {
@@ -73,7 +86,7 @@ async function start(
   options: TestServiceOptions,
   databaseUrl: string,
   stops: (() => Promise<void>)[],
-): Promise<TestService> {
+): Promise<Omit<TestService, "owner" | "ownerUrl">> {
   const directory = await mkdtemp(join(tmpdir(), "rebid-parts-"));
   stops.push(() => rm(directory, { recursive: true, force: true }));
   // Longer than any pause of a test: a client must not find its idle connection closed under it.
@@ -94,12 +107,19 @@ async function start(
   });
   stops.push(payments.stop);
 
+  const mailbox = options.mailbox
+    ? await startMailbox({ directory: join(directory, "mailbox"), smtpPort: 0, pagePort: 0 })
+    : null;
+  if (mailbox !== null) stops.push(mailbox.stop);
+
   const errors: string[] = [];
+  const securityEntries: Record<string, unknown>[] = [];
   const clock = new TestClock();
   const { services, close } = createServices(
     {
       databaseUrl,
-      sessionSecret: "a secret of the tests, 32 characters or more",
+      sessionSecrets: ["a secret of the tests of 32 characters or more"],
+      mail: mailbox && { smtpUrl: mailbox.smtpUrl, from: "Rebid <rebid@example.com>" },
       processor: {
         secretKey: secrets.secretKey,
         webhookSecrets: [secrets.webhookSecret],
@@ -110,8 +130,12 @@ async function start(
     {
       settings: {
         publicUrl: url,
+        appOrigins: [],
+        corsOrigins: [],
+        trustLocalhost: false,
         acceptanceWindowSeconds: 172_800,
         deliveryGraceSeconds: 604_800,
+        passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
         webhookAllowInsecure: false,
@@ -123,6 +147,7 @@ async function start(
       clock,
       resolve: options.resolve ?? resolveNothing,
       limiter: options.limiter ?? null,
+      securityLogger: pino({ base: null }, { write: (line) => void securityEntries.push(JSON.parse(line)) }),
       log: pino(
         { level: "error", serializers: { error: pino.stdSerializers.err } },
         { write: (line) => void errors.push(line) },
@@ -139,5 +164,8 @@ async function start(
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   });
-  return { url, services, clock, processorUrl: payments.url, databaseUrl, errors };
+  return {
+    ...{ url, services, clock, processorUrl: payments.url, mailboxUrl: mailbox?.pageUrl ?? null },
+    ...{ databaseUrl, errors, securityEntries },
+  };
 }

@@ -13,6 +13,7 @@ import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask } from "../factories/tasks.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
 import { rest } from "../setup/client.ts";
+import { rawRequest } from "../setup/rawRequest.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import type { Reachable } from "../setup/testService.ts";
 
@@ -146,17 +147,33 @@ describe("api and worker as separate processes", () => {
 
 test("a production process starts, serves and stops without server/local, and so do the operator's commands", async () => {
   const port = await getPort();
+  const owned = await provideBackingServices(port);
   const settings = {
-    ...(await provideBackingServices(port)),
+    ...owned,
+    DATABASE_URL: asServiceRole(owned.DATABASE_URL),
     NODE_ENV: "production",
     HOST: "127.0.0.1",
     PUBLIC_URL: "https://rebid.example",
     PORT: String(port),
+    METRICS_PORT: String(await getPort()),
   };
   const copy = await copyWithoutLocal();
+  const early = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
+  expect(await early.ended).toBe(1);
+  expect(early.stderr()).toContain("Run `npm run migrate` with DATABASE_OWNER_URL");
+  const { DATABASE_URL } = settings;
+  const urls = { DATABASE_OWNER_URL: owned.DATABASE_URL, DATABASE_URL };
+  const migrate = await start(urls, [process.execPath, join(copy, "server/commands/migrate.ts")]);
+  expect([await migrate.ended, migrate.stderr()]).toEqual([0, ""]);
   const production = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
   await production.ready();
   await createPerson(reach(production.url, settings.DATABASE_URL));
+  const [refused] = await rawRequest(production.url, "this is not HTTP\r\n\r\n");
+  expect(refused?.headers.get("strict-transport-security")).toBe("max-age=63072000; includeSubDomains");
+  const statusOf = async (url: string) => (await fetch(url)).status;
+  expect(await statusOf(`${production.url}/metrics`)).toBe(404);
+  expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).toBe(200);
+  expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/livez`)).toBe(404);
 
   const command = (name: string, ...parameters: string[]) =>
     start(settings, [process.execPath, join(copy, "server/commands", name), ...parameters]);
@@ -171,6 +188,13 @@ test("a production process starts, serves and stops without server/local, and so
   expect(incomplete.stderr()).toContain("The embedded services are not installed");
   expect((await production.stop()).code).toBe(0);
 }, 60_000);
+
+/** The same database, as the role that the tests' services use. */
+function asServiceRole(databaseUrl: string): string {
+  const url = new URL(inject("serviceRoleUrl"));
+  url.pathname = new URL(databaseUrl).pathname;
+  return url.href;
+}
 
 /** The server's files but for `server/local`, with the packages of this checkout. */
 async function copyWithoutLocal(): Promise<string> {

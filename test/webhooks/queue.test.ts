@@ -18,7 +18,7 @@ afterAll(async () => {
   await database.close();
   await testDatabase.drop();
 });
-beforeEach(() => database.query(sql`TRUNCATE webhook_deliveries`));
+beforeEach(() => database.query(sql`DELETE FROM webhook_deliveries`));
 
 const now = new Date("2026-11-20T12:00:00.000Z");
 const later = (seconds: number) => new Date(now.getTime() + seconds * 1000);

@@ -53,6 +53,7 @@ export const AnyNull = runtime.AnyNull
 export const ModelName = {
   User: 'User',
   Session: 'Session',
+  AccountToken: 'AccountToken',
   ApiKey: 'ApiKey',
   Dispute: 'Dispute',
   Rating: 'Rating',
@@ -102,7 +103,8 @@ export const UserScalarFieldEnum = {
   displayName: 'displayName',
   role: 'role',
   suspendedAt: 'suspendedAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  emailVerifiedAt: 'emailVerifiedAt'
 } as const
 
 export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof UserScalarFieldEnum]
@@ -112,10 +114,26 @@ export const SessionScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
   expiresAt: 'expiresAt',
-  createdAt: 'createdAt'
+  createdAt: 'createdAt',
+  lastSeenAt: 'lastSeenAt',
+  endsAt: 'endsAt'
 } as const
 
 export type SessionScalarFieldEnum = (typeof SessionScalarFieldEnum)[keyof typeof SessionScalarFieldEnum]
+
+
+export const AccountTokenScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  purpose: 'purpose',
+  tokenHash: 'tokenHash',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  sentAt: 'sentAt',
+  usedAt: 'usedAt'
+} as const
+
+export type AccountTokenScalarFieldEnum = (typeof AccountTokenScalarFieldEnum)[keyof typeof AccountTokenScalarFieldEnum]
 
 
 export const ApiKeyScalarFieldEnum = {

@@ -458,10 +458,6 @@ export type ApiKeyUpdatescopesInput = {
   push?: string | string[]
 }
 
-export type BytesFieldUpdateOperationsInput = {
-  set?: runtime.Bytes
-}
-
 export type ApiKeyCreateWithoutUserInput = {
   id?: string
   label: string

@@ -29,6 +29,8 @@ export type SessionMinAggregateOutputType = {
   userId: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  lastSeenAt: Date | null
+  endsAt: Date | null
 }
 
 export type SessionMaxAggregateOutputType = {
@@ -36,6 +38,8 @@ export type SessionMaxAggregateOutputType = {
   userId: string | null
   expiresAt: Date | null
   createdAt: Date | null
+  lastSeenAt: Date | null
+  endsAt: Date | null
 }
 
 export type SessionCountAggregateOutputType = {
@@ -43,6 +47,8 @@ export type SessionCountAggregateOutputType = {
   userId: number
   expiresAt: number
   createdAt: number
+  lastSeenAt: number
+  endsAt: number
   _all: number
 }
 
@@ -52,6 +58,8 @@ export type SessionMinAggregateInputType = {
   userId?: true
   expiresAt?: true
   createdAt?: true
+  lastSeenAt?: true
+  endsAt?: true
 }
 
 export type SessionMaxAggregateInputType = {
@@ -59,6 +67,8 @@ export type SessionMaxAggregateInputType = {
   userId?: true
   expiresAt?: true
   createdAt?: true
+  lastSeenAt?: true
+  endsAt?: true
 }
 
 export type SessionCountAggregateInputType = {
@@ -66,6 +76,8 @@ export type SessionCountAggregateInputType = {
   userId?: true
   expiresAt?: true
   createdAt?: true
+  lastSeenAt?: true
+  endsAt?: true
   _all?: true
 }
 
@@ -146,6 +158,8 @@ export type SessionGroupByOutputType = {
   userId: string
   expiresAt: Date
   createdAt: Date
+  lastSeenAt: Date
+  endsAt: Date
   _count: SessionCountAggregateOutputType | null
   _min: SessionMinAggregateOutputType | null
   _max: SessionMaxAggregateOutputType | null
@@ -174,6 +188,8 @@ export type SessionWhereInput = {
   userId?: Prisma.UuidFilter<"Session"> | string
   expiresAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -182,6 +198,8 @@ export type SessionOrderByWithRelationInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -193,6 +211,8 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   userId?: Prisma.UuidFilter<"Session"> | string
   expiresAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id">
 
@@ -201,6 +221,8 @@ export type SessionOrderByWithAggregationInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
   _count?: Prisma.SessionCountOrderByAggregateInput
   _max?: Prisma.SessionMaxOrderByAggregateInput
   _min?: Prisma.SessionMinOrderByAggregateInput
@@ -214,12 +236,16 @@ export type SessionScalarWhereWithAggregatesInput = {
   userId?: Prisma.UuidWithAggregatesFilter<"Session"> | string
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
+  lastSeenAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
+  endsAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
 }
 
 export type SessionCreateInput = {
   id?: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutSessionsInput
 }
 
@@ -228,12 +254,16 @@ export type SessionUncheckedCreateInput = {
   userId: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
 }
 
 export type SessionUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutSessionsNestedInput
 }
 
@@ -242,6 +272,8 @@ export type SessionUncheckedUpdateInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SessionCreateManyInput = {
@@ -249,12 +281,16 @@ export type SessionCreateManyInput = {
   userId: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
 }
 
 export type SessionUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SessionUncheckedUpdateManyInput = {
@@ -262,6 +298,8 @@ export type SessionUncheckedUpdateManyInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SessionListRelationFilter = {
@@ -279,6 +317,8 @@ export type SessionCountOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
 }
 
 export type SessionMaxOrderByAggregateInput = {
@@ -286,6 +326,8 @@ export type SessionMaxOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
 }
 
 export type SessionMinOrderByAggregateInput = {
@@ -293,6 +335,8 @@ export type SessionMinOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  lastSeenAt?: Prisma.SortOrder
+  endsAt?: Prisma.SortOrder
 }
 
 export type SessionCreateNestedManyWithoutUserInput = {
@@ -341,12 +385,16 @@ export type SessionCreateWithoutUserInput = {
   id?: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
 }
 
 export type SessionUncheckedCreateWithoutUserInput = {
   id?: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
 }
 
 export type SessionCreateOrConnectWithoutUserInput = {
@@ -383,30 +431,40 @@ export type SessionScalarWhereInput = {
   userId?: Prisma.UuidFilter<"Session"> | string
   expiresAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
 }
 
 export type SessionCreateManyUserInput = {
   id?: string
   expiresAt: Date | string
   createdAt?: Date | string
+  lastSeenAt?: Date | string
+  endsAt?: Date | string
 }
 
 export type SessionUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SessionUncheckedUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type SessionUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -416,6 +474,8 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   userId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  lastSeenAt?: boolean
+  endsAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -424,6 +484,8 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   userId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  lastSeenAt?: boolean
+  endsAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -432,6 +494,8 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   userId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  lastSeenAt?: boolean
+  endsAt?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -440,9 +504,11 @@ export type SessionSelectScalar = {
   userId?: boolean
   expiresAt?: boolean
   createdAt?: boolean
+  lastSeenAt?: boolean
+  endsAt?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt" | "lastSeenAt" | "endsAt", ExtArgs["result"]["session"]>
 export type SessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -463,6 +529,8 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     userId: string
     expiresAt: Date
     createdAt: Date
+    lastSeenAt: Date
+    endsAt: Date
   }, ExtArgs["result"]["session"]>
   composites: {}
 }
@@ -891,6 +959,8 @@ export interface SessionFieldRefs {
   readonly userId: Prisma.FieldRef<"Session", 'String'>
   readonly expiresAt: Prisma.FieldRef<"Session", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Session", 'DateTime'>
+  readonly lastSeenAt: Prisma.FieldRef<"Session", 'DateTime'>
+  readonly endsAt: Prisma.FieldRef<"Session", 'DateTime'>
 }
     
 

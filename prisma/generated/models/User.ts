@@ -32,6 +32,7 @@ export type UserMinAggregateOutputType = {
   role: string | null
   suspendedAt: Date | null
   createdAt: Date | null
+  emailVerifiedAt: Date | null
 }
 
 export type UserMaxAggregateOutputType = {
@@ -42,6 +43,7 @@ export type UserMaxAggregateOutputType = {
   role: string | null
   suspendedAt: Date | null
   createdAt: Date | null
+  emailVerifiedAt: Date | null
 }
 
 export type UserCountAggregateOutputType = {
@@ -52,6 +54,7 @@ export type UserCountAggregateOutputType = {
   role: number
   suspendedAt: number
   createdAt: number
+  emailVerifiedAt: number
   _all: number
 }
 
@@ -64,6 +67,7 @@ export type UserMinAggregateInputType = {
   role?: true
   suspendedAt?: true
   createdAt?: true
+  emailVerifiedAt?: true
 }
 
 export type UserMaxAggregateInputType = {
@@ -74,6 +78,7 @@ export type UserMaxAggregateInputType = {
   role?: true
   suspendedAt?: true
   createdAt?: true
+  emailVerifiedAt?: true
 }
 
 export type UserCountAggregateInputType = {
@@ -84,6 +89,7 @@ export type UserCountAggregateInputType = {
   role?: true
   suspendedAt?: true
   createdAt?: true
+  emailVerifiedAt?: true
   _all?: true
 }
 
@@ -167,6 +173,7 @@ export type UserGroupByOutputType = {
   role: string
   suspendedAt: Date | null
   createdAt: Date
+  emailVerifiedAt: Date | null
   _count: UserCountAggregateOutputType | null
   _min: UserMinAggregateOutputType | null
   _max: UserMaxAggregateOutputType | null
@@ -198,8 +205,10 @@ export type UserWhereInput = {
   role?: Prisma.StringFilter<"User"> | string
   suspendedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"User"> | Date | string
+  emailVerifiedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   sessions?: Prisma.SessionListRelationFilter
   apiKeys?: Prisma.ApiKeyListRelationFilter
+  accountTokens?: Prisma.AccountTokenListRelationFilter
   tasks?: Prisma.TaskListRelationFilter
   awardedTasks?: Prisma.TaskListRelationFilter
   bids?: Prisma.BidListRelationFilter
@@ -222,8 +231,10 @@ export type UserOrderByWithRelationInput = {
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  emailVerifiedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   sessions?: Prisma.SessionOrderByRelationAggregateInput
   apiKeys?: Prisma.ApiKeyOrderByRelationAggregateInput
+  accountTokens?: Prisma.AccountTokenOrderByRelationAggregateInput
   tasks?: Prisma.TaskOrderByRelationAggregateInput
   awardedTasks?: Prisma.TaskOrderByRelationAggregateInput
   bids?: Prisma.BidOrderByRelationAggregateInput
@@ -249,8 +260,10 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   role?: Prisma.StringFilter<"User"> | string
   suspendedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"User"> | Date | string
+  emailVerifiedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   sessions?: Prisma.SessionListRelationFilter
   apiKeys?: Prisma.ApiKeyListRelationFilter
+  accountTokens?: Prisma.AccountTokenListRelationFilter
   tasks?: Prisma.TaskListRelationFilter
   awardedTasks?: Prisma.TaskListRelationFilter
   bids?: Prisma.BidListRelationFilter
@@ -273,6 +286,7 @@ export type UserOrderByWithAggregationInput = {
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  emailVerifiedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.UserCountOrderByAggregateInput
   _max?: Prisma.UserMaxOrderByAggregateInput
   _min?: Prisma.UserMinOrderByAggregateInput
@@ -289,6 +303,7 @@ export type UserScalarWhereWithAggregatesInput = {
   role?: Prisma.StringWithAggregatesFilter<"User"> | string
   suspendedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"User"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"User"> | Date | string
+  emailVerifiedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"User"> | Date | string | null
 }
 
 export type UserCreateInput = {
@@ -299,8 +314,10 @@ export type UserCreateInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -323,8 +340,10 @@ export type UserUncheckedCreateInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -347,8 +366,10 @@ export type UserUpdateInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -371,8 +392,10 @@ export type UserUncheckedUpdateInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -395,6 +418,7 @@ export type UserCreateManyInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
 }
 
 export type UserUpdateManyMutationInput = {
@@ -405,6 +429,7 @@ export type UserUpdateManyMutationInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type UserUncheckedUpdateManyInput = {
@@ -415,6 +440,7 @@ export type UserUncheckedUpdateManyInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type UserCountOrderByAggregateInput = {
@@ -425,6 +451,7 @@ export type UserCountOrderByAggregateInput = {
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  emailVerifiedAt?: Prisma.SortOrder
 }
 
 export type UserMaxOrderByAggregateInput = {
@@ -435,6 +462,7 @@ export type UserMaxOrderByAggregateInput = {
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  emailVerifiedAt?: Prisma.SortOrder
 }
 
 export type UserMinOrderByAggregateInput = {
@@ -445,6 +473,7 @@ export type UserMinOrderByAggregateInput = {
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+  emailVerifiedAt?: Prisma.SortOrder
 }
 
 export type UserScalarRelationFilter = {
@@ -481,6 +510,20 @@ export type UserUpdateOneRequiredWithoutSessionsNestedInput = {
   upsert?: Prisma.UserUpsertWithoutSessionsInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutSessionsInput, Prisma.UserUpdateWithoutSessionsInput>, Prisma.UserUncheckedUpdateWithoutSessionsInput>
+}
+
+export type UserCreateNestedOneWithoutAccountTokensInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutAccountTokensInput, Prisma.UserUncheckedCreateWithoutAccountTokensInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutAccountTokensInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutAccountTokensNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutAccountTokensInput, Prisma.UserUncheckedCreateWithoutAccountTokensInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutAccountTokensInput
+  upsert?: Prisma.UserUpsertWithoutAccountTokensInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutAccountTokensInput, Prisma.UserUpdateWithoutAccountTokensInput>, Prisma.UserUncheckedUpdateWithoutAccountTokensInput>
 }
 
 export type UserCreateNestedOneWithoutApiKeysInput = {
@@ -677,7 +720,9 @@ export type UserCreateWithoutSessionsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -700,7 +745,9 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -739,7 +786,9 @@ export type UserUpdateWithoutSessionsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -762,6 +811,124 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutAccountTokensInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutAccountTokensInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutAccountTokensInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutAccountTokensInput, Prisma.UserUncheckedCreateWithoutAccountTokensInput>
+}
+
+export type UserUpsertWithoutAccountTokensInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutAccountTokensInput, Prisma.UserUncheckedUpdateWithoutAccountTokensInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutAccountTokensInput, Prisma.UserUncheckedCreateWithoutAccountTokensInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutAccountTokensInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutAccountTokensInput, Prisma.UserUncheckedUpdateWithoutAccountTokensInput>
+}
+
+export type UserUpdateWithoutAccountTokensInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutAccountTokensInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
@@ -785,7 +952,9 @@ export type UserCreateWithoutApiKeysInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -808,7 +977,9 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -847,7 +1018,9 @@ export type UserUpdateWithoutApiKeysInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -870,7 +1043,9 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -893,8 +1068,10 @@ export type UserCreateWithoutResolutionsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -916,8 +1093,10 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -955,8 +1134,10 @@ export type UserUpdateWithoutResolutionsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -978,8 +1159,10 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -1001,8 +1184,10 @@ export type UserCreateWithoutRatingsGivenInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -1024,8 +1209,10 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -1052,8 +1239,10 @@ export type UserCreateWithoutRatingsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -1075,8 +1264,10 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -1114,8 +1305,10 @@ export type UserUpdateWithoutRatingsGivenInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -1137,8 +1330,10 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -1171,8 +1366,10 @@ export type UserUpdateWithoutRatingsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -1194,8 +1391,10 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -1217,8 +1416,10 @@ export type UserCreateWithoutReputationInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -1240,8 +1441,10 @@ export type UserUncheckedCreateWithoutReputationInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -1279,8 +1482,10 @@ export type UserUpdateWithoutReputationInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -1302,8 +1507,10 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -1325,8 +1532,10 @@ export type UserCreateWithoutWalletInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -1348,8 +1557,10 @@ export type UserUncheckedCreateWithoutWalletInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -1387,8 +1598,10 @@ export type UserUpdateWithoutWalletInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -1410,8 +1623,10 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -1433,8 +1648,10 @@ export type UserCreateWithoutTasksInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
@@ -1456,8 +1673,10 @@ export type UserUncheckedCreateWithoutTasksInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
@@ -1484,8 +1703,10 @@ export type UserCreateWithoutAwardedTasksInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
@@ -1507,8 +1728,10 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
@@ -1546,8 +1769,10 @@ export type UserUpdateWithoutTasksInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
@@ -1569,8 +1794,10 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
@@ -1603,8 +1830,10 @@ export type UserUpdateWithoutAwardedTasksInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
@@ -1626,8 +1855,10 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
@@ -1649,8 +1880,10 @@ export type UserCreateWithoutBidsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
@@ -1672,8 +1905,10 @@ export type UserUncheckedCreateWithoutBidsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
@@ -1711,8 +1946,10 @@ export type UserUpdateWithoutBidsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
@@ -1734,8 +1971,10 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
@@ -1757,8 +1996,10 @@ export type UserCreateWithoutTopupsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -1780,8 +2021,10 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -1819,8 +2062,10 @@ export type UserUpdateWithoutTopupsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -1842,8 +2087,10 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -1865,8 +2112,10 @@ export type UserCreateWithoutPayoutAccountInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -1888,8 +2137,10 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -1927,8 +2178,10 @@ export type UserUpdateWithoutPayoutAccountInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -1950,8 +2203,10 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -1973,8 +2228,10 @@ export type UserCreateWithoutPayoutsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -1996,8 +2253,10 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -2035,8 +2294,10 @@ export type UserUpdateWithoutPayoutsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -2058,8 +2319,10 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -2081,8 +2344,10 @@ export type UserCreateWithoutWebhooksInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
@@ -2104,8 +2369,10 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   role?: string
   suspendedAt?: Date | string | null
   createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
@@ -2143,8 +2410,10 @@ export type UserUpdateWithoutWebhooksInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
@@ -2166,8 +2435,10 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
@@ -2189,6 +2460,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
 export type UserCountOutputType = {
   sessions: number
   apiKeys: number
+  accountTokens: number
   tasks: number
   awardedTasks: number
   bids: number
@@ -2203,6 +2475,7 @@ export type UserCountOutputType = {
 export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   sessions?: boolean | UserCountOutputTypeCountSessionsArgs
   apiKeys?: boolean | UserCountOutputTypeCountApiKeysArgs
+  accountTokens?: boolean | UserCountOutputTypeCountAccountTokensArgs
   tasks?: boolean | UserCountOutputTypeCountTasksArgs
   awardedTasks?: boolean | UserCountOutputTypeCountAwardedTasksArgs
   bids?: boolean | UserCountOutputTypeCountBidsArgs
@@ -2236,6 +2509,13 @@ export type UserCountOutputTypeCountSessionsArgs<ExtArgs extends runtime.Types.E
  */
 export type UserCountOutputTypeCountApiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ApiKeyWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountAccountTokensArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.AccountTokenWhereInput
 }
 
 /**
@@ -2310,8 +2590,10 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   role?: boolean
   suspendedAt?: boolean
   createdAt?: boolean
+  emailVerifiedAt?: boolean
   sessions?: boolean | Prisma.User$sessionsArgs<ExtArgs>
   apiKeys?: boolean | Prisma.User$apiKeysArgs<ExtArgs>
+  accountTokens?: boolean | Prisma.User$accountTokensArgs<ExtArgs>
   tasks?: boolean | Prisma.User$tasksArgs<ExtArgs>
   awardedTasks?: boolean | Prisma.User$awardedTasksArgs<ExtArgs>
   bids?: boolean | Prisma.User$bidsArgs<ExtArgs>
@@ -2335,6 +2617,7 @@ export type UserSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   role?: boolean
   suspendedAt?: boolean
   createdAt?: boolean
+  emailVerifiedAt?: boolean
 }, ExtArgs["result"]["user"]>
 
 export type UserSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -2345,6 +2628,7 @@ export type UserSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   role?: boolean
   suspendedAt?: boolean
   createdAt?: boolean
+  emailVerifiedAt?: boolean
 }, ExtArgs["result"]["user"]>
 
 export type UserSelectScalar = {
@@ -2355,12 +2639,14 @@ export type UserSelectScalar = {
   role?: boolean
   suspendedAt?: boolean
   createdAt?: boolean
+  emailVerifiedAt?: boolean
 }
 
-export type UserOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "email" | "passwordHash" | "displayName" | "role" | "suspendedAt" | "createdAt", ExtArgs["result"]["user"]>
+export type UserOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "email" | "passwordHash" | "displayName" | "role" | "suspendedAt" | "createdAt" | "emailVerifiedAt", ExtArgs["result"]["user"]>
 export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   sessions?: boolean | Prisma.User$sessionsArgs<ExtArgs>
   apiKeys?: boolean | Prisma.User$apiKeysArgs<ExtArgs>
+  accountTokens?: boolean | Prisma.User$accountTokensArgs<ExtArgs>
   tasks?: boolean | Prisma.User$tasksArgs<ExtArgs>
   awardedTasks?: boolean | Prisma.User$awardedTasksArgs<ExtArgs>
   bids?: boolean | Prisma.User$bidsArgs<ExtArgs>
@@ -2383,6 +2669,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   objects: {
     sessions: Prisma.$SessionPayload<ExtArgs>[]
     apiKeys: Prisma.$ApiKeyPayload<ExtArgs>[]
+    accountTokens: Prisma.$AccountTokenPayload<ExtArgs>[]
     tasks: Prisma.$TaskPayload<ExtArgs>[]
     awardedTasks: Prisma.$TaskPayload<ExtArgs>[]
     bids: Prisma.$BidPayload<ExtArgs>[]
@@ -2404,6 +2691,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     role: string
     suspendedAt: Date | null
     createdAt: Date
+    emailVerifiedAt: Date | null
   }, ExtArgs["result"]["user"]>
   composites: {}
 }
@@ -2800,6 +3088,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   readonly [Symbol.toStringTag]: "PrismaPromise"
   sessions<T extends Prisma.User$sessionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$sessionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SessionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   apiKeys<T extends Prisma.User$apiKeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$apiKeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ApiKeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  accountTokens<T extends Prisma.User$accountTokensArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$accountTokensArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AccountTokenPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   tasks<T extends Prisma.User$tasksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$tasksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   awardedTasks<T extends Prisma.User$awardedTasksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$awardedTasksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   bids<T extends Prisma.User$bidsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$bidsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -2848,6 +3137,7 @@ export interface UserFieldRefs {
   readonly role: Prisma.FieldRef<"User", 'String'>
   readonly suspendedAt: Prisma.FieldRef<"User", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"User", 'DateTime'>
+  readonly emailVerifiedAt: Prisma.FieldRef<"User", 'DateTime'>
 }
     
 
@@ -3286,6 +3576,30 @@ export type User$apiKeysArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   distinct?: Prisma.ApiKeyScalarFieldEnum | Prisma.ApiKeyScalarFieldEnum[]
+}
+
+/**
+ * User.accountTokens
+ */
+export type User$accountTokensArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the AccountToken
+   */
+  select?: Prisma.AccountTokenSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the AccountToken
+   */
+  omit?: Prisma.AccountTokenOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.AccountTokenInclude<ExtArgs> | null
+  where?: Prisma.AccountTokenWhereInput
+  orderBy?: Prisma.AccountTokenOrderByWithRelationInput | Prisma.AccountTokenOrderByWithRelationInput[]
+  cursor?: Prisma.AccountTokenWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.AccountTokenScalarFieldEnum | Prisma.AccountTokenScalarFieldEnum[]
 }
 
 /**

@@ -75,6 +75,10 @@ export async function resolve(services: Services, resolution: Resolution): Promi
     const isUnknown = error instanceof ApiError && error.code === "not_found";
     throw isUnknown ? new CommandFailure(`Dispute ${resolution.id} does not exist.`) : error;
   });
+  services.securityLog.record("operator", "dispute.resolved", {
+    disputeId: dispute.id,
+    resolution: resolution.resolution,
+  });
   console.log(
     [
       `${bold("Resolved")}: ${dispute.resolution} of "${printable(task.title)}".`,

@@ -5,14 +5,17 @@ import { dim, printable } from "../terminal.ts";
 
 /** Sets a user's role and prints what changed. Takes effect at the user's next request. */
 export async function setRole(
-  { database }: Pick<Services, "database">,
+  { database, securityLog }: Pick<Services, "database" | "securityLog">,
   email: string,
   role: "moderator" | "member",
 ): Promise<void> {
-  const [user] = await database.query<{ displayName: string; before: string }>(sql`
+  const [user] = await database.query<{ id: string; displayName: string; before: string }>(sql`
     UPDATE users u SET role = ${role} FROM (SELECT id, role FROM users WHERE email = ${email} FOR UPDATE) old
-    WHERE u.id = old.id RETURNING u.display_name AS "displayName", old.role AS before`);
+    WHERE u.id = old.id RETURNING u.id, u.display_name AS "displayName", old.role AS before`);
   if (!user) throw new CommandFailure(`No user has the email address ${email}. They have to sign up first.`);
+  if (user.before !== role) {
+    securityLog.record("operator", role === "moderator" ? "role.granted" : "role.revoked", { targetUserId: user.id });
+  }
   const [was, now] =
     role === "moderator"
       ? ["was already a moderator", "is now a moderator"]

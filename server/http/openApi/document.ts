@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { generateOpenApiDocument } from "trpc-to-openapi";
-import { SESSION_COOKIE } from "../../auth/sessions.ts";
+import { sessionCookieName } from "../../auth/sessions.ts";
 import type { AppRouter } from "../../procedures/router.ts";
 import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
@@ -62,7 +62,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
         session: {
           type: "apiKey",
           in: "cookie",
-          name: SESSION_COOKIE,
+          name: sessionCookieName(publicUrl),
           description: "Set when a person signs up or in.",
         },
         apiKey: { type: "http", scheme: "bearer", bearerFormat: "rb_live_…", description: "An API key." },

@@ -11,7 +11,10 @@ export const LocalState = z.object({
   pid: z.int().positive(),
   /** Set last, when the service is ready. Until then, the other fields may be from the previous run. */
   serviceUrl: z.url().optional(),
+  /** The role that the service uses. Written by an earlier version, it is the owner. */
   databaseUrl: z.url().optional(),
+  /** The role that owns the schema, a superuser. */
+  databaseOwnerUrl: z.url().optional(),
   s3: z
     .object({
       endpoint: z.url(),
@@ -22,6 +25,8 @@ export const LocalState = z.object({
     })
     .optional(),
   processor: z.object({ apiBase: z.url(), secretKey: z.string(), webhookSecret: z.string() }).optional(),
+  /** `pageUrl` shows the mails. */
+  mail: z.object({ smtpUrl: z.url(), from: z.string(), pageUrl: z.url() }).optional(),
   sessionSecret: z.string().min(32).optional(),
 });
 export type LocalState = z.infer<typeof LocalState>;

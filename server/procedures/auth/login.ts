@@ -20,15 +20,29 @@ export const login = open
   .mutation(async ({ ctx, input }) => {
     const email = canonicalEmail(input.email);
     const [found] = await ctx.database.query<User & { passwordHash: string; suspended: boolean }>(sql`
-      SELECT id, email, display_name AS "displayName", created_at AS "createdAt", password_hash AS "passwordHash",
-             suspended_at IS NOT NULL AS suspended
+      SELECT id, email, display_name AS "displayName", created_at AS "createdAt", email_verified_at AS "emailVerifiedAt",
+             password_hash AS "passwordHash", suspended_at IS NOT NULL AS suspended
       FROM users WHERE email = ${email}`);
     const matches = await verifyPassword(found?.passwordHash ?? null, input.password, {
       ...ctx.client,
       account: email ?? "",
     });
-    if (!found || !matches || found.suspended) throw new ApiError("invalid_credentials");
-    const sessionId = await ctx.database.transaction((tx) => startSession(tx, found.id, ctx.clock.now()));
+    const fail = (reason: string) => {
+      ctx.securityLog.refuse(ctx, "login.failed", { userId: found?.id ?? null, reason });
+      return new ApiError("invalid_credentials");
+    };
+    if (!found) throw fail("unknown email");
+    if (!matches) throw fail("wrong password");
+    if (found.suspended) throw fail("suspended");
+    const sessionId = await ctx.database.transaction(async (tx) => {
+      const sessionId = await startSession(tx, found.id, ctx.clock.now());
+      // The user is locked now. A change of the password that came first has ended the sessions of the old one.
+      const [current] = await tx.query(sql`
+        SELECT 1 FROM users WHERE id = ${found.id}::uuid AND password_hash = ${found.passwordHash}`);
+      if (!current) throw fail("wrong password");
+      return sessionId;
+    });
+    ctx.securityLog.record(ctx, "login.succeeded", { userId: found.id });
     await ctx.sessionCookie.set(sessionId);
     return { user: found };
   });

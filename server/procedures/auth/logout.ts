@@ -13,6 +13,9 @@ export const logout = signedIn
   .input(NoInput)
   .output(z.void())
   .mutation(async ({ ctx }) => {
-    if (ctx.principal.kind === "session") await endSession(ctx.database, ctx.principal.sessionId);
+    if (ctx.principal.kind === "session") {
+      await endSession(ctx.database, ctx.principal.sessionId);
+      ctx.securityLog.record(ctx, "session.ended");
+    }
     ctx.sessionCookie.clear();
   });

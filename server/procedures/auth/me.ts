@@ -19,7 +19,8 @@ export const me = signedIn
   .query(async ({ ctx }) => {
     const { principal } = ctx;
     const [user] = await ctx.database.query<User>(sql`
-      SELECT id, email, display_name AS "displayName", created_at AS "createdAt"
+      SELECT id, email, display_name AS "displayName", created_at AS "createdAt",
+             email_verified_at AS "emailVerifiedAt"
       FROM users WHERE id = ${ctx.userId}::uuid`);
     if (!user) throw new ApiError("unauthenticated");
     return {

@@ -14,4 +14,10 @@ export const resolve = moderator
   })
   .input(z.strictObject({ id: Id, ...resolveInput }))
   .output(z.object({ dispute: Dispute, task: Task }))
-  .mutation(({ ctx, input }) => ctx.change((tx) => resolveDispute(tx, ctx, input, ctx.userId)));
+  .mutation(({ ctx, input }) =>
+    ctx.change(async (tx) => {
+      const { id: disputeId, resolution } = input;
+      tx.onCommit(() => ctx.securityLog.record(ctx, "dispute.resolved", { disputeId, resolution }));
+      return resolveDispute(tx, ctx, input, ctx.userId);
+    }),
+  );

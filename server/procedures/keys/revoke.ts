@@ -19,5 +19,6 @@ export const revoke = sessionOnly
         UPDATE api_keys SET revoked_at = ${ctx.clock.now().toISOString()}::timestamptz
         WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND revoked_at IS NULL RETURNING id`);
       if (!revoked) throw new ApiError("not_found");
+      tx.onCommit(() => ctx.securityLog.record(ctx, "key.revoked", { revokedKeyId: input.id }));
     }),
   );

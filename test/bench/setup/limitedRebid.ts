@@ -14,15 +14,20 @@ const names = Object.keys(defaultLimits) as PolicyName[]; // the keys of a liter
 const { services } = createServices(
   {
     databaseUrl: process.env.DATABASE_URL ?? "",
-    sessionSecret: "a secret of the bench, 32 characters or more",
+    sessionSecrets: ["a secret of the bench, 32 characters or more"],
+    mail: null,
     processor: { secretKey: "sk_test_none", webhookSecrets: ["whsec_none"], apiBase: null },
     storage: { endpoint: null, ...keys },
   },
   {
     settings: {
       publicUrl: `http://127.0.0.1:${process.env.PORT}`,
+      appOrigins: [],
+      corsOrigins: [],
+      trustLocalhost: false,
       acceptanceWindowSeconds: 172_800,
       deliveryGraceSeconds: 604_800,
+      passwordBlocklist: "off",
       processorPollSeconds: 300,
       spamGuard: false,
       webhookAllowInsecure: false,

@@ -19,7 +19,7 @@ const tables = ["wallets", "ledger_transfers", "ledger_entries", "topups", "payo
 
 /** Saves all money, and returns a function that restores it, past the triggers that protect it. */
 async function backup(): Promise<() => Promise<void>> {
-  const { pool } = service.services.database;
+  const { pool } = service.owner;
   for (const table of tables)
     await pool.query(`DROP TABLE IF EXISTS old_${table}; CREATE TABLE old_${table} AS TABLE ${table}`);
   return async () => {

@@ -155,8 +155,7 @@ test("a task from before the guard kept hashes is in nobody's way", async () => 
 test("the guard reads only the tasks that it counts, through its indexes, with a plan for any values", async () => {
   const buyer = await createPerson(service);
   await addTasks(buyer, 1n, [...Array(5_000).fill(100_000), ...Array(310).fill(5)]);
-  const { pool } = service.services.database;
-  const client = await pool.connect();
+  const client = await service.owner.pool.connect();
   try {
     await client.query("ANALYZE tasks");
     await client.query("SET plan_cache_mode = force_generic_plan");

@@ -30,8 +30,10 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   database = openDatabase(testDatabase.url, { poolSize: 20 });
   // Thousands of observations read the events of a few tasks and the entries of a few transfers.
-  await database.query(sql`CREATE INDEX ON events (task_id)`);
-  await database.query(sql`CREATE INDEX ON ledger_entries (transfer_id)`);
+  const owner = openDatabase(testDatabase.ownerUrl, { poolSize: 1 });
+  await owner.query(sql`CREATE INDEX ON events (task_id)`);
+  await owner.query(sql`CREATE INDEX ON ledger_entries (transfer_id)`);
+  await owner.close();
 });
 afterAll(async () => {
   await database.close();

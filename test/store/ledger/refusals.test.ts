@@ -9,7 +9,7 @@ const service = useService();
 
 /** Runs statements as the database's owner, a superuser, in one transaction, and returns the error. */
 async function refusalOf(...statements: string[]): Promise<{ code?: string; constraint?: string } | undefined> {
-  const client = new pg.Client({ connectionString: service.databaseUrl });
+  const client = new pg.Client({ connectionString: service.ownerUrl });
   await client.connect();
   try {
     await client.query("BEGIN");

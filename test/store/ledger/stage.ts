@@ -1,6 +1,8 @@
 /** The real side of the property test: the procedures over a real database, without HTTP and without a processor. */
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
+import { CallerWatch } from "../../../server/auth/callerWatch.ts";
+import { openSecurityLog } from "../../../server/auth/securityLog.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
@@ -69,9 +71,13 @@ export class Stage {
     this.#services = {
       settings: {
         publicUrl: "http://127.0.0.1",
-        sessionSecret: "a secret of the tests, 32 characters or more",
+        sessionSecrets: ["a secret of the tests of 32 characters or more"],
+        appOrigins: [],
+        corsOrigins: [],
+        trustLocalhost: false,
         acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
         deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
+        passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
         webhookAllowInsecure: false,
@@ -83,7 +89,11 @@ export class Stage {
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
       egress: guardedEgress({ allowInsecure: false }),
+      callerWatch: new CallerWatch({ database, clock: this.#clock, log: pino({ level: "silent" }) }),
+      isCommonPassword: () => false,
+      mail: null,
       limiter: null,
+      securityLog: openSecurityLog(pino({ level: "silent" })),
       log: pino({ level: "error" }, { write: (line) => void errors.push(line) }),
     };
   }

@@ -7,7 +7,7 @@ import { useService } from "../../setup/testService.ts";
 const service = useService();
 
 function commit(...statements: Sql[]): Promise<unknown> {
-  return service.services.database.transaction(async (tx) => {
+  return service.owner.transaction(async (tx) => {
     for (const statement of statements) await tx.query(statement);
   });
 }

@@ -23,8 +23,13 @@ function render(part: Part): string {
   return String(part).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Builds a page: a card with the content and a footer that says that no real money moves. */
-export function page(title: string, content: Html, width: "narrow" | "wide" = "narrow"): string {
+/** Builds a page: a card with the content, and a footer that says that this is a test. */
+export function page(
+  title: string,
+  content: Html,
+  width: "narrow" | "wide" = "narrow",
+  footer = "Test payment processor of this Rebid installation. No real money moves.",
+): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -39,7 +44,7 @@ export function page(title: string, content: Html, width: "narrow" | "wide" = "n
 <p class="brand"><span aria-hidden="true">R</span>Rebid</p>
 ${content}
 </main>
-<footer>Test payment processor of this Rebid installation. No real money moves.</footer>
+<footer>${footer}</footer>
 </body>
 </html>`.text;
 }

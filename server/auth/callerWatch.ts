@@ -1,0 +1,71 @@
+import type { Clock } from "../gateways/clock.ts";
+import { type Connection, sql } from "../store/connection.ts";
+import type { Principal } from "./principal.ts";
+
+/** Waiting callers are looked up this often, so what they wait for ends within a second. */
+const INTERVAL_MS = 500;
+
+interface WatchOptions {
+  database: Connection;
+  clock: Clock;
+  log: { warn(fields: object, message: string): void };
+}
+
+/**
+ * Notices when the session or API key of a waiting request ends, by logout, revocation, expiry or suspension, in whichever
+ * process that happens. Costs nothing while nobody waits, and otherwise one query per interval for all who do.
+ */
+export class CallerWatch {
+  readonly #options: WatchOptions;
+  /** What to call when a credential ends, by the id of the session or key. */
+  readonly #watched = { session: new Map<string, Set<() => void>>(), apiKey: new Map<string, Set<() => void>>() };
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  /** Calls `onEnd` once the caller's credential is no longer valid. Returns what ends the watch. */
+  watch(principal: Principal, onEnd: () => void): () => void {
+    const watched = this.#watched[principal.kind];
+    const id = principal.kind === "session" ? principal.sessionId : principal.keyId;
+    const callbacks = watched.get(id) ?? new Set();
+    watched.set(id, callbacks.add(onEnd));
+    this.#schedule();
+    return () => {
+      callbacks.delete(onEnd);
+      if (callbacks.size === 0 && watched.get(id) === callbacks) watched.delete(id);
+    };
+  }
+
+  #schedule(): void {
+    const { session, apiKey } = this.#watched;
+    if (this.#timer !== undefined || session.size + apiKey.size === 0) return;
+    this.#timer = setTimeout(async () => {
+      await this.#endInvalid().catch((error: unknown) =>
+        this.#options.log.warn({ error }, "waiting callers could not be looked up"),
+      );
+      this.#timer = undefined;
+      this.#schedule();
+    }, INTERVAL_MS).unref();
+  }
+
+  async #endInvalid(): Promise<void> {
+    const { database, clock } = this.#options;
+    const { session, apiKey } = this.#watched;
+    const [sessionIds, keyIds] = [[...session.keys()], [...apiKey.keys()]];
+    const rows = await database.query<{ id: string }>(sql`
+      SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id
+      WHERE s.id = ANY (${sessionIds}::uuid[]) AND s.expires_at > ${clock.now().toISOString()}::timestamptz
+        AND u.suspended_at IS NULL
+      UNION ALL
+      SELECT k.id FROM api_keys k JOIN users u ON u.id = k.user_id
+      WHERE k.id = ANY (${keyIds}::uuid[]) AND k.revoked_at IS NULL AND u.suspended_at IS NULL`);
+    const valid = new Set(rows.map(({ id }) => id));
+    const callbacks = [
+      ...sessionIds.flatMap((id) => (valid.has(id) ? [] : [...(session.get(id) ?? [])])),
+      ...keyIds.flatMap((id) => (valid.has(id) ? [] : [...(apiKey.get(id) ?? [])])),
+    ];
+    for (const onEnd of callbacks) onEnd();
+  }
+}

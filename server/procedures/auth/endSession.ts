@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { ApiError } from "../../errors.ts";
+import { Id } from "../../schemas/common.ts";
+import { sql } from "../../store/connection.ts";
+import { sessionOnly } from "../../trpc.ts";
+
+/** Ends one of the caller's sessions at once, perhaps the current one. Another user's session is `not_found`. */
+export const endSession = sessionOnly
+  .meta({
+    rest: { method: "DELETE", path: "/auth/sessions/{id}", status: 204 },
+    summary: "End a session",
+    errors: ["not_found"],
+  })
+  .input(z.strictObject({ id: Id }))
+  .output(z.void())
+  .mutation(async ({ ctx, input }) => {
+    await ctx.change(async (tx) => {
+      const [ended] = await tx.query(sql`
+        DELETE FROM sessions WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid RETURNING 1`);
+      if (!ended) throw new ApiError("not_found");
+    });
+    if (ctx.principal.kind === "session" && ctx.principal.sessionId === input.id) ctx.sessionCookie.clear();
+  });

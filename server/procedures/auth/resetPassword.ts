@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { isValidToken, takeToken, voidResetTokens } from "../../auth/accountTokens.ts";
+import { assertUncommon } from "../../auth/commonPasswords.ts";
+import { hashPassword } from "../../auth/passwords.ts";
+import { endSessions } from "../../auth/sessions.ts";
+import { ApiError } from "../../errors.ts";
+import { AccountToken, Password } from "../../schemas/user.ts";
+import { sql } from "../../store/connection.ts";
+import { open } from "../../trpc.ts";
+
+/**
+ * Sets a new password with the token of a mail, and ends all sessions. Also revokes the API keys that were created before
+ * the address was first verified: whoever signed up with somebody else's address keeps nothing.
+ */
+export const resetPassword = open
+  .meta({
+    rest: { method: "POST", path: "/auth/password/reset", status: 204 },
+    summary: "Choose a new password with the link of a mail",
+    description:
+      "A token works once, for an hour. Ends all sessions, and revokes the API keys that were created before the address was first verified.",
+    rateGroup: "recovery",
+    hashesPassword: true,
+    errors: ["invalid_token"],
+  })
+  .input(z.strictObject({ token: AccountToken, newPassword: Password }))
+  .output(z.void())
+  .mutation(async ({ ctx, input }) => {
+    const now = ctx.clock.now();
+    if (!(await isValidToken(ctx.database, "reset_password", input.token, now))) throw new ApiError("invalid_token");
+    assertUncommon(ctx.isCommonPassword, input.newPassword, "newPassword");
+    const passwordHash = await hashPassword(input.newPassword, { ...ctx.client, account: input.token });
+    await ctx.database.transaction(async (tx) => {
+      const token = await takeToken(tx, "reset_password", input.token, now);
+      if (token === null) throw new ApiError("invalid_token");
+      const { userId, wasMailed } = token;
+      await tx.query(sql`UPDATE users SET password_hash = ${passwordHash} WHERE id = ${userId}::uuid`);
+      await tx.query(sql`
+        UPDATE api_keys k SET revoked_at = ${now.toISOString()}::timestamptz FROM users u
+        WHERE u.id = ${userId}::uuid AND k.user_id = u.id AND k.revoked_at IS NULL
+          AND (u.email_verified_at IS NULL OR k.created_at < u.email_verified_at)`);
+      if (wasMailed) {
+        await tx.query(sql`
+          UPDATE users SET email_verified_at = clock_timestamp()
+          WHERE id = ${userId}::uuid AND email_verified_at IS NULL`);
+      }
+      await endSessions(tx, userId, null);
+      await voidResetTokens(tx, userId, now);
+    });
+  });

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { takeToken } from "../../auth/accountTokens.ts";
+import { ApiError } from "../../errors.ts";
+import { AccountToken } from "../../schemas/user.ts";
+import { sql } from "../../store/connection.ts";
+import { open } from "../../trpc.ts";
+
+/** Records that the account's address belongs to its owner, who has the token of a mail to it. */
+export const verifyEmail = open
+  .meta({
+    rest: { method: "POST", path: "/auth/email/verify", status: 204 },
+    summary: "Verify the email address with the link of a mail",
+    description: "A token works once, for a day. No session is needed.",
+    rateGroup: "recovery",
+    errors: ["invalid_token"],
+  })
+  .input(z.strictObject({ token: AccountToken }))
+  .output(z.void())
+  .mutation(({ ctx, input }) =>
+    ctx.database.transaction(async (tx) => {
+      const token = await takeToken(tx, "verify_email", input.token, ctx.clock.now());
+      if (token === null) throw new ApiError("invalid_token");
+      await tx.query(sql`
+        UPDATE users SET email_verified_at = clock_timestamp()
+        WHERE id = ${token.userId}::uuid AND email_verified_at IS NULL`);
+    }),
+  );
