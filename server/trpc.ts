@@ -27,6 +27,8 @@ export interface Context extends Services {
    * the caller's session or key ends during the wait.
    */
   readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>, needsCaller: boolean) => Promise<Result>;
+  /** Says that the call only waits from now on, and does not count as under way. Returns what ends that. */
+  readonly idle: () => () => void;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
@@ -44,6 +46,8 @@ export interface Client {
   readonly address: string;
   /** True once the client has closed its connection, so that nobody waits for the response. */
   hasLeft(): boolean;
+  /** Calls `leave` when the client has closed its connection, or has its whole response. Returns what ends that. */
+  onLeave(leave: () => void): () => void;
 }
 
 /** Waits this long without the turn, so that the caller's other calls go on. */
@@ -61,8 +65,9 @@ export function buildContext(
     ...options,
     principal,
     limits: unlimited,
-    client: { address: "local", hasLeft: () => false },
+    client: { address: "local", hasLeft: () => false, onLeave: () => () => {} },
     takeTurn: (work) => work(sleep),
+    idle: () => () => {},
     sessionCookie: { set: async () => {}, clear: () => {} },
     setHeader: () => {},
   };
@@ -88,6 +93,8 @@ export interface Meta {
   rateGroup?: RateGroup;
   /** True if a call hashes a password, which at most one call of a batch may do. */
   hashesPassword?: boolean;
+  /** The operation may wait for long, so it takes a turn for its work only, and none while it waits. */
+  takesOwnTurns?: boolean;
 }
 
 /** What tRPC clients see as `error`; `data` has the fields of the REST error body. */
@@ -190,7 +197,7 @@ const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
  * password resets wait for password hashing instead: the queue in auth/passwords.ts is theirs.
  */
 const takeTurn = t.middleware(({ ctx, meta, next }) =>
-  ctx.principal === null && meta?.hashesPassword
+  meta?.takesOwnTurns || (ctx.principal === null && meta?.hashesPassword)
     ? next({ ctx: { pause: sleep } })
     : ctx.takeTurn((pause) => next({ ctx: { pause } }), meta?.access !== "public"),
 );

@@ -3,6 +3,8 @@ import type { z } from "zod";
 import { auditLedger } from "../audit/nightly.ts";
 import { sendAccountMail } from "../auth/accountMails.ts";
 import { pruneAccounts } from "../auth/accountTokens.ts";
+import { pruneEvents } from "../events/prune.ts";
+import { startSequencer } from "../events/sequencer.ts";
 import { pruneRateLimits } from "../limits/prune.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
@@ -26,6 +28,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),
+  pruneEvents: handler(jobPayloads.pruneEvents, pruneEvents),
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
@@ -36,6 +39,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
 const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries
+47 * * * * pruneEvents
 47 * * * * pruneAccounts
 */5 * * * * pruneRateLimits`;
 
@@ -45,7 +49,7 @@ function taskListOf(services: Services): TaskList {
   );
 }
 
-/** Runs jobs, sweeps and the delivery of events until `stop`, which lets running work finish. */
+/** Runs jobs, sweeps, and the delivery and numbering of events until `stop`, which lets running work finish. */
 export async function startWorker(
   services: Services,
   options: { concurrency: number },
@@ -57,10 +61,12 @@ export async function startWorker(
   });
   const sweeps = startSweeps(services);
   const deliverer = startDeliverer(services);
+  const sequencer = startSequencer(services);
   return {
     async stop() {
       await deliverer.stop();
       await sweeps.stop();
+      await sequencer.stop();
       await runner.stop();
     },
   };

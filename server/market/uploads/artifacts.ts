@@ -56,21 +56,26 @@ export async function addArtifact(
   return row;
 }
 
-/** The public record, with a download link that expires after 15 minutes. */
-export async function toArtifact({ storage }: Pick<Services, "storage">, row: ArtifactRow): Promise<Artifact> {
+/** The public record without a download link. */
+export function artifactRecord(row: ArtifactRow): Omit<Artifact, "downloadUrl"> {
   const { id, bidId, taskId, mimeType, bytes, createdAt, width, height, durationSec, sha256 } = row;
-  const downloadUrl = await storage.presignDownload({
-    storageKey: row.storageKey,
-    fileName: `${row.kind}-${id}${extensionOf(mimeType)}`,
-    mimeType,
-    expiresInSeconds: DOWNLOAD_EXPIRES_IN_SECONDS,
-  });
   return {
-    ...{ id, bidId, taskId, mimeType, bytes, createdAt, downloadUrl },
+    ...{ id, bidId, taskId, mimeType, bytes, createdAt },
     ...(width !== null && height !== null && { dimensions: { width, height } }),
     ...(durationSec !== null && { durationSec }),
     ...(sha256 !== null && { sha256 }),
   };
+}
+
+/** The public record, with a download link that expires after 15 minutes. */
+export async function toArtifact({ storage }: Pick<Services, "storage">, row: ArtifactRow): Promise<Artifact> {
+  const downloadUrl = await storage.presignDownload({
+    storageKey: row.storageKey,
+    fileName: `${row.kind}-${row.id}${extensionOf(row.mimeType)}`,
+    mimeType: row.mimeType,
+    expiresInSeconds: DOWNLOAD_EXPIRES_IN_SECONDS,
+  });
+  return { ...artifactRecord(row), downloadUrl };
 }
 
 /** Returns the samples and deliveries that were finalised for a task, oldest first. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { SealedObject } from "../../gateways/storage.ts";
-import { addArtifact, countSamples, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
+import { addArtifact, artifactRecord, countSamples, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
 import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { assertSampleCount } from "../../market/uploads/limits.ts";
 import { sealUpload } from "../../market/uploads/seal.ts";
@@ -30,11 +30,13 @@ export const sampleFinalize = scoped("bid:write")
 
 function record(ctx: CallerContext, input: { id: string; storageKey: string }, sealed: SealedObject | null) {
   return ctx.change(async (tx) => {
-    const { bid } = await lockForUpload(ctx, tx, "sample", input.id);
+    const { task, bid } = await lockForUpload(ctx, tx, "sample", input.id);
     // A parallel request may have finalised the same key while this copy was made.
     const existing = await findArtifact(tx, input.storageKey);
     if (existing) return { row: existing };
     assertSampleCount((await countSamples(tx, bid.id)) + 1);
-    return { row: await addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed }) };
+    const row = await addArtifact(tx, "sample", { uploadKey: input.storageKey, bid, sealed });
+    await tx.events.record("sample.posted", { task, bid, sample: artifactRecord(row) }, [task.buyerId, ctx.userId]);
+    return { row };
   });
 }

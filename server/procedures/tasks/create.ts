@@ -39,7 +39,7 @@ export const create = scoped("task:write")
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
         );
         await tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
-        await tx.events.record("task.created", { task });
+        await tx.events.record("task.created", { task }, "everyone");
         return { task };
       })
       .catch(refuseOverdraft(ctx, "insufficient_funds"));

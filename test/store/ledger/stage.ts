@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { CallerWatch } from "../../../server/auth/callerWatch.ts";
 import { openSecurityLog } from "../../../server/auth/securityLog.ts";
+import { EventFollower } from "../../../server/events/follower.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
@@ -90,6 +91,7 @@ export class Stage {
       storage,
       egress: guardedEgress({ allowInsecure: false }),
       callerWatch: new CallerWatch({ database, clock: this.#clock, log: pino({ level: "silent" }) }),
+      eventFollower: new EventFollower({ database, log: pino({ level: "silent" }) }),
       isCommonPassword: () => false,
       mail: null,
       limiter: null,
