@@ -56,6 +56,8 @@ export interface Config {
   /** Whether requests are limited by address and user. */
   readonly rateLimits: boolean;
   readonly spamGuard: boolean;
+  /** Whether moderators must have signed in with a second factor to act as moderators. */
+  readonly moderatorTotp: boolean;
   readonly logLevel: string;
 }
 
@@ -166,6 +168,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     processorPollSeconds: env.PROCESSOR_POLL_SECONDS,
     rateLimits: env.RATE_LIMITS === "on",
     spamGuard: env.SPAM_GUARD === "on",
+    moderatorTotp: env.MODERATOR_TOTP === "required",
     logLevel: env.LOG_LEVEL,
   };
   if (config.metricsPort !== null && config.metricsPort === config.port) {

@@ -95,5 +95,6 @@ export const Environment = z.object({
   WEBHOOK_ALLOW_INSECURE: z.enum(["", "0", "1", "true", "false", "on", "off"]).default(""),
   RATE_LIMITS: onOff("on"),
   SPAM_GUARD: onOff("on"),
+  MODERATOR_TOTP: z.enum(["off", "required"]).default("off"),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });

@@ -21,6 +21,11 @@ export const errorCatalogue = {
   invalid_url: { status: 400, message: "The URL must be a public HTTPS address." },
   unauthenticated: { status: 401, message: "Sign in, or send a valid API key as a bearer token." },
   invalid_credentials: { status: 401, message: "The email address or the password is wrong." },
+  second_factor_required: {
+    status: 401,
+    message:
+      "Send `code` too: the current six digits of your authenticator, which work once, or one of your recovery codes.",
+  },
   insufficient_funds: { status: 402, message: "The wallet's available balance is too low." },
   ledger_failed: { status: 402, message: "The ledger refused the movement." },
   forbidden: { status: 403, message: "You are not allowed to do this." },
@@ -34,6 +39,11 @@ export const errorCatalogue = {
   limit_reached: { status: 409, message: "You have as many of these as a user may have; see `limit`." },
   already_rated: { status: 409, message: "You have already rated this task." },
   already_disputed: { status: 409, message: "This task already has a dispute." },
+  second_factor_exists: {
+    status: 409,
+    message: "You already have a second factor. To set up another one, remove it first: DELETE /auth/totp.",
+  },
+  account_in_use: { status: 409, message: "The account cannot be closed yet; `open` says why." },
   bid_changed: { status: 409, message: "The bid's price is no longer the expected one; see `priceCents`." },
   idempotency_conflict: {
     status: 409,
@@ -98,6 +108,21 @@ export interface LimitViolation {
   actual: number;
 }
 
+const openMatters = ["tasks", "awards", "bids", "disputes", "topups", "payouts", "available", "held", "debt"] as const;
+
+/** Something that keeps an account from being closed. */
+const OpenMatter = z.object({
+  kind: z.enum(openMatters).meta({
+    description:
+      "`tasks`: that you posted and that are not finished. `awards`: tasks that you were awarded and that are not finished. " +
+      "`bids`: active ones. `disputes`: undecided ones. `topups` and `payouts`: under way. `available`, `held`, `debt`: money.",
+  }),
+  count: z.int().optional().meta({ description: "How many there are." }),
+  ids: z.array(z.string()).optional().meta({ description: "The oldest ten." }),
+  cents: z.int().optional().meta({ description: "Of money: how much." }),
+});
+export type OpenMatter = z.infer<typeof OpenMatter>;
+
 /** The optional fields of an error body, and `retryAfterSeconds`, which becomes the `Retry-After` header. */
 export interface ErrorDetails {
   message?: string;
@@ -112,6 +137,7 @@ export interface ErrorDetails {
   /** How many a user may have, for `limit_reached`. */
   limit?: number;
   taskId?: string;
+  open?: OpenMatter[];
   retryAfterSeconds?: number;
 }
 
@@ -132,6 +158,7 @@ export const ErrorBody = z.object({
   taskId: z.uuid().optional().meta({
     description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",
   }),
+  open: z.array(OpenMatter).optional().meta({ description: "With `account_in_use`: what must be finished first." }),
 });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 

@@ -7,6 +7,7 @@ import { type Config, ConfigError } from "./config.ts";
 import { EventFollower } from "./events/follower.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
+import { type Inspector, openInspector } from "./gateways/inspection/inspector.ts";
 import { type Mail, openMail } from "./gateways/mail.ts";
 import type { Processor } from "./gateways/processor.ts";
 import type { ResolveName } from "./gateways/resolveName.ts";
@@ -23,6 +24,7 @@ export type Settings = Pick<
   | "appOrigins"
   | "corsOrigins"
   | "deliveryGraceSeconds"
+  | "moderatorTotp"
   | "passwordBlocklist"
   | "processorPollSeconds"
   | "spamGuard"
@@ -42,6 +44,8 @@ export interface Services {
   readonly clock: Clock;
   readonly processor: Processor;
   readonly storage: Storage;
+  /** Says what uploaded files are. */
+  readonly inspector: Inspector;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
   /** Tells waiting requests when their caller's session or key has ended. */
@@ -84,6 +88,7 @@ export function createServices(
     clock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
+    inspector: openInspector({ log }),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     callerWatch: new CallerWatch({ database, clock, log }),
     eventFollower: new EventFollower({ database, log }),
@@ -101,6 +106,7 @@ export function createServices(
       await services.egress.close();
       services.storage.close();
       services.mail?.close();
+      await services.inspector.close();
       await services.database.close();
     },
   };

@@ -80,7 +80,13 @@ export type Access = "public" | "any" | "session" | "moderator" | { scope: Scope
 
 /** What a procedure declares: its REST operation, its documentation, who may call it, and the errors specific to it. */
 export interface Meta {
-  rest?: { method: HttpMethod; path: `/${string}`; status?: 200 | 201 | 202 | 204 };
+  rest?: {
+    method: HttpMethod;
+    path: `/${string}`;
+    status?: 200 | 201 | 202 | 204;
+    /** The input of a DELETE comes in a JSON body, because a query with secrets would end up in logs. */
+    takesBody?: true;
+  };
   summary?: string;
   description?: string;
   errors?: readonly ErrorCode[];
@@ -137,11 +143,16 @@ export function errorsOf(meta: Meta): ErrorCode[] {
   if (rest?.method !== "GET" || access === "session" || access === "moderator") codes.add("forbidden");
   if (typeof access === "object") codes.add("missing_scope");
   if (takesIdempotencyKey(meta)) codes.add("idempotency_conflict");
-  if (rest?.method === "POST" || rest?.method === "PATCH") {
+  if (takesBody(rest)) {
     codes.add("payload_too_large");
     codes.add("unsupported_media_type");
   }
   return [...codes];
+}
+
+/** Whether an operation's input comes in a JSON body. Otherwise it comes in the query. */
+export function takesBody(rest: Meta["rest"]): boolean {
+  return rest?.method === "POST" || rest?.method === "PATCH" || rest?.takesBody === true;
 }
 
 /** Whether the operation can be repeated with an `Idempotency-Key`: every one that changes something for a known caller. */
@@ -202,7 +213,7 @@ const takeTurn = t.middleware(({ ctx, meta, next }) =>
     : ctx.takeTurn((pause) => next({ ctx: { pause } }), meta?.access !== "public"),
 );
 
-type Requirement = (principal: Principal) => void;
+type Requirement = (principal: Principal, settings: Services["settings"]) => void;
 
 function authorized(access: Access, require: Requirement = () => {}) {
   return base
@@ -210,7 +221,7 @@ function authorized(access: Access, require: Requirement = () => {}) {
     .use(({ ctx, meta = {}, next }) => {
       const { principal, idempotencyKey } = ctx;
       if (principal === null) throw new ApiError("unauthenticated");
-      require(principal);
+      require(principal, ctx.settings);
       const key = takesIdempotencyKey(meta) ? idempotencyKey : undefined;
       if (key !== undefined) assertIdempotencyKey(key, ctx.calls);
       return next({ ctx: { principal, userId: principal.userId, idempotencyKey: key } });
@@ -231,13 +242,14 @@ function authorized(access: Access, require: Requirement = () => {}) {
     });
 }
 
-const requireSession: Requirement = (principal) => {
-  if (principal.kind !== "session") {
-    throw new ApiError("forbidden", {
-      message: "API keys are not allowed to do this. Sign in with a browser session.",
-    });
-  }
-};
+type Session = Principal & { kind: "session" };
+
+function assertSession(principal: Principal): asserts principal is Session {
+  if (principal.kind === "session") return;
+  throw new ApiError("forbidden", {
+    message: "API keys are not allowed to do this. Sign in with a browser session.",
+  });
+}
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
 export const open = base.meta({ access: "public" }).use(refuseUnacceptable).use(takeTurn);
@@ -246,12 +258,21 @@ export const open = base.meta({ access: "public" }).use(refuseUnacceptable).use(
 export const signedIn = authorized("any");
 
 /** Base of procedures for browser sessions; API keys get `forbidden`. */
-export const sessionOnly = authorized("session", requireSession);
+export const sessionOnly = authorized("session", assertSession).use(({ ctx: { principal }, next }) => {
+  assertSession(principal);
+  return next({ ctx: { principal } });
+});
 
-/** Base of procedures for a moderator's session. */
-export const moderator = authorized("moderator", (principal) => {
-  requireSession(principal);
-  if (principal.kind === "session" && !principal.moderator) throw new ApiError("forbidden");
+/** Base of procedures for a moderator's session, which must have proved a second factor if MODERATOR_TOTP requires it. */
+export const moderator = authorized("moderator", (principal, settings) => {
+  assertSession(principal);
+  if (!principal.moderator) throw new ApiError("forbidden");
+  if (settings.moderatorTotp && !principal.secondFactor) {
+    throw new ApiError("forbidden", {
+      message:
+        "Moderators need a second factor here. Set one up with POST /auth/totp and POST /auth/totp/confirm; if you have one, sign in again with `code`.",
+    });
+  }
 });
 
 /** Base of procedures for a session, or for an API key with this scope. */

@@ -38,6 +38,16 @@ export type AccountToken = Prisma.AccountTokenModel
  */
 export type ApiKey = Prisma.ApiKeyModel
 /**
+ * Model TotpFactor
+ * 
+ */
+export type TotpFactor = Prisma.TotpFactorModel
+/**
+ * Model RecoveryCode
+ * 
+ */
+export type RecoveryCode = Prisma.RecoveryCodeModel
+/**
  * Model Dispute
  * 
  */
@@ -102,6 +112,11 @@ export type Upload = Prisma.UploadModel
  * 
  */
 export type Artifact = Prisma.ArtifactModel
+/**
+ * Model ModerationAction
+ * What moderators did. Append-only; a trigger refuses changes.
+ */
+export type ModerationAction = Prisma.ModerationActionModel
 /**
  * Model Topup
  * 

@@ -8,7 +8,7 @@ import { findSession, SESSION_LIFETIME_SECONDS, sealSession, sessionCookieName, 
 
 /** The authenticated caller. A session may do everything its user may; an API key only what its scopes allow. */
 export type Principal =
-  | { kind: "session"; userId: string; sessionId: string; moderator: boolean }
+  | { kind: "session"; userId: string; sessionId: string; moderator: boolean; secondFactor: boolean }
   | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[] };
 
 /** How this service's session cookies are made: their name follows from the address, and the first secret seals them. */
@@ -73,7 +73,8 @@ async function findBySeal(
   const session = await findSession(connection, sessionId, now);
   if (session === null) return null;
   if (session.extended) await setSessionCookie(response, sessionId, cookies);
-  return { kind: "session", userId: session.userId, sessionId, moderator: session.role === "moderator" };
+  const { userId, role, secondFactor } = session;
+  return { kind: "session", userId, sessionId, moderator: role === "moderator", secondFactor };
 }
 
 /** Returns the value of every session cookie that the request has; "" for one with a broken % escape. */

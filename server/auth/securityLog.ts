@@ -8,13 +8,21 @@ import type { Principal } from "./principal.ts";
 export const securityActions = {
   "account.created": "someone signed up",
   "login.succeeded": "someone signed in",
-  "login.failed": "an email and a password did not match, or the account is suspended",
-  "session.ended": "someone signed out",
+  "login.failed": "a password or a code of the second factor was wrong, or the account is suspended",
+  "password.changed": "someone changed their password",
+  "password.reset": "someone chose a new password with the link of a mail",
+  "email.verified": "someone opened the link of a mail to their address",
+  "secondFactor.added": "someone set up a second factor",
+  "secondFactor.removed": "someone, or an operator for them, removed a second factor",
+  "session.ended": "someone signed out, or ended another of their sessions",
   "access.denied": "a call was refused with 401 or 403",
   "key.created": "an API key was created",
   "key.revoked": "an API key was revoked",
   "role.granted": "an operator made a user a moderator",
   "role.revoked": "an operator took the role of moderator away",
+  "user.suspended": "a moderator or an operator suspended a user",
+  "user.reinstated": "a moderator or an operator lifted a suspension",
+  "account.closed": "someone closed their account",
   "dispute.resolved": "a moderator or an operator decided a dispute",
 } as const;
 export type SecurityAction = keyof typeof securityActions;

@@ -51,9 +51,15 @@ export async function unsealSession(seal: string, secrets: readonly string[]): P
 
 /**
  * Inserts a session and returns its id. Deletes the user's expired sessions, and the oldest of the others while there
- * are more than 100 with the new one: nobody is refused, and sessions do not pile up.
+ * are more than 100 with the new one: nobody is refused, and sessions do not pile up. Throws `unauthenticated` for a user
+ * who is suspended or has closed the account.
  */
-export async function startSession(tx: Transaction, userId: string, now: Date): Promise<string> {
+export async function startSession(
+  tx: Transaction,
+  userId: string,
+  now: Date,
+  { secondFactor = false }: { secondFactor?: boolean } = {},
+): Promise<string> {
   await lockUser(tx, userId);
   const live = sql`user_id = ${userId}::uuid AND expires_at > ${now.toISOString()}::timestamptz`;
   await tx.query(sql`
@@ -62,9 +68,9 @@ export async function startSession(tx: Transaction, userId: string, now: Date): 
   const session = await queryOne<{ id: string }>(
     tx,
     sql`
-    INSERT INTO sessions (user_id, expires_at, last_seen_at, ends_at)
+    INSERT INTO sessions (user_id, expires_at, last_seen_at, ends_at, second_factor)
     VALUES (${userId}::uuid, ${after(now, SESSION_LIFETIME_SECONDS)}::timestamptz, ${now.toISOString()}::timestamptz,
-            ${after(now, MAX_SESSION_LIFETIME_SECONDS)}::timestamptz)
+            ${after(now, MAX_SESSION_LIFETIME_SECONDS)}::timestamptz, ${secondFactor})
     RETURNING id`,
   );
   return session.id;
@@ -75,6 +81,8 @@ const after = (now: Date, seconds: number) => new Date(now.getTime() + seconds *
 interface LiveSession {
   userId: string;
   role: string;
+  /** Whether this session has proved the user's second factor. */
+  secondFactor: boolean;
   /** True if this call extended the session, so the cookie must be renewed as well. */
   extended: boolean;
 }
@@ -82,6 +90,7 @@ interface LiveSession {
 interface SessionRow {
   userId: string;
   role: string;
+  secondFactor: boolean;
   extendible: boolean;
   stale: boolean;
 }
@@ -93,13 +102,13 @@ interface SessionRow {
 export async function findSession(connection: Connection, sessionId: string, now: Date): Promise<LiveSession | null> {
   const expiresAt = sql`least(ends_at, ${after(now, SESSION_LIFETIME_SECONDS)}::timestamptz)`;
   const [session] = await connection.query<SessionRow>(sql`
-    SELECT s.user_id AS "userId", u.role,
+    SELECT s.user_id AS "userId", u.role, s.second_factor AS "secondFactor",
            ${expiresAt} - s.expires_at > ${`${EXTEND_AFTER_SECONDS} seconds`}::interval AS extendible,
            s.last_seen_at < ${after(now, -TOUCH_AFTER_SECONDS)}::timestamptz AS stale
     FROM sessions s JOIN users u ON u.id = s.user_id
     WHERE s.id = ${sessionId}::uuid AND s.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`);
   if (!session) return null;
-  const { userId, role, extendible, stale } = session;
+  const { userId, role, secondFactor, extendible, stale } = session;
   if (extendible || stale) {
     // Of parallel requests with one session, one writes and the others do not wait for its lock.
     await connection.query(sql`
@@ -107,7 +116,7 @@ export async function findSession(connection: Connection, sessionId: string, now
         expires_at = CASE WHEN ${extendible} THEN ${expiresAt} ELSE expires_at END
       WHERE id = (SELECT id FROM sessions WHERE id = ${sessionId}::uuid FOR NO KEY UPDATE SKIP LOCKED)`);
   }
-  return { userId, role, extended: extendible };
+  return { userId, role, secondFactor, extended: extendible };
 }
 
 /** Deletes the session, which makes every copy of its cookie useless. */

@@ -27,7 +27,7 @@ const tasks = [
 ];
 
 function callerFor(services: Services, userId: string) {
-  const principal = { kind: "session" as const, userId, sessionId: "", moderator: false };
+  const principal = { kind: "session" as const, userId, sessionId: "", moderator: false, secondFactor: false };
   return appRouter.createCaller(buildContext(services, principal));
 }
 type Caller = ReturnType<typeof callerFor>;

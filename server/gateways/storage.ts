@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { addAbortSignal, Readable } from "node:stream";
 import {
   CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
   S3ServiceException,
@@ -46,10 +48,17 @@ export interface Storage {
     expiresInSeconds: number;
   }): Promise<string>;
   /**
-   * Copies an upload to a new key for which no upload URL exists, and describes the copy, or returns null if there is
+   * Copies an upload to `sealedKey`, for which no upload URL exists, and describes the copy, or returns null if there is
    * no upload. Then delete one of the two: the upload once the sealed key is recorded, or the copy if it is not.
    */
-  seal(storageKey: string): Promise<SealedObject | null>;
+  seal(storageKey: string, sealedKey: string): Promise<SealedObject | null>;
+  /**
+   * Returns the bytes from `start` to before `end`, which the object must have. Never takes more than that from a store,
+   * whatever it sends, and waits at most 10 seconds.
+   */
+  read(storageKey: string, start: number, end: number): Promise<Uint8Array>;
+  /** Returns up to `limit` (1,000 at most) objects whose key begins with `prefix`, in order, from the one after `after`. */
+  list(prefix: string, after: string, limit: number): Promise<{ storageKey: string; modifiedAt: Date }[]>;
   /** Returns null if the object does not exist. */
   head(storageKey: string): Promise<StoredObject | null>;
   /** Deleting an object that does not exist succeeds. */
@@ -75,9 +84,17 @@ export class StorageUnavailable extends Error {
 }
 
 const SEALED_PREFIX = "sealed/";
+
+/** Returns a new key for the copy of an upload. */
+export function createSealedKey(storageKey: string): string {
+  return `${SEALED_PREFIX}${storageKey}/${randomUUID()}`;
+}
+
 const REQUEST_TIMEOUT_MS = 5000;
 /** S3 copies a gigabyte in seconds, but may need more than five. */
 const COPY_TIMEOUT_MS = 120_000;
+/** For all of the bytes, where a store may stop sending halfway. */
+const READ_TIMEOUT_MS = 10_000;
 
 /**
  * S3, or anything that speaks its API.
@@ -161,8 +178,7 @@ export function s3Storage(settings: StorageSettings): Storage {
       return `${protocol}//${host}${path}?${parameters.join("&")}`;
     },
 
-    async seal(storageKey) {
-      const sealedKey = `${SEALED_PREFIX}${storageKey}/${randomUUID()}`;
+    async seal(storageKey, sealedKey) {
       const copy = new CopyObjectCommand({
         Bucket,
         Key: sealedKey,
@@ -174,6 +190,22 @@ export function s3Storage(settings: StorageSettings): Storage {
       if (copied === null) return null;
       const sealed = await head(sealedKey);
       return sealed === null ? null : { ...sealed, storageKey: sealedKey };
+    },
+
+    async read(storageKey, start, end) {
+      const command = new GetObjectCommand({ Bucket, Key: storageKey, Range: `bytes=${start}-${end - 1}` });
+      const abortSignal = AbortSignal.timeout(READ_TIMEOUT_MS);
+      const found = await orNull(client.send(command, { abortSignal }));
+      if (!(found?.Body instanceof Readable)) throw new Error(`the object ${storageKey} is missing`);
+      return readExactly(addAbortSignal(abortSignal, found.Body), end - start);
+    },
+
+    async list(prefix, after, limit) {
+      const command = new ListObjectsV2Command({ Bucket, Prefix: prefix, StartAfter: after, MaxKeys: limit });
+      const { Contents = [] } = (await orNull(client.send(command))) ?? {};
+      return Contents.flatMap(({ Key, LastModified }) =>
+        Key === undefined || LastModified === undefined ? [] : [{ storageKey: Key, modifiedAt: LastModified }],
+      );
     },
 
     head,
@@ -200,6 +232,22 @@ async function orNull<Output>(output: Promise<Output>): Promise<Output | null> {
     if (status === undefined || status >= 500 || status === 429) throw new StorageUnavailable(error);
     throw error;
   }
+}
+
+async function readExactly(body: Readable, count: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= count) break; // which closes the connection if there is more
+    }
+  } catch (error) {
+    throw new StorageUnavailable(error);
+  }
+  if (bytes < count) throw new StorageUnavailable(new Error("the object store sent fewer bytes than were asked for"));
+  return Buffer.concat(chunks).subarray(0, count);
 }
 
 /** A Content-Disposition as in RFC 6266: an ASCII name for old clients, and the exact one in UTF-8. */

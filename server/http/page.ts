@@ -22,7 +22,7 @@ export function servePage(path: string, page: Page): Router {
   const policy = contentSecurityPolicy(page);
   return Router()
     .get(path, (_request, response) => {
-      response.set({ "Content-Security-Policy": policy, "Referrer-Policy": "no-referrer" }).type("html").send(html);
+      response.set("Content-Security-Policy", policy).type("html").send(html);
     })
     .all(path, allowOnly("GET"));
 }

@@ -2,7 +2,7 @@ import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
 import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
-import { type HttpMethod, type Meta, pathParametersOf } from "../trpc.ts";
+import { type HttpMethod, type Meta, pathParametersOf, takesBody } from "../trpc.ts";
 import { inputsOf } from "./coercion.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
@@ -46,7 +46,7 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
     if (meta.rest === undefined) return [];
     const { method, path, status = 200 } = meta.rest;
     const pathParameters = pathParametersOf(meta);
-    const takesBody = method === "POST" || method === "PATCH";
+    const inBody = takesBody(meta.rest);
     const route: Route = {
       method,
       path,
@@ -54,10 +54,10 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
       procedurePath,
       type,
       status,
-      takesBody,
+      takesBody: inBody,
       pathParameters,
       integerParameters: integerFieldsOf(procedure),
-      queryParameters: new Set(takesBody ? [] : fieldsOf(procedure).filter((name) => !pathParameters.includes(name))),
+      queryParameters: new Set(inBody ? [] : fieldsOf(procedure).filter((name) => !pathParameters.includes(name))),
       meta,
     };
     // trpc-to-openapi has no streams: http/eventStream.ts serves them, and the document adds them itself.

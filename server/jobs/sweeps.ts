@@ -1,3 +1,4 @@
+import { findWindingDown, windDown } from "../market/accounts/windDown.ts";
 import { advancePayout, findDuePayouts } from "../market/payouts/advance.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "../market/processorEvents/apply.ts";
 import { readMissedEvents } from "../market/processorEvents/inbox.ts";
@@ -50,6 +51,7 @@ export function sweep<Payload>(
 const createSweeps = (): Record<string, Sweep> => ({
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
   overdueTasks: sweep(findOverdueTasks, expireTask),
+  suspendedUsers: sweep(findWindingDown, windDown),
   missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),

@@ -6,10 +6,12 @@ import { pruneAccounts } from "../auth/accountTokens.ts";
 import { pruneEvents } from "../events/prune.ts";
 import { startSequencer } from "../events/sequencer.ts";
 import { pruneRateLimits } from "../limits/prune.ts";
+import { windDown } from "../market/accounts/windDown.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
 import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
+import { sweepUploads } from "../market/uploads/sweep.ts";
 import type { Services } from "../services.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
 import { startDeliverer } from "../webhooks/deliverer.ts";
@@ -25,6 +27,7 @@ function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Service
 const handlers: Record<JobName, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
   expireTask: handler(jobPayloads.expireTask, expireTask),
+  windDown: handler(jobPayloads.windDown, windDown),
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),
@@ -33,6 +36,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
   pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),
+  sweepUploads: handler(jobPayloads.sweepUploads, sweepUploads),
 };
 
 /** Each job is added once, however many workers run. Times are UTC. A missed night is made up for at the next start. */
@@ -41,6 +45,7 @@ const CRONTAB = `
 37 * * * * pruneWebhookDeliveries
 47 * * * * pruneEvents
 47 * * * * pruneAccounts
+57 * * * * sweepUploads
 */5 * * * * pruneRateLimits`;
 
 function taskListOf(services: Services): TaskList {

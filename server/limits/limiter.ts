@@ -37,6 +37,8 @@ export function openLimiter(pool: Pool, log: Logger, options: LimiterOptions = {
     signup: open("signup"),
     login: open("login"),
     recovery: open("recovery"),
+    credentials: open("credentials"),
+    exports: open("exports"),
     "anonymous-public-reads": open("anonymous-public-reads"),
     "anonymous-task-writes": open("anonymous-task-writes"),
     anonymous: open("anonymous"),

@@ -7,6 +7,8 @@ export const defaultLimits = {
   signup: 10,
   login: 10,
   recovery: 10,
+  credentials: 10,
+  exports: 10,
   "anonymous-public-reads": 60,
   "anonymous-task-writes": 30,
   anonymous: 300,
@@ -38,7 +40,16 @@ export function shareOf(policy: PolicyName, remaining: number): number {
 }
 
 /** What an operation counts as. */
-export type RateGroup = "signup" | "login" | "recovery" | "publicRead" | "taskWrite" | "read" | "write";
+export type RateGroup =
+  | "signup"
+  | "login"
+  | "recovery"
+  | "credentials"
+  | "export"
+  | "publicRead"
+  | "taskWrite"
+  | "read"
+  | "write";
 
 const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyName | null }> = {
   // By address even with valid credentials: they must not buy further attempts at someone's password.
@@ -46,6 +57,8 @@ const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyNa
   login: { anonymous: "login", user: null },
   // What sends mails to an address, or tries a token that came in one.
   recovery: { anonymous: "recovery", user: null },
+  credentials: { anonymous: "anonymous", user: "credentials" },
+  export: { anonymous: "anonymous", user: "exports" },
   publicRead: { anonymous: "anonymous-public-reads", user: "reads" },
   taskWrite: { anonymous: "anonymous-task-writes", user: "task-writes" },
   read: { anonymous: "anonymous", user: "reads" },

@@ -3,7 +3,7 @@ import { type Connection, queryOne, sql } from "../store/connection.ts";
 import type { TaskRecord } from "./tasks/records.ts";
 
 /** Columns of `ratings r`. */
-const ratingColumns = sql`
+export const ratingColumns = sql`
   r.id, r.task_id AS "taskId", r.rater_id AS "raterId", r.ratee_id AS "rateeId", r.role, r.stars, r.comment,
   r.created_at AS "createdAt"`;
 

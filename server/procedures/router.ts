@@ -4,6 +4,7 @@ import { bidsRouter } from "./bids/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
 import { eventsRouter } from "./events/router.ts";
 import { keysRouter } from "./keys/router.ts";
+import { moderationRouter } from "./moderation/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
 import { tasksRouter } from "./tasks/router.ts";
 import { usersRouter } from "./users/router.ts";
@@ -20,6 +21,7 @@ export const appRouter = router({
   disputes: disputesRouter,
   events: eventsRouter,
   users: usersRouter,
+  moderation: moderationRouter,
   webhooks: webhooksRouter,
 });
 

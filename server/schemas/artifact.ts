@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, MAX_INT32, Timestamp } from "./common.ts";
+import { Id, line, MAX_INT32, Timestamp } from "./common.ts";
 import { must } from "./messages.ts";
 
 const Dimensions = z
@@ -13,6 +13,13 @@ const mimeTypePattern = new RegExp(
   `^${restrictedName}/${restrictedName}(?: *;(?: *${token}=(?:${token}|${quotedString}))?)*$`,
 );
 
+/** A name without a path: it becomes the name of a file on other people's disks. */
+const FileName = line(1, 255)
+  .refine((name) => !/[/\\]/.test(name) && name !== "." && name !== "..", {
+    error: must("be the name of a file, without a path"),
+  })
+  .meta({ description: "The name that downloads have, without a path.", example: "report.pdf" });
+
 /** What a client declares about a file before it uploads it. Source: docs/contract.md "Uploads". */
 export const uploadInput = {
   mimeType: z
@@ -24,6 +31,7 @@ export const uploadInput = {
   bytes: z.int().min(1).meta({ description: "The file's exact size.", example: 12_000 }),
   dimensions: Dimensions.optional(),
   durationSec: z.number().min(0).max(MAX_INT32).optional().meta({ description: "Seconds.", example: 12.5 }),
+  fileName: FileName.optional(),
 } as const;
 
 /** A finalised upload: a sample or a delivery of a bid. */
@@ -31,10 +39,17 @@ export const Artifact = z.object({
   id: Id,
   bidId: Id,
   taskId: Id,
-  mimeType: z.string(),
+  mimeType: z.string().meta({ description: "As it was declared." }),
+  detectedMimeType: z.string().nullable().meta({
+    description: "What the bytes are, without parameters; null when they are not recognised.",
+    example: "image/png",
+  }),
+  fileName: z.string().optional(),
   bytes: z.int(),
-  dimensions: Dimensions.optional(),
-  durationSec: z.number().optional(),
+  dimensions: Dimensions.optional().meta({ description: "Pixels, as declared." }),
+  detectedDimensions: Dimensions.optional().meta({ description: "Pixels, as the file states them." }),
+  durationSec: z.number().optional().meta({ description: "Seconds, as declared." }),
+  detectedDurationSec: z.number().optional().meta({ description: "Seconds, as the file states them." }),
   sha256: z.string().optional(),
   createdAt: Timestamp,
   downloadUrl: z.string().meta({ description: "Valid for 15 minutes. Read the record again to get a new one." }),

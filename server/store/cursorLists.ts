@@ -30,6 +30,8 @@ export const cursorLists = {
   "wallet.ledger": { table: "ledger_entries", createdAt: sql`e.created_at`, filterColumns: ["user_id"] },
   "payouts.list": { table: "payouts", createdAt: sql`p.created_at`, filterColumns: ["user_id"] },
   "webhooks.deliveries": { table: "webhook_deliveries", createdAt: sql`d.created_at`, filterColumns: ["endpoint_id"] },
+  "users.list": { table: "users", createdAt: sql`u.created_at`, filterColumns: [] },
+  "moderation.listActions": { table: "moderation_actions", createdAt: sql`a.created_at`, filterColumns: [] },
   "disputes.list": { table: "disputes", createdAt: sql`d.created_at`, filterColumns: [], oldestFirst: true },
 } as const satisfies Record<string, CursorList>;
 

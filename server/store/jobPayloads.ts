@@ -6,6 +6,8 @@ export const jobPayloads = {
   acceptDelivery: z.strictObject({ taskId: z.uuid() }),
   /** Expires an awarded task that was not delivered in time, and releases the buyer's money. */
   expireTask: z.strictObject({ taskId: z.uuid() }),
+  /** Cancels the open tasks of a suspended user, and withdraws their active bids. */
+  windDown: z.strictObject({ userId: z.uuid() }),
   /** Applies a stored event of the payment processor. */
   applyProcessorEvent: z.strictObject({ eventId: z.string() }),
   /** Advances a payout by one step. */
@@ -27,6 +29,11 @@ export const jobPayloads = {
   pruneAccounts: z.object({}),
   /** Deletes the counters of rate limits whose window has ended. */
   pruneRateLimits: z.object({}),
+  /** Deletes unfinished uploads and stray objects, part by part: the stage, and the key after which it goes on. */
+  sweepUploads: z.object({
+    stage: z.enum(["uploads", "samples/", "deliveries/"]).optional(),
+    after: z.string().optional(),
+  }),
 } as const;
 
 export type JobName = keyof typeof jobPayloads;

@@ -21,7 +21,7 @@ const TASK =
   `${LIST_ITEM} description acceptanceCriteria buyer.id buyer.displayName awardedBidId awardedAt deliveryDueAt
   deliveredAt acceptanceDeadlineAt acceptedAt closedAt updatedAt`.replaceAll(/\s+/g, " ");
 const BID = "id taskId bidder.id bidder.displayName priceCents etaHours notes status createdAt updatedAt taskEditedAt";
-const ARTIFACT = "id bidId taskId mimeType bytes sha256 createdAt downloadUrl";
+const ARTIFACT = "id bidId taskId mimeType detectedMimeType bytes sha256 createdAt downloadUrl";
 const DISPUTE = "id taskId openedBy reason status resolution buyerCents bidderCents note createdAt resolvedAt";
 const RATING = "id taskId raterId rateeId role stars comment createdAt";
 

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
+import { setUpTotp, signIn } from "../factories/secondFactors.ts";
 import { disputedTask, disputeReason } from "../factories/tasks.ts";
 import { operatorSettings, runScript } from "../setup/commandProcess.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
@@ -35,6 +36,33 @@ test("add and remove take effect at once, and say when nothing had to change", a
   expect((await moderator(["list", person.email])).stdout).toContain("is not a moderator");
   const unknown = await moderator(["add", "nobody@example.com"]);
   expect([unknown.code, unknown.stderr.includes("nobody@example.com")]).toEqual([1, true]);
+}, 90_000);
+
+test("users are found, suspended, reinstated and freed of a lost second factor, by the rules of the API, and it is recorded", async () => {
+  const person = await createPerson(service);
+  await setUpTotp(service, person);
+  expect((await moderator(["users", person.email.slice(0, -4)])).stdout).toContain(`${person.email}>`);
+  const suspend = ["suspend", person.email, "--reason", "Spam."];
+  expect((await moderator(suspend.slice(0, 2))).code).toBe(2);
+  expect((await moderator(suspend)).stdout).toContain("is now suspended");
+  expect((await person.get("/auth/me")).status).toBe(401);
+  expect((await moderator(suspend)).stdout).toContain("was already suspended");
+  expect((await moderator(["reinstate", person.email])).stdout).toContain("is no longer suspended");
+  expect((await moderator(["remove-totp", person.email])).stdout).toContain("no longer has a second factor");
+  expect((await signIn(service, person)).answer.status).toBe(200);
+  await moderator(["add", person.email]);
+  const refused = await moderator(suspend);
+  expect([refused.code, refused.stderr.includes("moderator -- remove")]).toEqual([1, true]);
+
+  const reader = await createModerator(service);
+  const { actions } = (await reader.get("/moderation/actions")).body;
+  const about = actions.filter(({ user }: { user: { id: string } | null }) => user?.id === person.id);
+  expect(about.map(({ action, moderator: by }: { action: string; moderator: null }) => [action, by])).toEqual([
+    ["add_moderator", null],
+    ["remove_second_factor", null],
+    ["reinstate_user", null],
+    ["suspend_user", null],
+  ]);
 }, 90_000);
 
 test("disputes shows what a decision needs; resolve moves the money once, by the rules of the API", async () => {

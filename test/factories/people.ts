@@ -18,7 +18,7 @@ export interface TestPerson {
   get(path: string): Promise<Answer>;
   post(path: string, body?: unknown): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
-  delete(path: string): Promise<Answer>;
+  delete(path: string, body?: unknown): Promise<Answer>;
 }
 
 let count = 0;
@@ -81,7 +81,7 @@ export async function createPerson(
     get: (path) => rest(url, "GET", path, { credentials }),
     post: (path, body) => rest(url, "POST", path, { body, credentials }),
     patch: (path, body) => rest(url, "PATCH", path, { body, credentials }),
-    delete: (path) => rest(url, "DELETE", path, { credentials }),
+    delete: (path, body) => rest(url, "DELETE", path, { body, credentials }),
   };
 }
 

@@ -53,6 +53,24 @@ export async function upload(bidder: TestPerson, bidId: string, kind: "sample" |
   return init.body.storageKey as string;
 }
 
+/** Declares, uploads and finalises a file, and returns its record. */
+export async function uploadFile(
+  bidder: TestPerson,
+  bidId: string,
+  kind: "sample" | "delivery",
+  file: { mimeType: string; bytes: Buffer } & Record<string, unknown>,
+) {
+  const init = await bidder.post(`/bids/${bidId}/${kind}/init`, { ...file, bytes: file.bytes.length });
+  if (init.status !== 200) throw new Error(`the upload's init returned ${init.status}: ${init.text}`);
+  const { uploadUrl, storageKey } = init.body;
+  const headers = { "content-type": file.mimeType };
+  const put = await fetch(uploadUrl, { method: "PUT", headers, body: new Uint8Array(file.bytes) });
+  if (put.status !== 200) throw new Error(`the PUT returned ${put.status}: ${await put.text()}`);
+  const answer = await bidder.post(`/bids/${bidId}/${kind}/finalize`, { storageKey });
+  if (answer.status !== 201) throw new Error(`finalising returned ${answer.status}: ${answer.text}`);
+  return { artifact: answer.body[kind], storageKey: storageKey as string, uploadUrl: uploadUrl as string };
+}
+
 /** Everything up to `delivered`. */
 export async function deliveredTask(
   buyer: TestPerson,

@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Storage, StorageUnavailable, s3Storage } from "../../server/gateways/storage.ts";
-import { startObjectStore } from "../../server/local/objectStore/start.ts";
+import { createSealedKey, type Storage, StorageUnavailable, s3Storage } from "../../server/gateways/storage.ts";
+import { startTestStore, type TestStore } from "../setup/testStore.ts";
 
 /** aws4 has no types. This is the part that we use: it signs a request in its query. */
 const aws4: {
@@ -16,20 +13,18 @@ const aws4: {
   ): { path: string };
 } = createRequire(import.meta.url)("aws4");
 
-const directory = mkdtempSync(join(tmpdir(), "storage-"));
-const account = { bucket: "rebid", region: "us-east-1", accessKeyId: "AKIDTEST", secretAccessKey: "a secret" };
-let store: { url: string; stop(): Promise<void> };
+const amazonAccount = { bucket: "rebid", region: "us-east-1", accessKeyId: "AKIDTEST", secretAccessKey: "a secret" };
+let store: TestStore;
 let storage: Storage;
 
 beforeAll(async () => {
-  store = await startObjectStore({ ...account, directory, port: 0 });
-  storage = s3Storage({ ...account, endpoint: store.url });
+  store = await startTestStore();
+  storage = s3Storage(store.settings);
 });
 
 afterAll(async () => {
   storage.close();
   await store.stop();
-  rmSync(directory, { recursive: true });
 });
 
 function presign(storageKey: string, body: string, mimeType = "text/plain"): Promise<string> {
@@ -39,6 +34,11 @@ function presign(storageKey: string, body: string, mimeType = "text/plain"): Pro
 async function put(url: string, body: string, mimeType = "text/plain"): Promise<number> {
   return (await fetch(url, { method: "PUT", body, headers: { "Content-Type": mimeType } })).status;
 }
+
+const seal = (storageKey: string) => storage.seal(storageKey, createSealedKey(storageKey));
+
+/** The checksum of a whole object, from stores that compute it. */
+const sha256Of = (body: string) => (store.hasChecksums ? createHash("sha256").update(body).digest("hex") : null);
 
 async function content(storageKey: string): Promise<string> {
   const download = { storageKey, fileName: "a.txt", mimeType: "text/plain", expiresInSeconds: 60 };
@@ -53,7 +53,7 @@ test("an upload needs no headers except its type and length", async () => {
   expect(await storage.head("samples/1/a")).toEqual({
     mimeType: "text/plain",
     bytes: 5,
-    sha256: createHash("sha256").update("hello").digest("hex"),
+    sha256: sha256Of("hello"),
   });
 });
 
@@ -67,9 +67,9 @@ test("an upload of another type or length is refused", async () => {
 test("repeating an upload never changes what was sealed", async () => {
   const url = await presign("deliveries/1/a", "first");
   expect(await put(url, "first")).toBe(200);
-  const sealed = await storage.seal("deliveries/1/a");
+  const sealed = await seal("deliveries/1/a");
   expect(sealed).toMatchObject({ bytes: 5, mimeType: "text/plain" });
-  expect(sealed?.sha256).toBe(createHash("sha256").update("first").digest("hex"));
+  expect(sealed?.sha256).toBe(sha256Of("first"));
   expect(await put(url, "other")).toBe(200);
   expect(await content(sealed?.storageKey ?? "")).toBe("first");
   await storage.delete("deliveries/1/a");
@@ -79,20 +79,41 @@ test("repeating an upload never changes what was sealed", async () => {
 
 test("nothing can be uploaded under a sealed key", async () => {
   await put(await presign("samples/1/sealed", "x"), "x");
-  const sealed = await storage.seal("samples/1/sealed");
+  const sealed = await seal("samples/1/sealed");
   expect(() => presign(sealed?.storageKey ?? "", "x")).toThrow("sealed");
 });
 
-test("sealing twice makes two copies, so that two finalisations never share one", async () => {
-  await put(await presign("samples/1/twice", "x"), "x");
-  const [first, second] = await Promise.all([storage.seal("samples/1/twice"), storage.seal("samples/1/twice")]);
-  expect(first?.storageKey).not.toBe(second?.storageKey);
-  expect(first?.storageKey).toMatch(/^sealed\/samples\/1\/twice\//);
+test("a sealed key never repeats, and is not among the uploads", () => {
+  const [first, second] = [createSealedKey("samples/1/twice"), createSealedKey("samples/1/twice")];
+  expect(first).not.toBe(second);
+  expect(first).toMatch(/^sealed\/samples\/1\/twice\//);
+});
+
+test("a part of an object is read, and no more", async () => {
+  await put(await presign("samples/1/read", "0123456789"), "0123456789");
+  const read = async (start: number, end: number) =>
+    Buffer.from(await storage.read("samples/1/read", start, end)).toString();
+  expect(await read(0, 4)).toBe("0123");
+  expect(await read(7, 10)).toBe("789");
+  expect(await read(0, 10)).toBe("0123456789");
+  await expect(read(5, 20)).rejects.toBeInstanceOf(StorageUnavailable);
+});
+
+test("objects are listed by prefix, in pages, in the order of their keys", async () => {
+  const bodies = { "list/1/a": "a", "list/1/b&<": "b", "list/2/é": "c", "list/2/z": "d", "lists/1": "e" };
+  for (const [key, body] of Object.entries(bodies)) await put(await presign(key, body), body);
+  const keys = async (after: string, limit: number) =>
+    (await storage.list("list/", after, limit)).map(({ storageKey }) => storageKey);
+  expect(await keys("", 3)).toEqual(["list/1/a", "list/1/b&<", "list/2/z"]);
+  expect(await keys("list/2/z", 3)).toEqual(["list/2/é"]);
+  expect(await keys("list/2/é", 3)).toEqual([]);
+  const [first] = await storage.list("list/", "", 1);
+  expect(Math.abs(Date.now() - (first?.modifiedAt.getTime() ?? 0))).toBeLessThan(60_000);
 });
 
 test("head and seal return null for an upload that never arrived", async () => {
   expect(await storage.head("samples/1/missing")).toBeNull();
-  expect(await storage.seal("samples/1/missing")).toBeNull();
+  expect(await seal("samples/1/missing")).toBeNull();
 });
 
 test("a deletion is permanent, and deleting again succeeds", async () => {
@@ -142,15 +163,15 @@ test("a key may have any characters", async () => {
 });
 
 test("a link to Amazon S3 names the bucket in its host, and aws4 computes the same signature", async () => {
-  const amazon = s3Storage({ ...account, endpoint: null });
+  const amazon = s3Storage({ ...amazonAccount, endpoint: null });
   const download = { storageKey: "samples/1/a b", fileName: "a.txt", mimeType: "text/plain", expiresInSeconds: 900 };
   const url = new URL(await amazon.presignDownload(download));
   amazon.close();
   expect(url.origin + url.pathname).toBe("https://rebid.s3.us-east-1.amazonaws.com/samples/1/a%20b");
   const parameters = url.search.slice(1).split("&");
   const unsigned = parameters.filter((parameter) => !parameter.startsWith("X-Amz-Signature=")).join("&");
-  const request = { host: url.host, path: `${url.pathname}?${unsigned}`, service: "s3", region: account.region };
-  const { path } = aws4.sign({ ...request, signQuery: true }, account);
+  const request = { host: url.host, path: `${url.pathname}?${unsigned}`, service: "s3", region: amazonAccount.region };
+  const { path } = aws4.sign({ ...request, signQuery: true }, amazonAccount);
   const signatureIn = (signed: string) => /[?&]X-Amz-Signature=([0-9a-f]{64})/.exec(signed)?.[1];
   expect(signatureIn(url.search)).toBe(signatureIn(path));
 });
@@ -170,10 +191,10 @@ test("signing a link costs at most half of what running a command through the SD
 });
 
 test("an address where nothing listens counts as StorageUnavailable", async () => {
-  const gone = s3Storage({ ...account, endpoint: "http://127.0.0.1:1" });
+  const gone = s3Storage({ ...amazonAccount, endpoint: "http://127.0.0.1:1" });
   await expect(gone.head("a")).rejects.toBeInstanceOf(StorageUnavailable);
   await expect(gone.delete("a")).rejects.toBeInstanceOf(StorageUnavailable);
-  await expect(gone.seal("a")).rejects.toBeInstanceOf(StorageUnavailable);
+  await expect(gone.seal("a", "b")).rejects.toBeInstanceOf(StorageUnavailable);
   // Presigning sends no request.
   await gone.presignUpload({ storageKey: "a", mimeType: "text/plain", bytes: 1, expiresInSeconds: 60 });
   gone.close();
@@ -190,7 +211,7 @@ test.each([500, 503, 429])(
     await new Promise<void>((resolve) => failing.listen(0, "127.0.0.1", resolve));
     const address = failing.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    const failingStorage = s3Storage({ ...account, endpoint: `http://127.0.0.1:${port}` });
+    const failingStorage = s3Storage({ ...amazonAccount, endpoint: `http://127.0.0.1:${port}` });
     await expect(failingStorage.head("a")).rejects.toBeInstanceOf(StorageUnavailable);
     expect(requests).toBe(2);
     failingStorage.close();
@@ -199,7 +220,7 @@ test.each([500, 503, 429])(
 );
 
 test("wrong credentials are not an outage: their error is passed on unchanged", async () => {
-  const wrong = s3Storage({ ...account, endpoint: store.url, secretAccessKey: "wrong" });
+  const wrong = s3Storage({ ...store.settings, secretAccessKey: "wrong" });
   const refused = wrong.delete("a");
   await expect(refused).rejects.toMatchObject({ name: "SignatureDoesNotMatch" });
   await expect(refused).rejects.not.toBeInstanceOf(StorageUnavailable);

@@ -11,6 +11,8 @@ const touchedByRefusals: Record<string, readonly string[] | "*"> = {
   "public.sessions": ["expires_at"],
   // Before a payout is refused, the payment processor is asked whether its account is ready by now.
   "public.payout_accounts": ["active", "revision", "updated_at"],
+  // A code of the second factor is counted before it is checked.
+  "public.totp_factors": ["attempts", "next_attempt_at"],
   // Counting requests is what a rate limiter does.
   "public.rate_limits": "*",
 };

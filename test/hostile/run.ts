@@ -73,11 +73,14 @@ async function main(): Promise<boolean> {
   }
 }
 
+/** A right code, and an account without money: neither comes about by chance. */
+const neverSucceed = ["auth.confirmTotp", "auth.close"];
+
 /** The operations that no request reached on one of its two ends. */
 function findMissed(figures: Figures, operations: Contract["operations"]): string[] {
   return operations.flatMap(({ route: { procedurePath } }) => {
     const { succeeded = 0, refused = 0 } = figures.operations.get(procedurePath) ?? {};
-    if (succeeded > 0 && refused > 0) return [];
+    if ((succeeded > 0 || neverSucceed.includes(procedurePath)) && refused > 0) return [];
     return [`${procedurePath}: ${succeeded} requests succeeded, ${refused} were refused; both are expected`];
   });
 }

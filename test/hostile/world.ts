@@ -59,7 +59,8 @@ export class World {
     const person = (cents?: number) => createPerson(service, { cents });
     const buyer = await person(10_000_000_000);
     const bidder = await person(1_000_000);
-    const [stranger, moderator, suspended] = [await person(5_000), await person(), await person()];
+    // Everyone who calls has money, so that nobody's account can be closed.
+    const [stranger, moderator, suspended] = [await person(5_000), await person(5_000), await person()];
     await database.query(sql`UPDATE users SET role = 'moderator' WHERE id = ${moderator.id}::uuid`);
     await database.query(sql`UPDATE users SET suspended_at = now() WHERE id = ${suspended.id}::uuid`);
     const cookie = buyer.session.cookie ?? "";
@@ -112,6 +113,10 @@ export class World {
   /** Adds records in every state, because successful requests use up the old ones. */
   async refill(): Promise<void> {
     const { buyer, bidder, stranger } = this.#people;
+    const [user] = await this.#database.query<{ id: string }>(sql`
+      INSERT INTO users (email, password_hash, display_name)
+      VALUES (${`${crypto.randomUUID()}@example.com`}, '', 'To be suspended') RETURNING id`);
+    if (user) this.#add("users", user.id);
     for (const status of ["open", "bids"]) {
       const task = await postTask(buyer);
       this.#add("tasks", task.id);
@@ -202,6 +207,8 @@ export class World {
   }
 
   #add(pool: string, id: string): void {
+    // The callers themselves must not be suspended.
+    if (Object.values(this.#people).some((person) => person.id === id)) return;
     for (const name of [pool, "any"]) {
       const ids = this.#pools.get(name) ?? [];
       this.#pools.set(name, ids);

@@ -632,8 +632,9 @@ describe("a key", () => {
 
   test("never appears in a file name: the directory contains only digests", async () => {
     await stored("objects/named.txt", "x");
-    expect(readdirSync(directory).sort()).toEqual(["incoming", "objects"]);
-    for (const name of readdirSync(join(directory, "objects"))) expect(name).toMatch(/^[0-9a-f]{64}$/);
+    expect(readdirSync(directory).sort()).toEqual(["incoming", "keys", "objects"]);
+    for (const name of ["keys", "objects"].flatMap((folder) => readdirSync(join(directory, folder))))
+      expect(name).toMatch(/^[0-9a-f]{64}$/);
     expect(existsSync(join(directory, "..", "outside"))).toBe(false);
   });
 

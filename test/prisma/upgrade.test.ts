@@ -48,6 +48,11 @@ test("a database of the first release is upgraded with its rows: tags are still 
     bid AS (INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours) SELECT id, buyer_id, 5, 8760 FROM task RETURNING id)
     INSERT INTO uploads (storage_key, bid_id, kind, mime_type, bytes, duration_sec)
     SELECT 'k', id, 'sample', 'audio/ogg', 1, 7 FROM bid`);
+  await pool.query(`
+    WITH done AS (INSERT INTO uploads (storage_key, bid_id, kind, mime_type, bytes)
+                  SELECT 'done', id, 'sample', 'text/plain', 1 FROM bids RETURNING storage_key, bid_id)
+    INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind)
+    SELECT done.storage_key, 'sealed', bid_id, task_id, 'sample' FROM done JOIN bids ON bids.id = bid_id`);
 
   expect((await applyMigrations(url)).length).toBeGreaterThanOrEqual(3);
   const connection = connectionOver(pool);
@@ -58,8 +63,37 @@ test("a database of the first release is upgraded with its rows: tags are still 
     ]);
   }
   expect(await searchTasks(connection, { statuses: ["open"], tag: "Common", limit: 100 })).toHaveLength(100);
+  const finished = await pool.query(`SELECT storage_key FROM uploads WHERE finished`);
+  expect(finished.rows).toEqual([{ storage_key: "done" }]); // so that its copy is never swept
   const { rows } = await pool.query(
-    "SELECT eta_hours::float8 AS hours, duration_sec AS seconds FROM bids JOIN uploads ON bid_id = bids.id",
+    "SELECT eta_hours::float8 AS hours, duration_sec AS seconds FROM bids JOIN uploads ON bid_id = bids.id WHERE storage_key = 'k'",
   );
   expect(rows).toEqual([{ hours: 8760, seconds: 7 }]);
+});
+
+test("users that share their creation time are told apart, suspended ones lose their sessions, and old decisions are recorded", async () => {
+  const url = await emptyDatabase();
+  await applyMigrations(url, { directory: await migrationsUntil(released) });
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  onTestFinished(() => pool.end());
+  await pool.query(`
+    INSERT INTO users (email, password_hash, display_name, created_at, suspended_at)
+    SELECT n || '@example.com', '', 'Twin', '2026-01-01', CASE WHEN n = 1 THEN now() END FROM generate_series(1, 5) n;
+    INSERT INTO users (email, password_hash, display_name, created_at)
+    VALUES ('next@example.com', '', 'Next', '2026-01-01 00:00:00.000001');
+    INSERT INTO sessions (user_id, expires_at) SELECT id, now() FROM users;
+    WITH twin AS (SELECT id FROM users WHERE email = '2@example.com'),
+    task AS (INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags)
+             SELECT id, 'Disputed', '-', 100, '{}' FROM twin RETURNING id)
+    INSERT INTO disputes (task_id, opened_by, reason, status, resolution, buyer_cents, bidder_cents, note, resolved_at)
+    SELECT id, 'buyer', 'It is late.', 'resolved', 'refund', 100, 0, 'Too late.', now() FROM task`);
+  await applyMigrations(url);
+  const { rows } = await pool.query(`
+    SELECT (SELECT count(DISTINCT created_at)::int FROM users) AS times,
+           (SELECT count(*)::int FROM sessions) AS sessions,
+           (SELECT array_agg(email) FROM users WHERE winding_down) AS "windingDown",
+           (SELECT array_agg(action || ': ' || reason) FROM moderation_actions) AS actions`);
+  expect(rows).toEqual([
+    { times: 6, sessions: 5, windingDown: ["1@example.com"], actions: ["resolve_dispute: Too late."] },
+  ]);
 });

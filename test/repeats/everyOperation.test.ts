@@ -28,6 +28,7 @@ test("every operation that changes something for a known caller takes the header
     "auth.forgotPassword",
     "auth.resetPassword",
     "auth.verifyEmail",
+    "auth.close",
   ]);
 });
 

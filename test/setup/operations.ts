@@ -35,7 +35,7 @@ export type Call = (url: string, route: Route, input: Input, headers?: Credentia
 export const callOverRest: Call = async (url, route, input, headers = {}) => {
   const path = route.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(input[name])));
   const fields = Object.entries(input).filter(([name]) => !route.pathParameters.includes(name));
-  if (route.method === "POST" || route.method === "PATCH") {
+  if (route.takesBody) {
     const body = fields.length === 0 ? undefined : Object.fromEntries(fields);
     return rest(url, route.method, path, { body, headers });
   }

@@ -10,13 +10,13 @@ import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
 import type { LimiterOptions } from "../../server/limits/limiter.ts";
 import { startMailbox } from "../../server/local/mailbox/start.ts";
-import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
+import { startTestStore } from "./testStore.ts";
 
 export interface TestService {
   /** `http://127.0.0.1:<port>`, where the service really listens. */
@@ -94,8 +94,7 @@ async function start(
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-  const keys = { bucket: "rebid", region: "us-east-1", accessKeyId: "test", secretAccessKey: "test-secret" };
-  const store = await startObjectStore({ directory: join(directory, "objects"), port: 0, ...keys });
+  const store = await startTestStore();
   stops.push(store.stop);
   const secrets = { secretKey: "sk_test_tests", webhookSecret: "whsec_tests" };
   const payments = await startProcessor({
@@ -125,7 +124,7 @@ async function start(
         webhookSecrets: [secrets.webhookSecret],
         apiBase: payments.url,
       },
-      storage: { endpoint: store.url, ...keys },
+      storage: store.settings,
     },
     {
       settings: {
@@ -138,6 +137,7 @@ async function start(
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
+        moderatorTotp: false,
         webhookAllowInsecure: false,
         webhookRetrySeconds: [30, 120, 600, 3_600, 21_600],
         webhookTimeoutSeconds: 10,

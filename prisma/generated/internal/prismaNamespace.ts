@@ -401,6 +401,8 @@ export const ModelName = {
   Session: 'Session',
   AccountToken: 'AccountToken',
   ApiKey: 'ApiKey',
+  TotpFactor: 'TotpFactor',
+  RecoveryCode: 'RecoveryCode',
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
@@ -414,6 +416,7 @@ export const ModelName = {
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
+  ModerationAction: 'ModerationAction',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
   Payout: 'Payout',
@@ -443,7 +446,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "moderationAction" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -740,6 +743,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ApiKeyCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ApiKeyCountAggregateOutputType> | number
+        }
+      }
+    }
+    TotpFactor: {
+      payload: Prisma.$TotpFactorPayload<ExtArgs>
+      fields: Prisma.TotpFactorFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.TotpFactorFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.TotpFactorFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>
+        }
+        findFirst: {
+          args: Prisma.TotpFactorFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.TotpFactorFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>
+        }
+        findMany: {
+          args: Prisma.TotpFactorFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>[]
+        }
+        create: {
+          args: Prisma.TotpFactorCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>
+        }
+        createMany: {
+          args: Prisma.TotpFactorCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.TotpFactorCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>[]
+        }
+        delete: {
+          args: Prisma.TotpFactorDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>
+        }
+        update: {
+          args: Prisma.TotpFactorUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>
+        }
+        deleteMany: {
+          args: Prisma.TotpFactorDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.TotpFactorUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.TotpFactorUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>[]
+        }
+        upsert: {
+          args: Prisma.TotpFactorUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$TotpFactorPayload>
+        }
+        aggregate: {
+          args: Prisma.TotpFactorAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateTotpFactor>
+        }
+        groupBy: {
+          args: Prisma.TotpFactorGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TotpFactorGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.TotpFactorCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.TotpFactorCountAggregateOutputType> | number
+        }
+      }
+    }
+    RecoveryCode: {
+      payload: Prisma.$RecoveryCodePayload<ExtArgs>
+      fields: Prisma.RecoveryCodeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.RecoveryCodeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.RecoveryCodeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        findFirst: {
+          args: Prisma.RecoveryCodeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.RecoveryCodeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        findMany: {
+          args: Prisma.RecoveryCodeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>[]
+        }
+        create: {
+          args: Prisma.RecoveryCodeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        createMany: {
+          args: Prisma.RecoveryCodeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.RecoveryCodeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>[]
+        }
+        delete: {
+          args: Prisma.RecoveryCodeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        update: {
+          args: Prisma.RecoveryCodeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        deleteMany: {
+          args: Prisma.RecoveryCodeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.RecoveryCodeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.RecoveryCodeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>[]
+        }
+        upsert: {
+          args: Prisma.RecoveryCodeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        aggregate: {
+          args: Prisma.RecoveryCodeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateRecoveryCode>
+        }
+        groupBy: {
+          args: Prisma.RecoveryCodeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RecoveryCodeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.RecoveryCodeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RecoveryCodeCountAggregateOutputType> | number
         }
       }
     }
@@ -1702,6 +1853,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ArtifactCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ArtifactCountAggregateOutputType> | number
+        }
+      }
+    }
+    ModerationAction: {
+      payload: Prisma.$ModerationActionPayload<ExtArgs>
+      fields: Prisma.ModerationActionFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ModerationActionFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ModerationActionFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>
+        }
+        findFirst: {
+          args: Prisma.ModerationActionFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ModerationActionFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>
+        }
+        findMany: {
+          args: Prisma.ModerationActionFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>[]
+        }
+        create: {
+          args: Prisma.ModerationActionCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>
+        }
+        createMany: {
+          args: Prisma.ModerationActionCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ModerationActionCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>[]
+        }
+        delete: {
+          args: Prisma.ModerationActionDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>
+        }
+        update: {
+          args: Prisma.ModerationActionUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>
+        }
+        deleteMany: {
+          args: Prisma.ModerationActionDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ModerationActionUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ModerationActionUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>[]
+        }
+        upsert: {
+          args: Prisma.ModerationActionUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ModerationActionPayload>
+        }
+        aggregate: {
+          args: Prisma.ModerationActionAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateModerationAction>
+        }
+        groupBy: {
+          args: Prisma.ModerationActionGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ModerationActionGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ModerationActionCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ModerationActionCountAggregateOutputType> | number
         }
       }
     }
@@ -2787,6 +3012,8 @@ export const UserScalarFieldEnum = {
   displayName: 'displayName',
   role: 'role',
   suspendedAt: 'suspendedAt',
+  windingDown: 'windingDown',
+  closedAt: 'closedAt',
   createdAt: 'createdAt',
   emailVerifiedAt: 'emailVerifiedAt'
 } as const
@@ -2800,7 +3027,8 @@ export const SessionScalarFieldEnum = {
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
   lastSeenAt: 'lastSeenAt',
-  endsAt: 'endsAt'
+  endsAt: 'endsAt',
+  secondFactor: 'secondFactor'
 } as const
 
 export type SessionScalarFieldEnum = (typeof SessionScalarFieldEnum)[keyof typeof SessionScalarFieldEnum]
@@ -2833,6 +3061,28 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const TotpFactorScalarFieldEnum = {
+  userId: 'userId',
+  id: 'id',
+  sealedSecret: 'sealedSecret',
+  confirmedAt: 'confirmedAt',
+  lastStep: 'lastStep',
+  attempts: 'attempts',
+  nextAttemptAt: 'nextAttemptAt',
+  createdAt: 'createdAt'
+} as const
+
+export type TotpFactorScalarFieldEnum = (typeof TotpFactorScalarFieldEnum)[keyof typeof TotpFactorScalarFieldEnum]
+
+
+export const RecoveryCodeScalarFieldEnum = {
+  userId: 'userId',
+  codeHash: 'codeHash'
+} as const
+
+export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
 
 
 export const DisputeScalarFieldEnum = {
@@ -3009,6 +3259,10 @@ export const UploadScalarFieldEnum = {
   width: 'width',
   height: 'height',
   durationSec: 'durationSec',
+  fileName: 'fileName',
+  finished: 'finished',
+  sealedKey: 'sealedKey',
+  sealingUntil: 'sealingUntil',
   createdAt: 'createdAt'
 } as const
 
@@ -3023,10 +3277,28 @@ export const ArtifactScalarFieldEnum = {
   taskId: 'taskId',
   kind: 'kind',
   sha256: 'sha256',
+  detectedMimeType: 'detectedMimeType',
+  mimeTypeDiffers: 'mimeTypeDiffers',
+  detectedWidth: 'detectedWidth',
+  detectedHeight: 'detectedHeight',
+  detectedDurationSec: 'detectedDurationSec',
   createdAt: 'createdAt'
 } as const
 
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
+
+
+export const ModerationActionScalarFieldEnum = {
+  id: 'id',
+  moderatorId: 'moderatorId',
+  action: 'action',
+  userId: 'userId',
+  disputeId: 'disputeId',
+  reason: 'reason',
+  createdAt: 'createdAt'
+} as const
+
+export type ModerationActionScalarFieldEnum = (typeof ModerationActionScalarFieldEnum)[keyof typeof ModerationActionScalarFieldEnum]
 
 
 export const TopupScalarFieldEnum = {
@@ -3311,6 +3583,13 @@ export type ListDateTimeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaM
 
 
 /**
+ * Reference to a field of type 'Boolean'
+ */
+export type BooleanFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Boolean'>
+    
+
+
+/**
  * Reference to a field of type 'Bytes'
  */
 export type BytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Bytes'>
@@ -3325,20 +3604,6 @@ export type ListBytesFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaMode
 
 
 /**
- * Reference to a field of type 'Int'
- */
-export type IntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int'>
-    
-
-
-/**
- * Reference to a field of type 'Int[]'
- */
-export type ListIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int[]'>
-    
-
-
-/**
  * Reference to a field of type 'BigInt'
  */
 export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt'>
@@ -3349,6 +3614,20 @@ export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 
  * Reference to a field of type 'BigInt[]'
  */
 export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
+    
+
+
+/**
+ * Reference to a field of type 'Int'
+ */
+export type IntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int'>
+    
+
+
+/**
+ * Reference to a field of type 'Int[]'
+ */
+export type ListIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Int[]'>
     
 
 
@@ -3391,13 +3670,6 @@ export type FloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, '
  * Reference to a field of type 'Float[]'
  */
 export type ListFloatFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Float[]'>
-    
-
-
-/**
- * Reference to a field of type 'Boolean'
- */
-export type BooleanFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Boolean'>
     
 
 /**
@@ -3555,6 +3827,8 @@ export type GlobalOmitConfig = {
   session?: Prisma.SessionOmit
   accountToken?: Prisma.AccountTokenOmit
   apiKey?: Prisma.ApiKeyOmit
+  totpFactor?: Prisma.TotpFactorOmit
+  recoveryCode?: Prisma.RecoveryCodeOmit
   dispute?: Prisma.DisputeOmit
   rating?: Prisma.RatingOmit
   reputation?: Prisma.ReputationOmit
@@ -3568,6 +3842,7 @@ export type GlobalOmitConfig = {
   bid?: Prisma.BidOmit
   upload?: Prisma.UploadOmit
   artifact?: Prisma.ArtifactOmit
+  moderationAction?: Prisma.ModerationActionOmit
   topup?: Prisma.TopupOmit
   payoutAccount?: Prisma.PayoutAccountOmit
   payout?: Prisma.PayoutOmit

@@ -55,6 +55,8 @@ export const ModelName = {
   Session: 'Session',
   AccountToken: 'AccountToken',
   ApiKey: 'ApiKey',
+  TotpFactor: 'TotpFactor',
+  RecoveryCode: 'RecoveryCode',
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
@@ -68,6 +70,7 @@ export const ModelName = {
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
+  ModerationAction: 'ModerationAction',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
   Payout: 'Payout',
@@ -107,6 +110,8 @@ export const UserScalarFieldEnum = {
   displayName: 'displayName',
   role: 'role',
   suspendedAt: 'suspendedAt',
+  windingDown: 'windingDown',
+  closedAt: 'closedAt',
   createdAt: 'createdAt',
   emailVerifiedAt: 'emailVerifiedAt'
 } as const
@@ -120,7 +125,8 @@ export const SessionScalarFieldEnum = {
   expiresAt: 'expiresAt',
   createdAt: 'createdAt',
   lastSeenAt: 'lastSeenAt',
-  endsAt: 'endsAt'
+  endsAt: 'endsAt',
+  secondFactor: 'secondFactor'
 } as const
 
 export type SessionScalarFieldEnum = (typeof SessionScalarFieldEnum)[keyof typeof SessionScalarFieldEnum]
@@ -153,6 +159,28 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const TotpFactorScalarFieldEnum = {
+  userId: 'userId',
+  id: 'id',
+  sealedSecret: 'sealedSecret',
+  confirmedAt: 'confirmedAt',
+  lastStep: 'lastStep',
+  attempts: 'attempts',
+  nextAttemptAt: 'nextAttemptAt',
+  createdAt: 'createdAt'
+} as const
+
+export type TotpFactorScalarFieldEnum = (typeof TotpFactorScalarFieldEnum)[keyof typeof TotpFactorScalarFieldEnum]
+
+
+export const RecoveryCodeScalarFieldEnum = {
+  userId: 'userId',
+  codeHash: 'codeHash'
+} as const
+
+export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
 
 
 export const DisputeScalarFieldEnum = {
@@ -329,6 +357,10 @@ export const UploadScalarFieldEnum = {
   width: 'width',
   height: 'height',
   durationSec: 'durationSec',
+  fileName: 'fileName',
+  finished: 'finished',
+  sealedKey: 'sealedKey',
+  sealingUntil: 'sealingUntil',
   createdAt: 'createdAt'
 } as const
 
@@ -343,10 +375,28 @@ export const ArtifactScalarFieldEnum = {
   taskId: 'taskId',
   kind: 'kind',
   sha256: 'sha256',
+  detectedMimeType: 'detectedMimeType',
+  mimeTypeDiffers: 'mimeTypeDiffers',
+  detectedWidth: 'detectedWidth',
+  detectedHeight: 'detectedHeight',
+  detectedDurationSec: 'detectedDurationSec',
   createdAt: 'createdAt'
 } as const
 
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
+
+
+export const ModerationActionScalarFieldEnum = {
+  id: 'id',
+  moderatorId: 'moderatorId',
+  action: 'action',
+  userId: 'userId',
+  disputeId: 'disputeId',
+  reason: 'reason',
+  createdAt: 'createdAt'
+} as const
+
+export type ModerationActionScalarFieldEnum = (typeof ModerationActionScalarFieldEnum)[keyof typeof ModerationActionScalarFieldEnum]
 
 
 export const TopupScalarFieldEnum = {

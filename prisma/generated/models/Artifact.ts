@@ -20,8 +20,22 @@ export type ArtifactModel = runtime.Types.Result.DefaultSelection<Prisma.$Artifa
 
 export type AggregateArtifact = {
   _count: ArtifactCountAggregateOutputType | null
+  _avg: ArtifactAvgAggregateOutputType | null
+  _sum: ArtifactSumAggregateOutputType | null
   _min: ArtifactMinAggregateOutputType | null
   _max: ArtifactMaxAggregateOutputType | null
+}
+
+export type ArtifactAvgAggregateOutputType = {
+  detectedWidth: number | null
+  detectedHeight: number | null
+  detectedDurationSec: number | null
+}
+
+export type ArtifactSumAggregateOutputType = {
+  detectedWidth: number | null
+  detectedHeight: number | null
+  detectedDurationSec: number | null
 }
 
 export type ArtifactMinAggregateOutputType = {
@@ -32,6 +46,11 @@ export type ArtifactMinAggregateOutputType = {
   taskId: string | null
   kind: string | null
   sha256: string | null
+  detectedMimeType: string | null
+  mimeTypeDiffers: boolean | null
+  detectedWidth: number | null
+  detectedHeight: number | null
+  detectedDurationSec: number | null
   createdAt: Date | null
 }
 
@@ -43,6 +62,11 @@ export type ArtifactMaxAggregateOutputType = {
   taskId: string | null
   kind: string | null
   sha256: string | null
+  detectedMimeType: string | null
+  mimeTypeDiffers: boolean | null
+  detectedWidth: number | null
+  detectedHeight: number | null
+  detectedDurationSec: number | null
   createdAt: Date | null
 }
 
@@ -54,10 +78,27 @@ export type ArtifactCountAggregateOutputType = {
   taskId: number
   kind: number
   sha256: number
+  detectedMimeType: number
+  mimeTypeDiffers: number
+  detectedWidth: number
+  detectedHeight: number
+  detectedDurationSec: number
   createdAt: number
   _all: number
 }
 
+
+export type ArtifactAvgAggregateInputType = {
+  detectedWidth?: true
+  detectedHeight?: true
+  detectedDurationSec?: true
+}
+
+export type ArtifactSumAggregateInputType = {
+  detectedWidth?: true
+  detectedHeight?: true
+  detectedDurationSec?: true
+}
 
 export type ArtifactMinAggregateInputType = {
   id?: true
@@ -67,6 +108,11 @@ export type ArtifactMinAggregateInputType = {
   taskId?: true
   kind?: true
   sha256?: true
+  detectedMimeType?: true
+  mimeTypeDiffers?: true
+  detectedWidth?: true
+  detectedHeight?: true
+  detectedDurationSec?: true
   createdAt?: true
 }
 
@@ -78,6 +124,11 @@ export type ArtifactMaxAggregateInputType = {
   taskId?: true
   kind?: true
   sha256?: true
+  detectedMimeType?: true
+  mimeTypeDiffers?: true
+  detectedWidth?: true
+  detectedHeight?: true
+  detectedDurationSec?: true
   createdAt?: true
 }
 
@@ -89,6 +140,11 @@ export type ArtifactCountAggregateInputType = {
   taskId?: true
   kind?: true
   sha256?: true
+  detectedMimeType?: true
+  mimeTypeDiffers?: true
+  detectedWidth?: true
+  detectedHeight?: true
+  detectedDurationSec?: true
   createdAt?: true
   _all?: true
 }
@@ -131,6 +187,18 @@ export type ArtifactAggregateArgs<ExtArgs extends runtime.Types.Extensions.Inter
   /**
    * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
    * 
+   * Select which fields to average
+  **/
+  _avg?: ArtifactAvgAggregateInputType
+  /**
+   * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
+   * 
+   * Select which fields to sum
+  **/
+  _sum?: ArtifactSumAggregateInputType
+  /**
+   * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
+   * 
    * Select which fields to find the minimum value
   **/
   _min?: ArtifactMinAggregateInputType
@@ -161,6 +229,8 @@ export type ArtifactGroupByArgs<ExtArgs extends runtime.Types.Extensions.Interna
   take?: number
   skip?: number
   _count?: ArtifactCountAggregateInputType | true
+  _avg?: ArtifactAvgAggregateInputType
+  _sum?: ArtifactSumAggregateInputType
   _min?: ArtifactMinAggregateInputType
   _max?: ArtifactMaxAggregateInputType
 }
@@ -173,8 +243,15 @@ export type ArtifactGroupByOutputType = {
   taskId: string
   kind: string
   sha256: string | null
+  detectedMimeType: string | null
+  mimeTypeDiffers: boolean
+  detectedWidth: number | null
+  detectedHeight: number | null
+  detectedDurationSec: number | null
   createdAt: Date
   _count: ArtifactCountAggregateOutputType | null
+  _avg: ArtifactAvgAggregateOutputType | null
+  _sum: ArtifactSumAggregateOutputType | null
   _min: ArtifactMinAggregateOutputType | null
   _max: ArtifactMaxAggregateOutputType | null
 }
@@ -205,6 +282,11 @@ export type ArtifactWhereInput = {
   taskId?: Prisma.UuidFilter<"Artifact"> | string
   kind?: Prisma.StringFilter<"Artifact"> | string
   sha256?: Prisma.StringNullableFilter<"Artifact"> | string | null
+  detectedMimeType?: Prisma.StringNullableFilter<"Artifact"> | string | null
+  mimeTypeDiffers?: Prisma.BoolFilter<"Artifact"> | boolean
+  detectedWidth?: Prisma.IntNullableFilter<"Artifact"> | number | null
+  detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
+  detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
   upload?: Prisma.XOR<Prisma.UploadScalarRelationFilter, Prisma.UploadWhereInput>
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
@@ -219,6 +301,11 @@ export type ArtifactOrderByWithRelationInput = {
   taskId?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
+  detectedMimeType?: Prisma.SortOrderInput | Prisma.SortOrder
+  mimeTypeDiffers?: Prisma.SortOrder
+  detectedWidth?: Prisma.SortOrderInput | Prisma.SortOrder
+  detectedHeight?: Prisma.SortOrderInput | Prisma.SortOrder
+  detectedDurationSec?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   upload?: Prisma.UploadOrderByWithRelationInput
   bid?: Prisma.BidOrderByWithRelationInput
@@ -236,6 +323,11 @@ export type ArtifactWhereUniqueInput = Prisma.AtLeast<{
   taskId?: Prisma.UuidFilter<"Artifact"> | string
   kind?: Prisma.StringFilter<"Artifact"> | string
   sha256?: Prisma.StringNullableFilter<"Artifact"> | string | null
+  detectedMimeType?: Prisma.StringNullableFilter<"Artifact"> | string | null
+  mimeTypeDiffers?: Prisma.BoolFilter<"Artifact"> | boolean
+  detectedWidth?: Prisma.IntNullableFilter<"Artifact"> | number | null
+  detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
+  detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
   upload?: Prisma.XOR<Prisma.UploadScalarRelationFilter, Prisma.UploadWhereInput>
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
@@ -250,10 +342,17 @@ export type ArtifactOrderByWithAggregationInput = {
   taskId?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
+  detectedMimeType?: Prisma.SortOrderInput | Prisma.SortOrder
+  mimeTypeDiffers?: Prisma.SortOrder
+  detectedWidth?: Prisma.SortOrderInput | Prisma.SortOrder
+  detectedHeight?: Prisma.SortOrderInput | Prisma.SortOrder
+  detectedDurationSec?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.ArtifactCountOrderByAggregateInput
+  _avg?: Prisma.ArtifactAvgOrderByAggregateInput
   _max?: Prisma.ArtifactMaxOrderByAggregateInput
   _min?: Prisma.ArtifactMinOrderByAggregateInput
+  _sum?: Prisma.ArtifactSumOrderByAggregateInput
 }
 
 export type ArtifactScalarWhereWithAggregatesInput = {
@@ -267,6 +366,11 @@ export type ArtifactScalarWhereWithAggregatesInput = {
   taskId?: Prisma.UuidWithAggregatesFilter<"Artifact"> | string
   kind?: Prisma.StringWithAggregatesFilter<"Artifact"> | string
   sha256?: Prisma.StringNullableWithAggregatesFilter<"Artifact"> | string | null
+  detectedMimeType?: Prisma.StringNullableWithAggregatesFilter<"Artifact"> | string | null
+  mimeTypeDiffers?: Prisma.BoolWithAggregatesFilter<"Artifact"> | boolean
+  detectedWidth?: Prisma.IntNullableWithAggregatesFilter<"Artifact"> | number | null
+  detectedHeight?: Prisma.IntNullableWithAggregatesFilter<"Artifact"> | number | null
+  detectedDurationSec?: Prisma.FloatNullableWithAggregatesFilter<"Artifact"> | number | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Artifact"> | Date | string
 }
 
@@ -275,6 +379,11 @@ export type ArtifactCreateInput = {
   storageKey: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
@@ -289,6 +398,11 @@ export type ArtifactUncheckedCreateInput = {
   taskId: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
 }
 
@@ -297,6 +411,11 @@ export type ArtifactUpdateInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
@@ -311,6 +430,11 @@ export type ArtifactUncheckedUpdateInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -322,6 +446,11 @@ export type ArtifactCreateManyInput = {
   taskId: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
 }
 
@@ -330,6 +459,11 @@ export type ArtifactUpdateManyMutationInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -341,6 +475,11 @@ export type ArtifactUncheckedUpdateManyInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -367,7 +506,18 @@ export type ArtifactCountOrderByAggregateInput = {
   taskId?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
+  detectedMimeType?: Prisma.SortOrder
+  mimeTypeDiffers?: Prisma.SortOrder
+  detectedWidth?: Prisma.SortOrder
+  detectedHeight?: Prisma.SortOrder
+  detectedDurationSec?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+}
+
+export type ArtifactAvgOrderByAggregateInput = {
+  detectedWidth?: Prisma.SortOrder
+  detectedHeight?: Prisma.SortOrder
+  detectedDurationSec?: Prisma.SortOrder
 }
 
 export type ArtifactMaxOrderByAggregateInput = {
@@ -378,6 +528,11 @@ export type ArtifactMaxOrderByAggregateInput = {
   taskId?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
+  detectedMimeType?: Prisma.SortOrder
+  mimeTypeDiffers?: Prisma.SortOrder
+  detectedWidth?: Prisma.SortOrder
+  detectedHeight?: Prisma.SortOrder
+  detectedDurationSec?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -389,7 +544,18 @@ export type ArtifactMinOrderByAggregateInput = {
   taskId?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
+  detectedMimeType?: Prisma.SortOrder
+  mimeTypeDiffers?: Prisma.SortOrder
+  detectedWidth?: Prisma.SortOrder
+  detectedHeight?: Prisma.SortOrder
+  detectedDurationSec?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
+}
+
+export type ArtifactSumOrderByAggregateInput = {
+  detectedWidth?: Prisma.SortOrder
+  detectedHeight?: Prisma.SortOrder
+  detectedDurationSec?: Prisma.SortOrder
 }
 
 export type ArtifactCreateNestedManyWithoutTaskInput = {
@@ -513,6 +679,11 @@ export type ArtifactCreateWithoutTaskInput = {
   storageKey: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
@@ -525,6 +696,11 @@ export type ArtifactUncheckedCreateWithoutTaskInput = {
   bidId: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
 }
 
@@ -565,6 +741,11 @@ export type ArtifactScalarWhereInput = {
   taskId?: Prisma.UuidFilter<"Artifact"> | string
   kind?: Prisma.StringFilter<"Artifact"> | string
   sha256?: Prisma.StringNullableFilter<"Artifact"> | string | null
+  detectedMimeType?: Prisma.StringNullableFilter<"Artifact"> | string | null
+  mimeTypeDiffers?: Prisma.BoolFilter<"Artifact"> | boolean
+  detectedWidth?: Prisma.IntNullableFilter<"Artifact"> | number | null
+  detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
+  detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
 }
 
@@ -573,6 +754,11 @@ export type ArtifactCreateWithoutBidInput = {
   storageKey: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   task: Prisma.TaskCreateNestedOneWithoutArtifactsInput
@@ -585,6 +771,11 @@ export type ArtifactUncheckedCreateWithoutBidInput = {
   taskId: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
 }
 
@@ -619,6 +810,11 @@ export type ArtifactCreateWithoutUploadInput = {
   storageKey: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
   bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
   task: Prisma.TaskCreateNestedOneWithoutArtifactsInput
@@ -631,6 +827,11 @@ export type ArtifactUncheckedCreateWithoutUploadInput = {
   taskId: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
 }
 
@@ -655,6 +856,11 @@ export type ArtifactUpdateWithoutUploadInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
   task?: Prisma.TaskUpdateOneRequiredWithoutArtifactsNestedInput
@@ -667,6 +873,11 @@ export type ArtifactUncheckedUpdateWithoutUploadInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -677,6 +888,11 @@ export type ArtifactCreateManyTaskInput = {
   bidId: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
 }
 
@@ -685,6 +901,11 @@ export type ArtifactUpdateWithoutTaskInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
@@ -697,6 +918,11 @@ export type ArtifactUncheckedUpdateWithoutTaskInput = {
   bidId?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -707,6 +933,11 @@ export type ArtifactUncheckedUpdateManyWithoutTaskInput = {
   bidId?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -717,6 +948,11 @@ export type ArtifactCreateManyBidInput = {
   taskId: string
   kind: string
   sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
   createdAt?: Date | string
 }
 
@@ -725,6 +961,11 @@ export type ArtifactUpdateWithoutBidInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   task?: Prisma.TaskUpdateOneRequiredWithoutArtifactsNestedInput
@@ -737,6 +978,11 @@ export type ArtifactUncheckedUpdateWithoutBidInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -747,6 +993,11 @@ export type ArtifactUncheckedUpdateManyWithoutBidInput = {
   taskId?: Prisma.StringFieldUpdateOperationsInput | string
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -760,6 +1011,11 @@ export type ArtifactSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   taskId?: boolean
   kind?: boolean
   sha256?: boolean
+  detectedMimeType?: boolean
+  mimeTypeDiffers?: boolean
+  detectedWidth?: boolean
+  detectedHeight?: boolean
+  detectedDurationSec?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
@@ -774,6 +1030,11 @@ export type ArtifactSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
   taskId?: boolean
   kind?: boolean
   sha256?: boolean
+  detectedMimeType?: boolean
+  mimeTypeDiffers?: boolean
+  detectedWidth?: boolean
+  detectedHeight?: boolean
+  detectedDurationSec?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
@@ -788,6 +1049,11 @@ export type ArtifactSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
   taskId?: boolean
   kind?: boolean
   sha256?: boolean
+  detectedMimeType?: boolean
+  mimeTypeDiffers?: boolean
+  detectedWidth?: boolean
+  detectedHeight?: boolean
+  detectedDurationSec?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
@@ -802,10 +1068,15 @@ export type ArtifactSelectScalar = {
   taskId?: boolean
   kind?: boolean
   sha256?: boolean
+  detectedMimeType?: boolean
+  mimeTypeDiffers?: boolean
+  detectedWidth?: boolean
+  detectedHeight?: boolean
+  detectedDurationSec?: boolean
   createdAt?: boolean
 }
 
-export type ArtifactOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "uploadKey" | "storageKey" | "bidId" | "taskId" | "kind" | "sha256" | "createdAt", ExtArgs["result"]["artifact"]>
+export type ArtifactOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "uploadKey" | "storageKey" | "bidId" | "taskId" | "kind" | "sha256" | "detectedMimeType" | "mimeTypeDiffers" | "detectedWidth" | "detectedHeight" | "detectedDurationSec" | "createdAt", ExtArgs["result"]["artifact"]>
 export type ArtifactInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
@@ -837,6 +1108,11 @@ export type $ArtifactPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     taskId: string
     kind: string
     sha256: string | null
+    detectedMimeType: string | null
+    mimeTypeDiffers: boolean
+    detectedWidth: number | null
+    detectedHeight: number | null
+    detectedDurationSec: number | null
     createdAt: Date
   }, ExtArgs["result"]["artifact"]>
   composites: {}
@@ -1271,6 +1547,11 @@ export interface ArtifactFieldRefs {
   readonly taskId: Prisma.FieldRef<"Artifact", 'String'>
   readonly kind: Prisma.FieldRef<"Artifact", 'String'>
   readonly sha256: Prisma.FieldRef<"Artifact", 'String'>
+  readonly detectedMimeType: Prisma.FieldRef<"Artifact", 'String'>
+  readonly mimeTypeDiffers: Prisma.FieldRef<"Artifact", 'Boolean'>
+  readonly detectedWidth: Prisma.FieldRef<"Artifact", 'Int'>
+  readonly detectedHeight: Prisma.FieldRef<"Artifact", 'Int'>
+  readonly detectedDurationSec: Prisma.FieldRef<"Artifact", 'Float'>
   readonly createdAt: Prisma.FieldRef<"Artifact", 'DateTime'>
 }
     

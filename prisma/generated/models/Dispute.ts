@@ -278,6 +278,7 @@ export type DisputeWhereInput = {
   resolvedAt?: Prisma.DateTimeNullableFilter<"Dispute"> | Date | string | null
   task?: Prisma.XOR<Prisma.TaskScalarRelationFilter, Prisma.TaskWhereInput>
   resolver?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  actions?: Prisma.ModerationActionListRelationFilter
 }
 
 export type DisputeOrderByWithRelationInput = {
@@ -295,6 +296,7 @@ export type DisputeOrderByWithRelationInput = {
   resolvedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   task?: Prisma.TaskOrderByWithRelationInput
   resolver?: Prisma.UserOrderByWithRelationInput
+  actions?: Prisma.ModerationActionOrderByRelationAggregateInput
 }
 
 export type DisputeWhereUniqueInput = Prisma.AtLeast<{
@@ -315,6 +317,7 @@ export type DisputeWhereUniqueInput = Prisma.AtLeast<{
   resolvedAt?: Prisma.DateTimeNullableFilter<"Dispute"> | Date | string | null
   task?: Prisma.XOR<Prisma.TaskScalarRelationFilter, Prisma.TaskWhereInput>
   resolver?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  actions?: Prisma.ModerationActionListRelationFilter
 }, "id" | "taskId" | "createdAt">
 
 export type DisputeOrderByWithAggregationInput = {
@@ -368,6 +371,7 @@ export type DisputeCreateInput = {
   resolvedAt?: Date | string | null
   task: Prisma.TaskCreateNestedOneWithoutDisputeInput
   resolver?: Prisma.UserCreateNestedOneWithoutResolutionsInput
+  actions?: Prisma.ModerationActionCreateNestedManyWithoutDisputeInput
 }
 
 export type DisputeUncheckedCreateInput = {
@@ -383,6 +387,7 @@ export type DisputeUncheckedCreateInput = {
   resolvedBy?: string | null
   createdAt?: Date | string
   resolvedAt?: Date | string | null
+  actions?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutDisputeInput
 }
 
 export type DisputeUpdateInput = {
@@ -398,6 +403,7 @@ export type DisputeUpdateInput = {
   resolvedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   task?: Prisma.TaskUpdateOneRequiredWithoutDisputeNestedInput
   resolver?: Prisma.UserUpdateOneWithoutResolutionsNestedInput
+  actions?: Prisma.ModerationActionUpdateManyWithoutDisputeNestedInput
 }
 
 export type DisputeUncheckedUpdateInput = {
@@ -413,6 +419,7 @@ export type DisputeUncheckedUpdateInput = {
   resolvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   resolvedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  actions?: Prisma.ModerationActionUncheckedUpdateManyWithoutDisputeNestedInput
 }
 
 export type DisputeCreateManyInput = {
@@ -614,6 +621,22 @@ export type DisputeUncheckedUpdateOneWithoutTaskNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.DisputeUpdateToOneWithWhereWithoutTaskInput, Prisma.DisputeUpdateWithoutTaskInput>, Prisma.DisputeUncheckedUpdateWithoutTaskInput>
 }
 
+export type DisputeCreateNestedOneWithoutActionsInput = {
+  create?: Prisma.XOR<Prisma.DisputeCreateWithoutActionsInput, Prisma.DisputeUncheckedCreateWithoutActionsInput>
+  connectOrCreate?: Prisma.DisputeCreateOrConnectWithoutActionsInput
+  connect?: Prisma.DisputeWhereUniqueInput
+}
+
+export type DisputeUpdateOneWithoutActionsNestedInput = {
+  create?: Prisma.XOR<Prisma.DisputeCreateWithoutActionsInput, Prisma.DisputeUncheckedCreateWithoutActionsInput>
+  connectOrCreate?: Prisma.DisputeCreateOrConnectWithoutActionsInput
+  upsert?: Prisma.DisputeUpsertWithoutActionsInput
+  disconnect?: Prisma.DisputeWhereInput | boolean
+  delete?: Prisma.DisputeWhereInput | boolean
+  connect?: Prisma.DisputeWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.DisputeUpdateToOneWithWhereWithoutActionsInput, Prisma.DisputeUpdateWithoutActionsInput>, Prisma.DisputeUncheckedUpdateWithoutActionsInput>
+}
+
 export type DisputeCreateWithoutResolverInput = {
   id?: string
   openedBy: string
@@ -626,6 +649,7 @@ export type DisputeCreateWithoutResolverInput = {
   createdAt?: Date | string
   resolvedAt?: Date | string | null
   task: Prisma.TaskCreateNestedOneWithoutDisputeInput
+  actions?: Prisma.ModerationActionCreateNestedManyWithoutDisputeInput
 }
 
 export type DisputeUncheckedCreateWithoutResolverInput = {
@@ -640,6 +664,7 @@ export type DisputeUncheckedCreateWithoutResolverInput = {
   note?: string | null
   createdAt?: Date | string
   resolvedAt?: Date | string | null
+  actions?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutDisputeInput
 }
 
 export type DisputeCreateOrConnectWithoutResolverInput = {
@@ -698,6 +723,7 @@ export type DisputeCreateWithoutTaskInput = {
   createdAt?: Date | string
   resolvedAt?: Date | string | null
   resolver?: Prisma.UserCreateNestedOneWithoutResolutionsInput
+  actions?: Prisma.ModerationActionCreateNestedManyWithoutDisputeInput
 }
 
 export type DisputeUncheckedCreateWithoutTaskInput = {
@@ -712,6 +738,7 @@ export type DisputeUncheckedCreateWithoutTaskInput = {
   resolvedBy?: string | null
   createdAt?: Date | string
   resolvedAt?: Date | string | null
+  actions?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutDisputeInput
 }
 
 export type DisputeCreateOrConnectWithoutTaskInput = {
@@ -742,10 +769,88 @@ export type DisputeUpdateWithoutTaskInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   resolvedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   resolver?: Prisma.UserUpdateOneWithoutResolutionsNestedInput
+  actions?: Prisma.ModerationActionUpdateManyWithoutDisputeNestedInput
 }
 
 export type DisputeUncheckedUpdateWithoutTaskInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  openedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  resolution?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  buyerCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  bidderCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  note?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resolvedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  resolvedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  actions?: Prisma.ModerationActionUncheckedUpdateManyWithoutDisputeNestedInput
+}
+
+export type DisputeCreateWithoutActionsInput = {
+  id?: string
+  openedBy: string
+  reason: string
+  status?: string
+  resolution?: string | null
+  buyerCents?: number | null
+  bidderCents?: number | null
+  note?: string | null
+  createdAt?: Date | string
+  resolvedAt?: Date | string | null
+  task: Prisma.TaskCreateNestedOneWithoutDisputeInput
+  resolver?: Prisma.UserCreateNestedOneWithoutResolutionsInput
+}
+
+export type DisputeUncheckedCreateWithoutActionsInput = {
+  id?: string
+  taskId: string
+  openedBy: string
+  reason: string
+  status?: string
+  resolution?: string | null
+  buyerCents?: number | null
+  bidderCents?: number | null
+  note?: string | null
+  resolvedBy?: string | null
+  createdAt?: Date | string
+  resolvedAt?: Date | string | null
+}
+
+export type DisputeCreateOrConnectWithoutActionsInput = {
+  where: Prisma.DisputeWhereUniqueInput
+  create: Prisma.XOR<Prisma.DisputeCreateWithoutActionsInput, Prisma.DisputeUncheckedCreateWithoutActionsInput>
+}
+
+export type DisputeUpsertWithoutActionsInput = {
+  update: Prisma.XOR<Prisma.DisputeUpdateWithoutActionsInput, Prisma.DisputeUncheckedUpdateWithoutActionsInput>
+  create: Prisma.XOR<Prisma.DisputeCreateWithoutActionsInput, Prisma.DisputeUncheckedCreateWithoutActionsInput>
+  where?: Prisma.DisputeWhereInput
+}
+
+export type DisputeUpdateToOneWithWhereWithoutActionsInput = {
+  where?: Prisma.DisputeWhereInput
+  data: Prisma.XOR<Prisma.DisputeUpdateWithoutActionsInput, Prisma.DisputeUncheckedUpdateWithoutActionsInput>
+}
+
+export type DisputeUpdateWithoutActionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  openedBy?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.StringFieldUpdateOperationsInput | string
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  resolution?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  buyerCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  bidderCents?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  note?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  resolvedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  task?: Prisma.TaskUpdateOneRequiredWithoutDisputeNestedInput
+  resolver?: Prisma.UserUpdateOneWithoutResolutionsNestedInput
+}
+
+export type DisputeUncheckedUpdateWithoutActionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.StringFieldUpdateOperationsInput | string
   openedBy?: Prisma.StringFieldUpdateOperationsInput | string
   reason?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -784,6 +889,7 @@ export type DisputeUpdateWithoutResolverInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   resolvedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   task?: Prisma.TaskUpdateOneRequiredWithoutDisputeNestedInput
+  actions?: Prisma.ModerationActionUpdateManyWithoutDisputeNestedInput
 }
 
 export type DisputeUncheckedUpdateWithoutResolverInput = {
@@ -798,6 +904,7 @@ export type DisputeUncheckedUpdateWithoutResolverInput = {
   note?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   resolvedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  actions?: Prisma.ModerationActionUncheckedUpdateManyWithoutDisputeNestedInput
 }
 
 export type DisputeUncheckedUpdateManyWithoutResolverInput = {
@@ -815,6 +922,35 @@ export type DisputeUncheckedUpdateManyWithoutResolverInput = {
 }
 
 
+/**
+ * Count Type DisputeCountOutputType
+ */
+
+export type DisputeCountOutputType = {
+  actions: number
+}
+
+export type DisputeCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  actions?: boolean | DisputeCountOutputTypeCountActionsArgs
+}
+
+/**
+ * DisputeCountOutputType without action
+ */
+export type DisputeCountOutputTypeDefaultArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the DisputeCountOutputType
+   */
+  select?: Prisma.DisputeCountOutputTypeSelect<ExtArgs> | null
+}
+
+/**
+ * DisputeCountOutputType without action
+ */
+export type DisputeCountOutputTypeCountActionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ModerationActionWhereInput
+}
+
 
 export type DisputeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -831,6 +967,8 @@ export type DisputeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   resolvedAt?: boolean
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
   resolver?: boolean | Prisma.Dispute$resolverArgs<ExtArgs>
+  actions?: boolean | Prisma.Dispute$actionsArgs<ExtArgs>
+  _count?: boolean | Prisma.DisputeCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["dispute"]>
 
 export type DisputeSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -886,6 +1024,8 @@ export type DisputeOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
 export type DisputeInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
   resolver?: boolean | Prisma.Dispute$resolverArgs<ExtArgs>
+  actions?: boolean | Prisma.Dispute$actionsArgs<ExtArgs>
+  _count?: boolean | Prisma.DisputeCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type DisputeIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
@@ -901,6 +1041,7 @@ export type $DisputePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
   objects: {
     task: Prisma.$TaskPayload<ExtArgs>
     resolver: Prisma.$UserPayload<ExtArgs> | null
+    actions: Prisma.$ModerationActionPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1311,6 +1452,7 @@ export interface Prisma__DisputeClient<T, Null = never, ExtArgs extends runtime.
   readonly [Symbol.toStringTag]: "PrismaPromise"
   task<T extends Prisma.TaskDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.TaskDefaultArgs<ExtArgs>>): Prisma.Prisma__TaskClient<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   resolver<T extends Prisma.Dispute$resolverArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Dispute$resolverArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  actions<T extends Prisma.Dispute$actionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Dispute$actionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1769,6 +1911,30 @@ export type Dispute$resolverArgs<ExtArgs extends runtime.Types.Extensions.Intern
    */
   include?: Prisma.UserInclude<ExtArgs> | null
   where?: Prisma.UserWhereInput
+}
+
+/**
+ * Dispute.actions
+ */
+export type Dispute$actionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ModerationAction
+   */
+  select?: Prisma.ModerationActionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ModerationAction
+   */
+  omit?: Prisma.ModerationActionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ModerationActionInclude<ExtArgs> | null
+  where?: Prisma.ModerationActionWhereInput
+  orderBy?: Prisma.ModerationActionOrderByWithRelationInput | Prisma.ModerationActionOrderByWithRelationInput[]
+  cursor?: Prisma.ModerationActionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ModerationActionScalarFieldEnum | Prisma.ModerationActionScalarFieldEnum[]
 }
 
 /**

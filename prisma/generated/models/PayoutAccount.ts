@@ -498,10 +498,6 @@ export type PayoutAccountUncheckedUpdateOneWithoutUserNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.PayoutAccountUpdateToOneWithWhereWithoutUserInput, Prisma.PayoutAccountUpdateWithoutUserInput>, Prisma.PayoutAccountUncheckedUpdateWithoutUserInput>
 }
 
-export type BoolFieldUpdateOperationsInput = {
-  set?: boolean
-}
-
 export type PayoutAccountCreateWithoutUserInput = {
   idempotencyKey: string
   keyCreatedAt?: Date | string

@@ -521,14 +521,6 @@ export type RatingUncheckedUpdateManyWithoutRateeNestedInput = {
   deleteMany?: Prisma.RatingScalarWhereInput | Prisma.RatingScalarWhereInput[]
 }
 
-export type IntFieldUpdateOperationsInput = {
-  set?: number
-  increment?: number
-  decrement?: number
-  multiply?: number
-  divide?: number
-}
-
 export type RatingCreateNestedManyWithoutTaskInput = {
   create?: Prisma.XOR<Prisma.RatingCreateWithoutTaskInput, Prisma.RatingUncheckedCreateWithoutTaskInput> | Prisma.RatingCreateWithoutTaskInput[] | Prisma.RatingUncheckedCreateWithoutTaskInput[]
   connectOrCreate?: Prisma.RatingCreateOrConnectWithoutTaskInput | Prisma.RatingCreateOrConnectWithoutTaskInput[]

@@ -31,6 +31,7 @@ export type SessionMinAggregateOutputType = {
   createdAt: Date | null
   lastSeenAt: Date | null
   endsAt: Date | null
+  secondFactor: boolean | null
 }
 
 export type SessionMaxAggregateOutputType = {
@@ -40,6 +41,7 @@ export type SessionMaxAggregateOutputType = {
   createdAt: Date | null
   lastSeenAt: Date | null
   endsAt: Date | null
+  secondFactor: boolean | null
 }
 
 export type SessionCountAggregateOutputType = {
@@ -49,6 +51,7 @@ export type SessionCountAggregateOutputType = {
   createdAt: number
   lastSeenAt: number
   endsAt: number
+  secondFactor: number
   _all: number
 }
 
@@ -60,6 +63,7 @@ export type SessionMinAggregateInputType = {
   createdAt?: true
   lastSeenAt?: true
   endsAt?: true
+  secondFactor?: true
 }
 
 export type SessionMaxAggregateInputType = {
@@ -69,6 +73,7 @@ export type SessionMaxAggregateInputType = {
   createdAt?: true
   lastSeenAt?: true
   endsAt?: true
+  secondFactor?: true
 }
 
 export type SessionCountAggregateInputType = {
@@ -78,6 +83,7 @@ export type SessionCountAggregateInputType = {
   createdAt?: true
   lastSeenAt?: true
   endsAt?: true
+  secondFactor?: true
   _all?: true
 }
 
@@ -160,6 +166,7 @@ export type SessionGroupByOutputType = {
   createdAt: Date
   lastSeenAt: Date
   endsAt: Date
+  secondFactor: boolean
   _count: SessionCountAggregateOutputType | null
   _min: SessionMinAggregateOutputType | null
   _max: SessionMaxAggregateOutputType | null
@@ -190,6 +197,7 @@ export type SessionWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  secondFactor?: Prisma.BoolFilter<"Session"> | boolean
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -200,6 +208,7 @@ export type SessionOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -213,6 +222,7 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  secondFactor?: Prisma.BoolFilter<"Session"> | boolean
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id">
 
@@ -223,6 +233,7 @@ export type SessionOrderByWithAggregationInput = {
   createdAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
   _count?: Prisma.SessionCountOrderByAggregateInput
   _max?: Prisma.SessionMaxOrderByAggregateInput
   _min?: Prisma.SessionMinOrderByAggregateInput
@@ -238,6 +249,7 @@ export type SessionScalarWhereWithAggregatesInput = {
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
   lastSeenAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
   endsAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
+  secondFactor?: Prisma.BoolWithAggregatesFilter<"Session"> | boolean
 }
 
 export type SessionCreateInput = {
@@ -246,6 +258,7 @@ export type SessionCreateInput = {
   createdAt?: Date | string
   lastSeenAt?: Date | string
   endsAt?: Date | string
+  secondFactor?: boolean
   user: Prisma.UserCreateNestedOneWithoutSessionsInput
 }
 
@@ -256,6 +269,7 @@ export type SessionUncheckedCreateInput = {
   createdAt?: Date | string
   lastSeenAt?: Date | string
   endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionUpdateInput = {
@@ -264,6 +278,7 @@ export type SessionUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
   user?: Prisma.UserUpdateOneRequiredWithoutSessionsNestedInput
 }
 
@@ -274,6 +289,7 @@ export type SessionUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionCreateManyInput = {
@@ -283,6 +299,7 @@ export type SessionCreateManyInput = {
   createdAt?: Date | string
   lastSeenAt?: Date | string
   endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionUpdateManyMutationInput = {
@@ -291,6 +308,7 @@ export type SessionUpdateManyMutationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionUncheckedUpdateManyInput = {
@@ -300,6 +318,7 @@ export type SessionUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionListRelationFilter = {
@@ -319,6 +338,7 @@ export type SessionCountOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
 }
 
 export type SessionMaxOrderByAggregateInput = {
@@ -328,6 +348,7 @@ export type SessionMaxOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
 }
 
 export type SessionMinOrderByAggregateInput = {
@@ -337,6 +358,7 @@ export type SessionMinOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
+  secondFactor?: Prisma.SortOrder
 }
 
 export type SessionCreateNestedManyWithoutUserInput = {
@@ -387,6 +409,7 @@ export type SessionCreateWithoutUserInput = {
   createdAt?: Date | string
   lastSeenAt?: Date | string
   endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionUncheckedCreateWithoutUserInput = {
@@ -395,6 +418,7 @@ export type SessionUncheckedCreateWithoutUserInput = {
   createdAt?: Date | string
   lastSeenAt?: Date | string
   endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionCreateOrConnectWithoutUserInput = {
@@ -433,6 +457,7 @@ export type SessionScalarWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
+  secondFactor?: Prisma.BoolFilter<"Session"> | boolean
 }
 
 export type SessionCreateManyUserInput = {
@@ -441,6 +466,7 @@ export type SessionCreateManyUserInput = {
   createdAt?: Date | string
   lastSeenAt?: Date | string
   endsAt?: Date | string
+  secondFactor?: boolean
 }
 
 export type SessionUpdateWithoutUserInput = {
@@ -449,6 +475,7 @@ export type SessionUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionUncheckedUpdateWithoutUserInput = {
@@ -457,6 +484,7 @@ export type SessionUncheckedUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type SessionUncheckedUpdateManyWithoutUserInput = {
@@ -465,6 +493,7 @@ export type SessionUncheckedUpdateManyWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -476,6 +505,7 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   createdAt?: boolean
   lastSeenAt?: boolean
   endsAt?: boolean
+  secondFactor?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -486,6 +516,7 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   createdAt?: boolean
   lastSeenAt?: boolean
   endsAt?: boolean
+  secondFactor?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -496,6 +527,7 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   createdAt?: boolean
   lastSeenAt?: boolean
   endsAt?: boolean
+  secondFactor?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -506,9 +538,10 @@ export type SessionSelectScalar = {
   createdAt?: boolean
   lastSeenAt?: boolean
   endsAt?: boolean
+  secondFactor?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt" | "lastSeenAt" | "endsAt", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt" | "lastSeenAt" | "endsAt" | "secondFactor", ExtArgs["result"]["session"]>
 export type SessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -531,6 +564,7 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     createdAt: Date
     lastSeenAt: Date
     endsAt: Date
+    secondFactor: boolean
   }, ExtArgs["result"]["session"]>
   composites: {}
 }
@@ -961,6 +995,7 @@ export interface SessionFieldRefs {
   readonly createdAt: Prisma.FieldRef<"Session", 'DateTime'>
   readonly lastSeenAt: Prisma.FieldRef<"Session", 'DateTime'>
   readonly endsAt: Prisma.FieldRef<"Session", 'DateTime'>
+  readonly secondFactor: Prisma.FieldRef<"Session", 'Boolean'>
 }
     
 

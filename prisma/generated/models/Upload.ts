@@ -49,6 +49,10 @@ export type UploadMinAggregateOutputType = {
   width: number | null
   height: number | null
   durationSec: number | null
+  fileName: string | null
+  finished: boolean | null
+  sealedKey: string | null
+  sealingUntil: Date | null
   createdAt: Date | null
 }
 
@@ -61,6 +65,10 @@ export type UploadMaxAggregateOutputType = {
   width: number | null
   height: number | null
   durationSec: number | null
+  fileName: string | null
+  finished: boolean | null
+  sealedKey: string | null
+  sealingUntil: Date | null
   createdAt: Date | null
 }
 
@@ -73,6 +81,10 @@ export type UploadCountAggregateOutputType = {
   width: number
   height: number
   durationSec: number
+  fileName: number
+  finished: number
+  sealedKey: number
+  sealingUntil: number
   createdAt: number
   _all: number
 }
@@ -101,6 +113,10 @@ export type UploadMinAggregateInputType = {
   width?: true
   height?: true
   durationSec?: true
+  fileName?: true
+  finished?: true
+  sealedKey?: true
+  sealingUntil?: true
   createdAt?: true
 }
 
@@ -113,6 +129,10 @@ export type UploadMaxAggregateInputType = {
   width?: true
   height?: true
   durationSec?: true
+  fileName?: true
+  finished?: true
+  sealedKey?: true
+  sealingUntil?: true
   createdAt?: true
 }
 
@@ -125,6 +145,10 @@ export type UploadCountAggregateInputType = {
   width?: true
   height?: true
   durationSec?: true
+  fileName?: true
+  finished?: true
+  sealedKey?: true
+  sealingUntil?: true
   createdAt?: true
   _all?: true
 }
@@ -224,6 +248,10 @@ export type UploadGroupByOutputType = {
   width: number | null
   height: number | null
   durationSec: number | null
+  fileName: string | null
+  finished: boolean
+  sealedKey: string | null
+  sealingUntil: Date | null
   createdAt: Date
   _count: UploadCountAggregateOutputType | null
   _avg: UploadAvgAggregateOutputType | null
@@ -259,6 +287,10 @@ export type UploadWhereInput = {
   width?: Prisma.IntNullableFilter<"Upload"> | number | null
   height?: Prisma.IntNullableFilter<"Upload"> | number | null
   durationSec?: Prisma.FloatNullableFilter<"Upload"> | number | null
+  fileName?: Prisma.StringNullableFilter<"Upload"> | string | null
+  finished?: Prisma.BoolFilter<"Upload"> | boolean
+  sealedKey?: Prisma.StringNullableFilter<"Upload"> | string | null
+  sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
   artifact?: Prisma.XOR<Prisma.ArtifactNullableScalarRelationFilter, Prisma.ArtifactWhereInput> | null
@@ -273,6 +305,10 @@ export type UploadOrderByWithRelationInput = {
   width?: Prisma.SortOrderInput | Prisma.SortOrder
   height?: Prisma.SortOrderInput | Prisma.SortOrder
   durationSec?: Prisma.SortOrderInput | Prisma.SortOrder
+  fileName?: Prisma.SortOrderInput | Prisma.SortOrder
+  finished?: Prisma.SortOrder
+  sealedKey?: Prisma.SortOrderInput | Prisma.SortOrder
+  sealingUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   bid?: Prisma.BidOrderByWithRelationInput
   artifact?: Prisma.ArtifactOrderByWithRelationInput
@@ -290,6 +326,10 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   width?: Prisma.IntNullableFilter<"Upload"> | number | null
   height?: Prisma.IntNullableFilter<"Upload"> | number | null
   durationSec?: Prisma.FloatNullableFilter<"Upload"> | number | null
+  fileName?: Prisma.StringNullableFilter<"Upload"> | string | null
+  finished?: Prisma.BoolFilter<"Upload"> | boolean
+  sealedKey?: Prisma.StringNullableFilter<"Upload"> | string | null
+  sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
   artifact?: Prisma.XOR<Prisma.ArtifactNullableScalarRelationFilter, Prisma.ArtifactWhereInput> | null
@@ -304,6 +344,10 @@ export type UploadOrderByWithAggregationInput = {
   width?: Prisma.SortOrderInput | Prisma.SortOrder
   height?: Prisma.SortOrderInput | Prisma.SortOrder
   durationSec?: Prisma.SortOrderInput | Prisma.SortOrder
+  fileName?: Prisma.SortOrderInput | Prisma.SortOrder
+  finished?: Prisma.SortOrder
+  sealedKey?: Prisma.SortOrderInput | Prisma.SortOrder
+  sealingUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.UploadCountOrderByAggregateInput
   _avg?: Prisma.UploadAvgOrderByAggregateInput
@@ -324,6 +368,10 @@ export type UploadScalarWhereWithAggregatesInput = {
   width?: Prisma.IntNullableWithAggregatesFilter<"Upload"> | number | null
   height?: Prisma.IntNullableWithAggregatesFilter<"Upload"> | number | null
   durationSec?: Prisma.FloatNullableWithAggregatesFilter<"Upload"> | number | null
+  fileName?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
+  finished?: Prisma.BoolWithAggregatesFilter<"Upload"> | boolean
+  sealedKey?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
+  sealingUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
 }
 
@@ -335,6 +383,10 @@ export type UploadCreateInput = {
   width?: number | null
   height?: number | null
   durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
   createdAt?: Date | string
   bid: Prisma.BidCreateNestedOneWithoutUploadsInput
   artifact?: Prisma.ArtifactCreateNestedOneWithoutUploadInput
@@ -349,6 +401,10 @@ export type UploadUncheckedCreateInput = {
   width?: number | null
   height?: number | null
   durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
   createdAt?: Date | string
   artifact?: Prisma.ArtifactUncheckedCreateNestedOneWithoutUploadInput
 }
@@ -361,6 +417,10 @@ export type UploadUpdateInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bid?: Prisma.BidUpdateOneRequiredWithoutUploadsNestedInput
   artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
@@ -375,6 +435,10 @@ export type UploadUncheckedUpdateInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUncheckedUpdateOneWithoutUploadNestedInput
 }
@@ -388,6 +452,10 @@ export type UploadCreateManyInput = {
   width?: number | null
   height?: number | null
   durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -399,6 +467,10 @@ export type UploadUpdateManyMutationInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -411,6 +483,10 @@ export type UploadUncheckedUpdateManyInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -433,6 +509,10 @@ export type UploadCountOrderByAggregateInput = {
   width?: Prisma.SortOrder
   height?: Prisma.SortOrder
   durationSec?: Prisma.SortOrder
+  fileName?: Prisma.SortOrder
+  finished?: Prisma.SortOrder
+  sealedKey?: Prisma.SortOrder
+  sealingUntil?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -452,6 +532,10 @@ export type UploadMaxOrderByAggregateInput = {
   width?: Prisma.SortOrder
   height?: Prisma.SortOrder
   durationSec?: Prisma.SortOrder
+  fileName?: Prisma.SortOrder
+  finished?: Prisma.SortOrder
+  sealedKey?: Prisma.SortOrder
+  sealingUntil?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -464,6 +548,10 @@ export type UploadMinOrderByAggregateInput = {
   width?: Prisma.SortOrder
   height?: Prisma.SortOrder
   durationSec?: Prisma.SortOrder
+  fileName?: Prisma.SortOrder
+  finished?: Prisma.SortOrder
+  sealedKey?: Prisma.SortOrder
+  sealingUntil?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -551,6 +639,10 @@ export type UploadCreateWithoutBidInput = {
   width?: number | null
   height?: number | null
   durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
   createdAt?: Date | string
   artifact?: Prisma.ArtifactCreateNestedOneWithoutUploadInput
 }
@@ -563,6 +655,10 @@ export type UploadUncheckedCreateWithoutBidInput = {
   width?: number | null
   height?: number | null
   durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
   createdAt?: Date | string
   artifact?: Prisma.ArtifactUncheckedCreateNestedOneWithoutUploadInput
 }
@@ -605,6 +701,10 @@ export type UploadScalarWhereInput = {
   width?: Prisma.IntNullableFilter<"Upload"> | number | null
   height?: Prisma.IntNullableFilter<"Upload"> | number | null
   durationSec?: Prisma.FloatNullableFilter<"Upload"> | number | null
+  fileName?: Prisma.StringNullableFilter<"Upload"> | string | null
+  finished?: Prisma.BoolFilter<"Upload"> | boolean
+  sealedKey?: Prisma.StringNullableFilter<"Upload"> | string | null
+  sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
 }
 
@@ -616,6 +716,10 @@ export type UploadCreateWithoutArtifactInput = {
   width?: number | null
   height?: number | null
   durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
   createdAt?: Date | string
   bid: Prisma.BidCreateNestedOneWithoutUploadsInput
 }
@@ -629,6 +733,10 @@ export type UploadUncheckedCreateWithoutArtifactInput = {
   width?: number | null
   height?: number | null
   durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -656,6 +764,10 @@ export type UploadUpdateWithoutArtifactInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bid?: Prisma.BidUpdateOneRequiredWithoutUploadsNestedInput
 }
@@ -669,6 +781,10 @@ export type UploadUncheckedUpdateWithoutArtifactInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -680,6 +796,10 @@ export type UploadCreateManyBidInput = {
   width?: number | null
   height?: number | null
   durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -691,6 +811,10 @@ export type UploadUpdateWithoutBidInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
 }
@@ -703,6 +827,10 @@ export type UploadUncheckedUpdateWithoutBidInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUncheckedUpdateOneWithoutUploadNestedInput
 }
@@ -715,6 +843,10 @@ export type UploadUncheckedUpdateManyWithoutBidInput = {
   width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -729,6 +861,10 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   width?: boolean
   height?: boolean
   durationSec?: boolean
+  fileName?: boolean
+  finished?: boolean
+  sealedKey?: boolean
+  sealingUntil?: boolean
   createdAt?: boolean
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
   artifact?: boolean | Prisma.Upload$artifactArgs<ExtArgs>
@@ -743,6 +879,10 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   width?: boolean
   height?: boolean
   durationSec?: boolean
+  fileName?: boolean
+  finished?: boolean
+  sealedKey?: boolean
+  sealingUntil?: boolean
   createdAt?: boolean
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
@@ -756,6 +896,10 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   width?: boolean
   height?: boolean
   durationSec?: boolean
+  fileName?: boolean
+  finished?: boolean
+  sealedKey?: boolean
+  sealingUntil?: boolean
   createdAt?: boolean
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
@@ -769,10 +913,14 @@ export type UploadSelectScalar = {
   width?: boolean
   height?: boolean
   durationSec?: boolean
+  fileName?: boolean
+  finished?: boolean
+  sealedKey?: boolean
+  sealingUntil?: boolean
   createdAt?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"storageKey" | "bidId" | "kind" | "mimeType" | "bytes" | "width" | "height" | "durationSec" | "createdAt", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"storageKey" | "bidId" | "kind" | "mimeType" | "bytes" | "width" | "height" | "durationSec" | "fileName" | "finished" | "sealedKey" | "sealingUntil" | "createdAt", ExtArgs["result"]["upload"]>
 export type UploadInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
   artifact?: boolean | Prisma.Upload$artifactArgs<ExtArgs>
@@ -799,6 +947,10 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     width: number | null
     height: number | null
     durationSec: number | null
+    fileName: string | null
+    finished: boolean
+    sealedKey: string | null
+    sealingUntil: Date | null
     createdAt: Date
   }, ExtArgs["result"]["upload"]>
   composites: {}
@@ -1233,6 +1385,10 @@ export interface UploadFieldRefs {
   readonly width: Prisma.FieldRef<"Upload", 'Int'>
   readonly height: Prisma.FieldRef<"Upload", 'Int'>
   readonly durationSec: Prisma.FieldRef<"Upload", 'Float'>
+  readonly fileName: Prisma.FieldRef<"Upload", 'String'>
+  readonly finished: Prisma.FieldRef<"Upload", 'Boolean'>
+  readonly sealedKey: Prisma.FieldRef<"Upload", 'String'>
+  readonly sealingUntil: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Upload", 'DateTime'>
 }
     

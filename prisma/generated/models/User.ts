@@ -31,6 +31,8 @@ export type UserMinAggregateOutputType = {
   displayName: string | null
   role: string | null
   suspendedAt: Date | null
+  windingDown: boolean | null
+  closedAt: Date | null
   createdAt: Date | null
   emailVerifiedAt: Date | null
 }
@@ -42,6 +44,8 @@ export type UserMaxAggregateOutputType = {
   displayName: string | null
   role: string | null
   suspendedAt: Date | null
+  windingDown: boolean | null
+  closedAt: Date | null
   createdAt: Date | null
   emailVerifiedAt: Date | null
 }
@@ -53,6 +57,8 @@ export type UserCountAggregateOutputType = {
   displayName: number
   role: number
   suspendedAt: number
+  windingDown: number
+  closedAt: number
   createdAt: number
   emailVerifiedAt: number
   _all: number
@@ -66,6 +72,8 @@ export type UserMinAggregateInputType = {
   displayName?: true
   role?: true
   suspendedAt?: true
+  windingDown?: true
+  closedAt?: true
   createdAt?: true
   emailVerifiedAt?: true
 }
@@ -77,6 +85,8 @@ export type UserMaxAggregateInputType = {
   displayName?: true
   role?: true
   suspendedAt?: true
+  windingDown?: true
+  closedAt?: true
   createdAt?: true
   emailVerifiedAt?: true
 }
@@ -88,6 +98,8 @@ export type UserCountAggregateInputType = {
   displayName?: true
   role?: true
   suspendedAt?: true
+  windingDown?: true
+  closedAt?: true
   createdAt?: true
   emailVerifiedAt?: true
   _all?: true
@@ -172,6 +184,8 @@ export type UserGroupByOutputType = {
   displayName: string
   role: string
   suspendedAt: Date | null
+  windingDown: boolean
+  closedAt: Date | null
   createdAt: Date
   emailVerifiedAt: Date | null
   _count: UserCountAggregateOutputType | null
@@ -204,6 +218,8 @@ export type UserWhereInput = {
   displayName?: Prisma.StringFilter<"User"> | string
   role?: Prisma.StringFilter<"User"> | string
   suspendedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
+  windingDown?: Prisma.BoolFilter<"User"> | boolean
+  closedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"User"> | Date | string
   emailVerifiedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   sessions?: Prisma.SessionListRelationFilter
@@ -221,6 +237,10 @@ export type UserWhereInput = {
   ratings?: Prisma.RatingListRelationFilter
   reputation?: Prisma.XOR<Prisma.ReputationNullableScalarRelationFilter, Prisma.ReputationWhereInput> | null
   webhooks?: Prisma.WebhookEndpointListRelationFilter
+  totpFactor?: Prisma.XOR<Prisma.TotpFactorNullableScalarRelationFilter, Prisma.TotpFactorWhereInput> | null
+  recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
+  moderated?: Prisma.ModerationActionListRelationFilter
+  moderations?: Prisma.ModerationActionListRelationFilter
 }
 
 export type UserOrderByWithRelationInput = {
@@ -230,6 +250,8 @@ export type UserOrderByWithRelationInput = {
   displayName?: Prisma.SortOrder
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  windingDown?: Prisma.SortOrder
+  closedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   emailVerifiedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   sessions?: Prisma.SessionOrderByRelationAggregateInput
@@ -247,11 +269,16 @@ export type UserOrderByWithRelationInput = {
   ratings?: Prisma.RatingOrderByRelationAggregateInput
   reputation?: Prisma.ReputationOrderByWithRelationInput
   webhooks?: Prisma.WebhookEndpointOrderByRelationAggregateInput
+  totpFactor?: Prisma.TotpFactorOrderByWithRelationInput
+  recoveryCodes?: Prisma.RecoveryCodeOrderByRelationAggregateInput
+  moderated?: Prisma.ModerationActionOrderByRelationAggregateInput
+  moderations?: Prisma.ModerationActionOrderByRelationAggregateInput
 }
 
 export type UserWhereUniqueInput = Prisma.AtLeast<{
   id?: string
   email?: string
+  createdAt?: Date | string
   AND?: Prisma.UserWhereInput | Prisma.UserWhereInput[]
   OR?: Prisma.UserWhereInput[]
   NOT?: Prisma.UserWhereInput | Prisma.UserWhereInput[]
@@ -259,7 +286,8 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   displayName?: Prisma.StringFilter<"User"> | string
   role?: Prisma.StringFilter<"User"> | string
   suspendedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
-  createdAt?: Prisma.DateTimeFilter<"User"> | Date | string
+  windingDown?: Prisma.BoolFilter<"User"> | boolean
+  closedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   emailVerifiedAt?: Prisma.DateTimeNullableFilter<"User"> | Date | string | null
   sessions?: Prisma.SessionListRelationFilter
   apiKeys?: Prisma.ApiKeyListRelationFilter
@@ -276,7 +304,11 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   ratings?: Prisma.RatingListRelationFilter
   reputation?: Prisma.XOR<Prisma.ReputationNullableScalarRelationFilter, Prisma.ReputationWhereInput> | null
   webhooks?: Prisma.WebhookEndpointListRelationFilter
-}, "id" | "email">
+  totpFactor?: Prisma.XOR<Prisma.TotpFactorNullableScalarRelationFilter, Prisma.TotpFactorWhereInput> | null
+  recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
+  moderated?: Prisma.ModerationActionListRelationFilter
+  moderations?: Prisma.ModerationActionListRelationFilter
+}, "id" | "email" | "createdAt">
 
 export type UserOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
@@ -285,6 +317,8 @@ export type UserOrderByWithAggregationInput = {
   displayName?: Prisma.SortOrder
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  windingDown?: Prisma.SortOrder
+  closedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   emailVerifiedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.UserCountOrderByAggregateInput
@@ -302,6 +336,8 @@ export type UserScalarWhereWithAggregatesInput = {
   displayName?: Prisma.StringWithAggregatesFilter<"User"> | string
   role?: Prisma.StringWithAggregatesFilter<"User"> | string
   suspendedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"User"> | Date | string | null
+  windingDown?: Prisma.BoolWithAggregatesFilter<"User"> | boolean
+  closedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"User"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"User"> | Date | string
   emailVerifiedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"User"> | Date | string | null
 }
@@ -313,6 +349,8 @@ export type UserCreateInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -330,6 +368,10 @@ export type UserCreateInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateInput = {
@@ -339,6 +381,8 @@ export type UserUncheckedCreateInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -356,6 +400,10 @@ export type UserUncheckedCreateInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserUpdateInput = {
@@ -365,6 +413,8 @@ export type UserUpdateInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -382,6 +432,10 @@ export type UserUpdateInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateInput = {
@@ -391,6 +445,8 @@ export type UserUncheckedUpdateInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -408,6 +464,10 @@ export type UserUncheckedUpdateInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateManyInput = {
@@ -417,6 +477,8 @@ export type UserCreateManyInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
 }
@@ -428,6 +490,8 @@ export type UserUpdateManyMutationInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
@@ -439,6 +503,8 @@ export type UserUncheckedUpdateManyInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
@@ -450,6 +516,8 @@ export type UserCountOrderByAggregateInput = {
   displayName?: Prisma.SortOrder
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrder
+  windingDown?: Prisma.SortOrder
+  closedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   emailVerifiedAt?: Prisma.SortOrder
 }
@@ -461,6 +529,8 @@ export type UserMaxOrderByAggregateInput = {
   displayName?: Prisma.SortOrder
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrder
+  windingDown?: Prisma.SortOrder
+  closedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   emailVerifiedAt?: Prisma.SortOrder
 }
@@ -472,6 +542,8 @@ export type UserMinOrderByAggregateInput = {
   displayName?: Prisma.SortOrder
   role?: Prisma.SortOrder
   suspendedAt?: Prisma.SortOrder
+  windingDown?: Prisma.SortOrder
+  closedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   emailVerifiedAt?: Prisma.SortOrder
 }
@@ -492,6 +564,10 @@ export type StringFieldUpdateOperationsInput = {
 
 export type NullableDateTimeFieldUpdateOperationsInput = {
   set?: Date | string | null
+}
+
+export type BoolFieldUpdateOperationsInput = {
+  set?: boolean
 }
 
 export type DateTimeFieldUpdateOperationsInput = {
@@ -538,6 +614,34 @@ export type UserUpdateOneRequiredWithoutApiKeysNestedInput = {
   upsert?: Prisma.UserUpsertWithoutApiKeysInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutApiKeysInput, Prisma.UserUpdateWithoutApiKeysInput>, Prisma.UserUncheckedUpdateWithoutApiKeysInput>
+}
+
+export type UserCreateNestedOneWithoutTotpFactorInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutTotpFactorInput, Prisma.UserUncheckedCreateWithoutTotpFactorInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTotpFactorInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutTotpFactorNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutTotpFactorInput, Prisma.UserUncheckedCreateWithoutTotpFactorInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTotpFactorInput
+  upsert?: Prisma.UserUpsertWithoutTotpFactorInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutTotpFactorInput, Prisma.UserUpdateWithoutTotpFactorInput>, Prisma.UserUncheckedUpdateWithoutTotpFactorInput>
+}
+
+export type UserCreateNestedOneWithoutRecoveryCodesInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutRecoveryCodesInput, Prisma.UserUncheckedCreateWithoutRecoveryCodesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutRecoveryCodesInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutRecoveryCodesNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutRecoveryCodesInput, Prisma.UserUncheckedCreateWithoutRecoveryCodesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutRecoveryCodesInput
+  upsert?: Prisma.UserUpsertWithoutRecoveryCodesInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutRecoveryCodesInput, Prisma.UserUpdateWithoutRecoveryCodesInput>, Prisma.UserUncheckedUpdateWithoutRecoveryCodesInput>
 }
 
 export type UserCreateNestedOneWithoutResolutionsInput = {
@@ -656,6 +760,38 @@ export type UserUpdateOneRequiredWithoutBidsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutBidsInput, Prisma.UserUpdateWithoutBidsInput>, Prisma.UserUncheckedUpdateWithoutBidsInput>
 }
 
+export type UserCreateNestedOneWithoutModeratedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutModeratedInput, Prisma.UserUncheckedCreateWithoutModeratedInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutModeratedInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserCreateNestedOneWithoutModerationsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutModerationsInput, Prisma.UserUncheckedCreateWithoutModerationsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutModerationsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneWithoutModeratedNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutModeratedInput, Prisma.UserUncheckedCreateWithoutModeratedInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutModeratedInput
+  upsert?: Prisma.UserUpsertWithoutModeratedInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutModeratedInput, Prisma.UserUpdateWithoutModeratedInput>, Prisma.UserUncheckedUpdateWithoutModeratedInput>
+}
+
+export type UserUpdateOneWithoutModerationsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutModerationsInput, Prisma.UserUncheckedCreateWithoutModerationsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutModerationsInput
+  upsert?: Prisma.UserUpsertWithoutModerationsInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutModerationsInput, Prisma.UserUpdateWithoutModerationsInput>, Prisma.UserUncheckedUpdateWithoutModerationsInput>
+}
+
 export type UserCreateNestedOneWithoutTopupsInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutTopupsInput, Prisma.UserUncheckedCreateWithoutTopupsInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutTopupsInput
@@ -719,6 +855,8 @@ export type UserCreateWithoutSessionsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
@@ -735,6 +873,10 @@ export type UserCreateWithoutSessionsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutSessionsInput = {
@@ -744,6 +886,8 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
@@ -760,6 +904,10 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutSessionsInput = {
@@ -785,6 +933,8 @@ export type UserUpdateWithoutSessionsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
@@ -801,6 +951,10 @@ export type UserUpdateWithoutSessionsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSessionsInput = {
@@ -810,6 +964,8 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
@@ -826,6 +982,10 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutAccountTokensInput = {
@@ -835,6 +995,8 @@ export type UserCreateWithoutAccountTokensInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -851,6 +1013,10 @@ export type UserCreateWithoutAccountTokensInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutAccountTokensInput = {
@@ -860,6 +1026,8 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -876,6 +1044,10 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutAccountTokensInput = {
@@ -901,6 +1073,8 @@ export type UserUpdateWithoutAccountTokensInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -917,6 +1091,10 @@ export type UserUpdateWithoutAccountTokensInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAccountTokensInput = {
@@ -926,6 +1104,8 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -942,6 +1122,10 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutApiKeysInput = {
@@ -951,6 +1135,8 @@ export type UserCreateWithoutApiKeysInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -967,6 +1153,10 @@ export type UserCreateWithoutApiKeysInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutApiKeysInput = {
@@ -976,6 +1166,8 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -992,6 +1184,10 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutApiKeysInput = {
@@ -1017,6 +1213,8 @@ export type UserUpdateWithoutApiKeysInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1033,6 +1231,10 @@ export type UserUpdateWithoutApiKeysInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutApiKeysInput = {
@@ -1042,6 +1244,8 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1058,6 +1262,290 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutTotpFactorInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutTotpFactorInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutTotpFactorInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutTotpFactorInput, Prisma.UserUncheckedCreateWithoutTotpFactorInput>
+}
+
+export type UserUpsertWithoutTotpFactorInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutTotpFactorInput, Prisma.UserUncheckedUpdateWithoutTotpFactorInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutTotpFactorInput, Prisma.UserUncheckedCreateWithoutTotpFactorInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutTotpFactorInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutTotpFactorInput, Prisma.UserUncheckedUpdateWithoutTotpFactorInput>
+}
+
+export type UserUpdateWithoutTotpFactorInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutTotpFactorInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutRecoveryCodesInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutRecoveryCodesInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutRecoveryCodesInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutRecoveryCodesInput, Prisma.UserUncheckedCreateWithoutRecoveryCodesInput>
+}
+
+export type UserUpsertWithoutRecoveryCodesInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutRecoveryCodesInput, Prisma.UserUncheckedUpdateWithoutRecoveryCodesInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutRecoveryCodesInput, Prisma.UserUncheckedCreateWithoutRecoveryCodesInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutRecoveryCodesInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutRecoveryCodesInput, Prisma.UserUncheckedUpdateWithoutRecoveryCodesInput>
+}
+
+export type UserUpdateWithoutRecoveryCodesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutResolutionsInput = {
@@ -1067,6 +1555,8 @@ export type UserCreateWithoutResolutionsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -1083,6 +1573,10 @@ export type UserCreateWithoutResolutionsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutResolutionsInput = {
@@ -1092,6 +1586,8 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -1108,6 +1604,10 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutResolutionsInput = {
@@ -1133,6 +1633,8 @@ export type UserUpdateWithoutResolutionsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1149,6 +1651,10 @@ export type UserUpdateWithoutResolutionsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutResolutionsInput = {
@@ -1158,6 +1664,8 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1174,6 +1682,10 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutRatingsGivenInput = {
@@ -1183,6 +1695,8 @@ export type UserCreateWithoutRatingsGivenInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -1199,6 +1713,10 @@ export type UserCreateWithoutRatingsGivenInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutRatingsGivenInput = {
@@ -1208,6 +1726,8 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -1224,6 +1744,10 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutRatingsGivenInput = {
@@ -1238,6 +1762,8 @@ export type UserCreateWithoutRatingsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -1254,6 +1780,10 @@ export type UserCreateWithoutRatingsInput = {
   ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutRatingsInput = {
@@ -1263,6 +1793,8 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -1279,6 +1811,10 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutRatingsInput = {
@@ -1304,6 +1840,8 @@ export type UserUpdateWithoutRatingsGivenInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1320,6 +1858,10 @@ export type UserUpdateWithoutRatingsGivenInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutRatingsGivenInput = {
@@ -1329,6 +1871,8 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1345,6 +1889,10 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserUpsertWithoutRatingsInput = {
@@ -1365,6 +1913,8 @@ export type UserUpdateWithoutRatingsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1381,6 +1931,10 @@ export type UserUpdateWithoutRatingsInput = {
   ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutRatingsInput = {
@@ -1390,6 +1944,8 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1406,6 +1962,10 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutReputationInput = {
@@ -1415,6 +1975,8 @@ export type UserCreateWithoutReputationInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -1431,6 +1993,10 @@ export type UserCreateWithoutReputationInput = {
   ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutReputationInput = {
@@ -1440,6 +2006,8 @@ export type UserUncheckedCreateWithoutReputationInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -1456,6 +2024,10 @@ export type UserUncheckedCreateWithoutReputationInput = {
   ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutReputationInput = {
@@ -1481,6 +2053,8 @@ export type UserUpdateWithoutReputationInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1497,6 +2071,10 @@ export type UserUpdateWithoutReputationInput = {
   ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutReputationInput = {
@@ -1506,6 +2084,8 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1522,6 +2102,10 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutWalletInput = {
@@ -1531,6 +2115,8 @@ export type UserCreateWithoutWalletInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -1547,6 +2133,10 @@ export type UserCreateWithoutWalletInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutWalletInput = {
@@ -1556,6 +2146,8 @@ export type UserUncheckedCreateWithoutWalletInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -1572,6 +2164,10 @@ export type UserUncheckedCreateWithoutWalletInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutWalletInput = {
@@ -1597,6 +2193,8 @@ export type UserUpdateWithoutWalletInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1613,6 +2211,10 @@ export type UserUpdateWithoutWalletInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutWalletInput = {
@@ -1622,6 +2224,8 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1638,6 +2242,10 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutTasksInput = {
@@ -1647,6 +2255,8 @@ export type UserCreateWithoutTasksInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -1663,6 +2273,10 @@ export type UserCreateWithoutTasksInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutTasksInput = {
@@ -1672,6 +2286,8 @@ export type UserUncheckedCreateWithoutTasksInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -1688,6 +2304,10 @@ export type UserUncheckedCreateWithoutTasksInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutTasksInput = {
@@ -1702,6 +2322,8 @@ export type UserCreateWithoutAwardedTasksInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -1718,6 +2340,10 @@ export type UserCreateWithoutAwardedTasksInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutAwardedTasksInput = {
@@ -1727,6 +2353,8 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -1743,6 +2371,10 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutAwardedTasksInput = {
@@ -1768,6 +2400,8 @@ export type UserUpdateWithoutTasksInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1784,6 +2418,10 @@ export type UserUpdateWithoutTasksInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutTasksInput = {
@@ -1793,6 +2431,8 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1809,6 +2449,10 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserUpsertWithoutAwardedTasksInput = {
@@ -1829,6 +2473,8 @@ export type UserUpdateWithoutAwardedTasksInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1845,6 +2491,10 @@ export type UserUpdateWithoutAwardedTasksInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAwardedTasksInput = {
@@ -1854,6 +2504,8 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1870,6 +2522,10 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutBidsInput = {
@@ -1879,6 +2535,8 @@ export type UserCreateWithoutBidsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -1895,6 +2553,10 @@ export type UserCreateWithoutBidsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutBidsInput = {
@@ -1904,6 +2566,8 @@ export type UserUncheckedCreateWithoutBidsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -1920,6 +2584,10 @@ export type UserUncheckedCreateWithoutBidsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutBidsInput = {
@@ -1945,6 +2613,8 @@ export type UserUpdateWithoutBidsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -1961,6 +2631,10 @@ export type UserUpdateWithoutBidsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutBidsInput = {
@@ -1970,6 +2644,8 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -1986,6 +2662,290 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutModeratedInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutModeratedInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutModeratedInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutModeratedInput, Prisma.UserUncheckedCreateWithoutModeratedInput>
+}
+
+export type UserCreateWithoutModerationsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+}
+
+export type UserUncheckedCreateWithoutModerationsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+}
+
+export type UserCreateOrConnectWithoutModerationsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutModerationsInput, Prisma.UserUncheckedCreateWithoutModerationsInput>
+}
+
+export type UserUpsertWithoutModeratedInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutModeratedInput, Prisma.UserUncheckedUpdateWithoutModeratedInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutModeratedInput, Prisma.UserUncheckedCreateWithoutModeratedInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutModeratedInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutModeratedInput, Prisma.UserUncheckedUpdateWithoutModeratedInput>
+}
+
+export type UserUpdateWithoutModeratedInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutModeratedInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserUpsertWithoutModerationsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutModerationsInput, Prisma.UserUncheckedUpdateWithoutModerationsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutModerationsInput, Prisma.UserUncheckedCreateWithoutModerationsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutModerationsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutModerationsInput, Prisma.UserUncheckedUpdateWithoutModerationsInput>
+}
+
+export type UserUpdateWithoutModerationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+}
+
+export type UserUncheckedUpdateWithoutModerationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
 }
 
 export type UserCreateWithoutTopupsInput = {
@@ -1995,6 +2955,8 @@ export type UserCreateWithoutTopupsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -2011,6 +2973,10 @@ export type UserCreateWithoutTopupsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutTopupsInput = {
@@ -2020,6 +2986,8 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -2036,6 +3004,10 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutTopupsInput = {
@@ -2061,6 +3033,8 @@ export type UserUpdateWithoutTopupsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -2077,6 +3051,10 @@ export type UserUpdateWithoutTopupsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutTopupsInput = {
@@ -2086,6 +3064,8 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -2102,6 +3082,10 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutPayoutAccountInput = {
@@ -2111,6 +3095,8 @@ export type UserCreateWithoutPayoutAccountInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -2127,6 +3113,10 @@ export type UserCreateWithoutPayoutAccountInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutPayoutAccountInput = {
@@ -2136,6 +3126,8 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -2152,6 +3144,10 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutPayoutAccountInput = {
@@ -2177,6 +3173,8 @@ export type UserUpdateWithoutPayoutAccountInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -2193,6 +3191,10 @@ export type UserUpdateWithoutPayoutAccountInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutPayoutAccountInput = {
@@ -2202,6 +3204,8 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -2218,6 +3222,10 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutPayoutsInput = {
@@ -2227,6 +3235,8 @@ export type UserCreateWithoutPayoutsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -2243,6 +3253,10 @@ export type UserCreateWithoutPayoutsInput = {
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutPayoutsInput = {
@@ -2252,6 +3266,8 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -2268,6 +3284,10 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
   webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutPayoutsInput = {
@@ -2293,6 +3313,8 @@ export type UserUpdateWithoutPayoutsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -2309,6 +3331,10 @@ export type UserUpdateWithoutPayoutsInput = {
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutPayoutsInput = {
@@ -2318,6 +3344,8 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -2334,6 +3362,10 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutWebhooksInput = {
@@ -2343,6 +3375,8 @@ export type UserCreateWithoutWebhooksInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
@@ -2359,6 +3393,10 @@ export type UserCreateWithoutWebhooksInput = {
   ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
   ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutWebhooksInput = {
@@ -2368,6 +3406,8 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   displayName: string
   role?: string
   suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
   createdAt?: Date | string
   emailVerifiedAt?: Date | string | null
   sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
@@ -2384,6 +3424,10 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
   reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutWebhooksInput = {
@@ -2409,6 +3453,8 @@ export type UserUpdateWithoutWebhooksInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
@@ -2425,6 +3471,10 @@ export type UserUpdateWithoutWebhooksInput = {
   ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutWebhooksInput = {
@@ -2434,6 +3484,8 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   displayName?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.StringFieldUpdateOperationsInput | string
   suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
@@ -2450,6 +3502,10 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
 
 
@@ -2470,6 +3526,9 @@ export type UserCountOutputType = {
   ratingsGiven: number
   ratings: number
   webhooks: number
+  recoveryCodes: number
+  moderated: number
+  moderations: number
 }
 
 export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -2485,6 +3544,9 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   ratingsGiven?: boolean | UserCountOutputTypeCountRatingsGivenArgs
   ratings?: boolean | UserCountOutputTypeCountRatingsArgs
   webhooks?: boolean | UserCountOutputTypeCountWebhooksArgs
+  recoveryCodes?: boolean | UserCountOutputTypeCountRecoveryCodesArgs
+  moderated?: boolean | UserCountOutputTypeCountModeratedArgs
+  moderations?: boolean | UserCountOutputTypeCountModerationsArgs
 }
 
 /**
@@ -2581,6 +3643,27 @@ export type UserCountOutputTypeCountWebhooksArgs<ExtArgs extends runtime.Types.E
   where?: Prisma.WebhookEndpointWhereInput
 }
 
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountRecoveryCodesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.RecoveryCodeWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountModeratedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ModerationActionWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountModerationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ModerationActionWhereInput
+}
+
 
 export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -2589,6 +3672,8 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   displayName?: boolean
   role?: boolean
   suspendedAt?: boolean
+  windingDown?: boolean
+  closedAt?: boolean
   createdAt?: boolean
   emailVerifiedAt?: boolean
   sessions?: boolean | Prisma.User$sessionsArgs<ExtArgs>
@@ -2606,6 +3691,10 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   ratings?: boolean | Prisma.User$ratingsArgs<ExtArgs>
   reputation?: boolean | Prisma.User$reputationArgs<ExtArgs>
   webhooks?: boolean | Prisma.User$webhooksArgs<ExtArgs>
+  totpFactor?: boolean | Prisma.User$totpFactorArgs<ExtArgs>
+  recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
+  moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
+  moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["user"]>
 
@@ -2616,6 +3705,8 @@ export type UserSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   displayName?: boolean
   role?: boolean
   suspendedAt?: boolean
+  windingDown?: boolean
+  closedAt?: boolean
   createdAt?: boolean
   emailVerifiedAt?: boolean
 }, ExtArgs["result"]["user"]>
@@ -2627,6 +3718,8 @@ export type UserSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   displayName?: boolean
   role?: boolean
   suspendedAt?: boolean
+  windingDown?: boolean
+  closedAt?: boolean
   createdAt?: boolean
   emailVerifiedAt?: boolean
 }, ExtArgs["result"]["user"]>
@@ -2638,11 +3731,13 @@ export type UserSelectScalar = {
   displayName?: boolean
   role?: boolean
   suspendedAt?: boolean
+  windingDown?: boolean
+  closedAt?: boolean
   createdAt?: boolean
   emailVerifiedAt?: boolean
 }
 
-export type UserOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "email" | "passwordHash" | "displayName" | "role" | "suspendedAt" | "createdAt" | "emailVerifiedAt", ExtArgs["result"]["user"]>
+export type UserOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "email" | "passwordHash" | "displayName" | "role" | "suspendedAt" | "windingDown" | "closedAt" | "createdAt" | "emailVerifiedAt", ExtArgs["result"]["user"]>
 export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   sessions?: boolean | Prisma.User$sessionsArgs<ExtArgs>
   apiKeys?: boolean | Prisma.User$apiKeysArgs<ExtArgs>
@@ -2659,6 +3754,10 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   ratings?: boolean | Prisma.User$ratingsArgs<ExtArgs>
   reputation?: boolean | Prisma.User$reputationArgs<ExtArgs>
   webhooks?: boolean | Prisma.User$webhooksArgs<ExtArgs>
+  totpFactor?: boolean | Prisma.User$totpFactorArgs<ExtArgs>
+  recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
+  moderated?: boolean | Prisma.User$moderatedArgs<ExtArgs>
+  moderations?: boolean | Prisma.User$moderationsArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type UserIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {}
@@ -2682,6 +3781,10 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     ratings: Prisma.$RatingPayload<ExtArgs>[]
     reputation: Prisma.$ReputationPayload<ExtArgs> | null
     webhooks: Prisma.$WebhookEndpointPayload<ExtArgs>[]
+    totpFactor: Prisma.$TotpFactorPayload<ExtArgs> | null
+    recoveryCodes: Prisma.$RecoveryCodePayload<ExtArgs>[]
+    moderated: Prisma.$ModerationActionPayload<ExtArgs>[]
+    moderations: Prisma.$ModerationActionPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -2690,6 +3793,8 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     displayName: string
     role: string
     suspendedAt: Date | null
+    windingDown: boolean
+    closedAt: Date | null
     createdAt: Date
     emailVerifiedAt: Date | null
   }, ExtArgs["result"]["user"]>
@@ -3101,6 +4206,10 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   ratings<T extends Prisma.User$ratingsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$ratingsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RatingPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   reputation<T extends Prisma.User$reputationArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$reputationArgs<ExtArgs>>): Prisma.Prisma__ReputationClient<runtime.Types.Result.GetResult<Prisma.$ReputationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   webhooks<T extends Prisma.User$webhooksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$webhooksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookEndpointPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  totpFactor<T extends Prisma.User$totpFactorArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$totpFactorArgs<ExtArgs>>): Prisma.Prisma__TotpFactorClient<runtime.Types.Result.GetResult<Prisma.$TotpFactorPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  recoveryCodes<T extends Prisma.User$recoveryCodesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$recoveryCodesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RecoveryCodePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  moderated<T extends Prisma.User$moderatedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderatedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  moderations<T extends Prisma.User$moderationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$moderationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ModerationActionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -3136,6 +4245,8 @@ export interface UserFieldRefs {
   readonly displayName: Prisma.FieldRef<"User", 'String'>
   readonly role: Prisma.FieldRef<"User", 'String'>
   readonly suspendedAt: Prisma.FieldRef<"User", 'DateTime'>
+  readonly windingDown: Prisma.FieldRef<"User", 'Boolean'>
+  readonly closedAt: Prisma.FieldRef<"User", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"User", 'DateTime'>
   readonly emailVerifiedAt: Prisma.FieldRef<"User", 'DateTime'>
 }
@@ -3873,6 +4984,97 @@ export type User$webhooksArgs<ExtArgs extends runtime.Types.Extensions.InternalA
   take?: number
   skip?: number
   distinct?: Prisma.WebhookEndpointScalarFieldEnum | Prisma.WebhookEndpointScalarFieldEnum[]
+}
+
+/**
+ * User.totpFactor
+ */
+export type User$totpFactorArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the TotpFactor
+   */
+  select?: Prisma.TotpFactorSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the TotpFactor
+   */
+  omit?: Prisma.TotpFactorOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.TotpFactorInclude<ExtArgs> | null
+  where?: Prisma.TotpFactorWhereInput
+}
+
+/**
+ * User.recoveryCodes
+ */
+export type User$recoveryCodesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the RecoveryCode
+   */
+  select?: Prisma.RecoveryCodeSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the RecoveryCode
+   */
+  omit?: Prisma.RecoveryCodeOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.RecoveryCodeInclude<ExtArgs> | null
+  where?: Prisma.RecoveryCodeWhereInput
+  orderBy?: Prisma.RecoveryCodeOrderByWithRelationInput | Prisma.RecoveryCodeOrderByWithRelationInput[]
+  cursor?: Prisma.RecoveryCodeWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.RecoveryCodeScalarFieldEnum | Prisma.RecoveryCodeScalarFieldEnum[]
+}
+
+/**
+ * User.moderated
+ */
+export type User$moderatedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ModerationAction
+   */
+  select?: Prisma.ModerationActionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ModerationAction
+   */
+  omit?: Prisma.ModerationActionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ModerationActionInclude<ExtArgs> | null
+  where?: Prisma.ModerationActionWhereInput
+  orderBy?: Prisma.ModerationActionOrderByWithRelationInput | Prisma.ModerationActionOrderByWithRelationInput[]
+  cursor?: Prisma.ModerationActionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ModerationActionScalarFieldEnum | Prisma.ModerationActionScalarFieldEnum[]
+}
+
+/**
+ * User.moderations
+ */
+export type User$moderationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ModerationAction
+   */
+  select?: Prisma.ModerationActionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ModerationAction
+   */
+  omit?: Prisma.ModerationActionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ModerationActionInclude<ExtArgs> | null
+  where?: Prisma.ModerationActionWhereInput
+  orderBy?: Prisma.ModerationActionOrderByWithRelationInput | Prisma.ModerationActionOrderByWithRelationInput[]
+  cursor?: Prisma.ModerationActionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ModerationActionScalarFieldEnum | Prisma.ModerationActionScalarFieldEnum[]
 }
 
 /**

@@ -1,3 +1,4 @@
+import { recordAction } from "../../market/moderation/actions.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { CommandFailure } from "../runCommand.ts";
@@ -9,13 +10,23 @@ export async function setRole(
   email: string,
   role: "moderator" | "member",
 ): Promise<void> {
-  const [user] = await database.query<{ id: string; displayName: string; before: string }>(sql`
-    UPDATE users u SET role = ${role} FROM (SELECT id, role FROM users WHERE email = ${email} FOR UPDATE) old
-    WHERE u.id = old.id RETURNING u.id, u.display_name AS "displayName", old.role AS before`);
-  if (!user) throw new CommandFailure(`No user has the email address ${email}. They have to sign up first.`);
-  if (user.before !== role) {
-    securityLog.record("operator", role === "moderator" ? "role.granted" : "role.revoked", { targetUserId: user.id });
-  }
+  const user = await database.transaction(async (tx) => {
+    const [changed] = await tx.query<{ id: string; displayName: string; before: string }>(sql`
+      UPDATE users u SET role = ${role} FROM (SELECT id, role FROM users WHERE email = ${email} FOR NO KEY UPDATE) old
+      WHERE u.id = old.id RETURNING u.id, u.display_name AS "displayName", old.role AS before`);
+    if (!changed) throw new CommandFailure(`No user has the email address ${email}. They have to sign up first.`);
+    if (changed.before === role) return changed;
+    const isAdded = role === "moderator";
+    await recordAction(tx, {
+      action: isAdded ? "add_moderator" : "remove_moderator",
+      moderatorId: null,
+      userId: changed.id,
+    });
+    tx.onCommit(() =>
+      securityLog.record("operator", isAdded ? "role.granted" : "role.revoked", { targetUserId: changed.id }),
+    );
+    return changed;
+  });
   const [was, now] =
     role === "moderator"
       ? ["was already a moderator", "is now a moderator"]

@@ -41,7 +41,8 @@ const tagDescriptions: Record<string, string> = {
   bids: "Bid on a task, then upload samples and the delivery.",
   disputes: "For deliveries that are not what was agreed.",
   events: "What concerns you, in one order: the same events that webhooks send, and more.",
-  users: "What is public about people.",
+  users: "What is public about people, and the work of moderators.",
+  moderation: "The record of what moderators did.",
   webhooks: "Events, sent to a URL of yours.",
   payouts: "From the wallet to a bank account.",
 };

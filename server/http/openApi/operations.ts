@@ -11,6 +11,7 @@ import { type Json, type JsonObject, type Operation, toJson } from "./json.ts";
  */
 export function correctOperation(operation: Operation, route: Route): void {
   const { meta, status } = route;
+  if (route.takesBody && route.method === "DELETE") moveParametersToBody(operation, route);
   const success = operation.responses["200"] as { content?: Json };
   const responses: JsonObject = {
     [status]: {
@@ -42,6 +43,30 @@ export function correctOperation(operation: Operation, route: Route): void {
   }
   schema.additionalProperties = false;
   if (route.method === "PATCH") schema.minProperties = 1;
+}
+
+/** trpc-to-openapi knows no body for DELETE: it describes the input as parameters of the query. */
+function moveParametersToBody(operation: Operation, { pathParameters }: Route): void {
+  const parameters = (operation.parameters ?? []) as JsonObject[]; // what the generator writes
+  const fields = parameters.filter(({ name }) => !pathParameters.includes(String(name)));
+  operation.parameters = parameters.filter((parameter) => !fields.includes(parameter));
+  operation.requestBody = {
+    required: true,
+    content: {
+      "application/json": {
+        schema: {
+          type: "object",
+          properties: Object.fromEntries(
+            fields.map(({ name, schema, description }) => [
+              String(name),
+              { ...(schema as JsonObject), ...(description && { description }) },
+            ]),
+          ),
+          required: fields.filter(({ required }) => required === true).map(({ name }) => String(name)),
+        },
+      },
+    },
+  };
 }
 
 /** What the operations that change something refer to. */

@@ -46,6 +46,7 @@ export function errorXml(error: S3Error, requestId: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<Error>${elements.join("")}</Error>`;
 }
 
-function escapeXml(text: string): string {
+/** Escapes text between tags. */
+export function escapeXml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -1,6 +1,16 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { ReadStream } from "node:fs";
-import { type FileHandle, link, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import {
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile as writeText,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { S3Error } from "./errors.ts";
 
@@ -31,6 +41,13 @@ export interface ObjectFiles {
   /** @throws S3Error NoSuchKey, PreconditionFailed */
   copy(fromKey: string, toKey: string, options: { onlyIfAbsent: boolean }): Promise<void>;
   delete(key: string): Promise<void>;
+  /** Returns the objects whose key begins with `prefix`, in the byte order of their keys, starting after `after`. */
+  list(prefix: string, after: string, limit: number): Promise<{ objects: ListedObject[]; isLast: boolean }>;
+}
+
+interface ListedObject {
+  key: string;
+  info: ObjectInfo;
 }
 
 interface WriteOptions {
@@ -46,20 +63,24 @@ interface WriteOptions {
 /**
  * Stores each object in one file: its bytes, then its metadata as JSON, then the length of that JSON in four bytes. A
  * single rename publishes both together, so a crash never leaves half an object. The file's name is the SHA-256 of the
- * key, so that a crafted key cannot refer to a path outside the directory.
+ * key, so that a crafted key cannot refer to a path outside the directory. A file of the same name in `keys` has the key
+ * itself, for listings.
  */
 export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
   const objects = join(directory, "objects");
+  const keys = join(directory, "keys");
   const incoming = join(directory, "incoming");
-  await mkdir(objects, { recursive: true, mode: 0o700 });
-  await mkdir(incoming, { recursive: true, mode: 0o700 });
+  for (const folder of [objects, keys, incoming]) await mkdir(folder, { recursive: true, mode: 0o700 });
   // Files that were being written when the last process ended. No client was told that they are stored.
   for (const name of await readdir(incoming)) await rm(join(incoming, name), { force: true });
 
-  const pathOf = (key: string) => join(objects, createHash("sha256").update(key).digest("hex"));
+  const nameOf = (key: string) => createHash("sha256").update(key).digest("hex");
+  const pathOf = (key: string) => join(objects, nameOf(key));
 
   /** Makes a complete file visible under its key, durably. */
   async function publish(finished: string, key: string, onlyIfAbsent: boolean): Promise<void> {
+    // Without an object, it is ignored. After a crash it may be missing, which hides the object from listings only.
+    await writeText(join(keys, nameOf(key)), key);
     if (onlyIfAbsent) {
       // Creating a link fails atomically if the name exists: only one of two concurrent writers succeeds.
       await link(finished, pathOf(key)).catch((error: unknown) => {
@@ -69,6 +90,22 @@ export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
       await rename(finished, pathOf(key));
     }
     await syncDirectory(objects);
+  }
+
+  async function openObject(key: string): Promise<OpenObject | null> {
+    const file = await openIfExists(pathOf(key));
+    if (file === null) return null;
+    try {
+      const info = await readInfo(file);
+      return {
+        info,
+        read: (start, end) => file.createReadStream({ start, end }),
+        close: () => file.close(),
+      };
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
   }
 
   return {
@@ -83,21 +120,7 @@ export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
       }
     },
 
-    async open(key) {
-      const file = await openIfExists(pathOf(key));
-      if (file === null) return null;
-      try {
-        const info = await readInfo(file);
-        return {
-          info,
-          read: (start, end) => file.createReadStream({ start, end }),
-          close: () => file.close(),
-        };
-      } catch (error) {
-        await file.close();
-        throw error;
-      }
-    },
+    open: openObject,
 
     async copy(fromKey, toKey, { onlyIfAbsent }) {
       // Visible files never change, so a copy is a second link to the same file and copies no bytes.
@@ -114,7 +137,25 @@ export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
 
     async delete(key) {
       await rm(pathOf(key), { force: true });
+      await rm(join(keys, nameOf(key)), { force: true });
       await syncDirectory(objects);
+    },
+
+    async list(prefix, after, limit) {
+      const wanted: string[] = [];
+      for (const name of await readdir(keys)) {
+        const key = await readFile(join(keys, name), "utf8").catch(() => null); // deleted meanwhile
+        if (key?.startsWith(prefix) && compareBytes(key, after) > 0) wanted.push(key);
+      }
+      wanted.sort(compareBytes);
+      const page = wanted.slice(0, limit);
+      const objects: ListedObject[] = [];
+      for (const key of page) {
+        const object = await openObject(key);
+        if (object !== null) objects.push({ key, info: object.info });
+        await object?.close();
+      }
+      return { objects, isLast: page.length === wanted.length };
     },
   };
 }
@@ -167,6 +208,8 @@ async function openIfExists(path: string): Promise<FileHandle | null> {
     throw error;
   }
 }
+
+const compareBytes = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** A rename is durable only after its directory has been synced. */
 async function syncDirectory(path: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
-import { S3Error } from "./errors.ts";
+import { escapeXml, S3Error } from "./errors.ts";
 import type { ObjectFiles, ObjectInfo } from "./files.ts";
 import { UNSIGNED_PAYLOAD } from "./signature.ts";
 import { parseCopySource, type Target } from "./target.ts";
@@ -111,6 +111,39 @@ export async function getObject(exchange: Exchange): Promise<void> {
     await pipeline(object.read(range.start, range.end), response);
   } finally {
     if (!streaming) await object.close();
+  }
+}
+
+/** As in S3, which does not allow more. */
+const MAX_LISTED = 1000;
+
+/** ListObjectsV2, whose next page is the one that starts after the last key. */
+export async function listObjects(exchange: Exchange): Promise<void> {
+  checkNoBody(exchange);
+  const { request, response, target, files } = exchange;
+  const { query } = target;
+  if (request.method !== "GET" || query.get("list-type") !== "2") throw new S3Error("NotImplemented");
+  const limit = query.get("max-keys") ?? String(MAX_LISTED);
+  if (!/^\d{1,9}$/.test(limit)) throw new S3Error("InvalidArgument");
+  const maxKeys = Math.min(Number(limit), MAX_LISTED);
+  const { objects, isLast } = await files.list(query.get("prefix") ?? "", query.get("start-after") ?? "", maxKeys);
+  const contents = objects.map(
+    ({ key, info }) =>
+      `<Contents><Key>${escapeXml(key)}</Key><LastModified>${info.modifiedAt}</LastModified><ETag>${etag(info)}</ETag>` +
+      `<Size>${info.bytes}</Size><StorageClass>STANDARD</StorageClass></Contents>`,
+  );
+  response.setHeader("Content-Type", "application/xml");
+  response.end(
+    `<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult><Name>${target.bucket}</Name>` +
+      `<KeyCount>${objects.length}</KeyCount><MaxKeys>${maxKeys}</MaxKeys><IsTruncated>${!isLast}</IsTruncated>` +
+      `${contents.join("")}</ListBucketResult>`,
+  );
+}
+
+/** Refuses a listing's parameters on an object, where they mean nothing. */
+export function checkNoListing({ query }: Target): void {
+  if (["list-type", "max-keys", "prefix", "start-after"].some((name) => query.has(name))) {
+    throw new S3Error("NotImplemented");
   }
 }
 

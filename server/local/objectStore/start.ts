@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { errorXml, S3Error } from "./errors.ts";
 import { type ObjectFiles, openObjectFiles } from "./files.ts";
-import { copyObject, deleteObject, getObject, putObject } from "./operations.ts";
+import { checkNoListing, copyObject, deleteObject, getObject, listObjects, putObject } from "./operations.ts";
 import { verifySignature } from "./signature.ts";
 import { parseTarget } from "./target.ts";
 
@@ -34,8 +34,8 @@ const knownAmzHeaders = new Set([
 ]);
 
 /**
- * Starts a small, strict S3-compatible store: PutObject, CopyObject, GetObject, HeadObject and DeleteObject in one
- * bucket, with path-style URLs. `npm start` uses it if no S3 is configured, so it refuses everything that S3 would
+ * Starts a small, strict S3-compatible store: PutObject, CopyObject, GetObject, HeadObject, DeleteObject and ListObjectsV2
+ * in one bucket, with path-style URLs. `npm start` uses it if no S3 is configured, so it refuses everything that S3 would
  * refuse. A stored object survives a crash. A PUT whose response is not 200 stores nothing.
  * @returns the endpoint's URL, and `stop`, which lets running requests complete for 5 seconds and then aborts them
  */
@@ -132,12 +132,13 @@ async function route(
   const nowMs = options.now?.() ?? Date.now();
   const payloadHash = verifySignature({ method, target, headers }, options, nowMs);
   if (target.bucket !== options.bucket) throw new S3Error("NoSuchBucket");
-  if (target.key === "") throw new S3Error("NotImplemented");
   for (const name of Object.keys(headers)) {
     if (name.startsWith("x-amz-") && !knownAmzHeaders.has(name)) throw new S3Error("NotImplemented");
   }
 
   const exchange = { request, response, target, payloadHash, files, modifiedAt: new Date(nowMs).toISOString() };
+  if (target.key === "") return listObjects(exchange);
+  checkNoListing(target);
   if (method === "PUT") {
     await (headers["x-amz-copy-source"] === undefined ? putObject(exchange) : copyObject(exchange));
   } else if (method === "DELETE") {

@@ -5,6 +5,7 @@ export interface Target {
   /** The path in the request, which is also its canonical form. */
   path: string;
   bucket: string;
+  /** Empty for the bucket itself. */
   key: string;
   query: ReadonlyMap<string, string>;
 }
@@ -20,6 +21,10 @@ const knownParameters = new Set([
   "X-Amz-Expires",
   "X-Amz-Signature",
   "X-Amz-SignedHeaders",
+  "list-type",
+  "max-keys",
+  "prefix",
+  "start-after",
   "x-amz-checksum-mode",
   "x-id",
   "response-content-disposition",
@@ -37,8 +42,8 @@ export function parseTarget(url: string): Target {
   const decodedPath = decode(path);
   if (!path.startsWith("/") || encodePath(decodedPath) !== path) throw new S3Error("InvalidURI");
   const [, bucket = "", ...segments] = decodedPath.split("/");
-  checkSegments(segments);
   const key = segments.join("/");
+  if (key !== "") checkSegments(segments);
   if (Buffer.byteLength(key) > MAX_KEY_BYTES) throw new S3Error("KeyTooLongError");
   return { path, bucket, key, query: parseQuery(queryStart < 0 ? "" : url.slice(queryStart + 1)) };
 }

@@ -4,9 +4,11 @@ import type { Dispute, resolveInput } from "../../schemas/dispute.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
+import { recordAction } from "../moderation/actions.ts";
 import { getAwardedBid, moveTask } from "../tasks/moveTask.ts";
 import { lockTask, type TaskRecord } from "../tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
+import type { TaskActor } from "../tasks/stateMachine.ts";
 import { disputeColumns, findDispute } from "./records.ts";
 import { decideBidderShare } from "./rules.ts";
 
@@ -24,8 +26,7 @@ export async function resolveDispute(
 ): Promise<{ dispute: Dispute; task: TaskRecord }> {
   const { taskId } = await findDispute(tx, id);
   const task = await lockTask(tx, taskId);
-  const role = moderatorId === null ? "stranger" : actorOf(task, moderatorId);
-  const actor = role === "stranger" ? "moderator" : role;
+  const actor = moderatorId === null ? "moderator" : await moderatorOf(tx, task, moderatorId);
   const moment = momentOf(services);
   assertTaskAction("resolve", task, actor, moment);
   const bid = await getAwardedBid(tx, task);
@@ -41,5 +42,15 @@ export async function resolveDispute(
       WHERE d.id = ${id}::uuid RETURNING ${disputeColumns}`);
   if (!dispute) throw new ApiError("not_found");
   const resolved = await moveTask(tx, "resolve", task, { actor, moment, dispute, bidderCents: share.bidderCents });
+  await recordAction(tx, { action: "resolve_dispute", moderatorId, disputeId: id, reason: note });
   return { dispute, task: resolved };
+}
+
+/** Returns whom a moderator acts as: with any bid on the task, even a rejected or withdrawn one, they have an interest in it. */
+async function moderatorOf(tx: Transaction, task: TaskRecord, moderatorId: string): Promise<TaskActor> {
+  const role = actorOf(task, moderatorId);
+  if (role !== "stranger") return role;
+  const bids = await tx.query(sql`
+    SELECT 1 FROM bids WHERE task_id = ${task.id}::uuid AND bidder_id = ${moderatorId}::uuid LIMIT 1`);
+  return bids.length > 0 ? "bidder" : "moderator";
 }

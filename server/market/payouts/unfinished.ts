@@ -2,6 +2,11 @@ import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import { payoutStates } from "./rules.ts";
 
+/** The states of a payout that is neither paid nor back in the wallet. */
+export const unfinishedPayoutStates: readonly string[] = Object.entries(payoutStates)
+  .filter(([, { status }]) => status !== "paid" && status !== "failed")
+  .map(([state]) => state);
+
 interface UnfinishedPayouts {
   state: string;
   count: number;
@@ -14,7 +19,7 @@ export async function countUnfinishedPayouts({ database }: Pick<Services, "datab
   const rows = await database.query<UnfinishedPayouts>(sql`
     SELECT state, count(*) AS count, extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS "oldestSeconds"
     FROM payouts WHERE next_step_at IS NOT NULL AND state NOT IN ('paid', 'failed') GROUP BY state`);
-  return Object.entries(payoutStates)
-    .filter(([, { status }]) => status !== "paid" && status !== "failed")
-    .map(([state]) => rows.find((row) => row.state === state) ?? { state, count: 0, oldestSeconds: 0 });
+  return unfinishedPayoutStates.map(
+    (state) => rows.find((row) => row.state === state) ?? { state, count: 0, oldestSeconds: 0 },
+  );
 }

@@ -76,7 +76,7 @@ const actorRefusals: Partial<Record<TaskAction, string>> = {
   deliver: "This is not your bid.",
   dispute: "Only the buyer and the awarded bidder may do this.",
   rate: "Only the buyer and the awarded bidder may do this.",
-  resolve: "A moderator may not resolve a dispute about their own task.",
+  resolve: "A moderator may not resolve a dispute about a task that they posted or have bid on.",
 };
 
 const deadlineRefusals: Record<TaskDeadline, string> = {

@@ -1,28 +1,41 @@
-import type { SealedObject } from "../../gateways/storage.ts";
+import { ApiError } from "../../errors.ts";
 import type { Artifact } from "../../schemas/artifact.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { invalidStorageKey, type UploadKind } from "./declare.ts";
+import type { SealedUpload } from "./finalize.ts";
+import { finishUpload } from "./lease.ts";
 import { extensionOf } from "./mimeType.ts";
 
 /** Source: docs/contract.md "Records". */
 const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
 
-type ArtifactRow = Omit<Artifact, "downloadUrl" | "dimensions" | "durationSec" | "sha256"> & {
+type ArtifactRow = Pick<
+  Artifact,
+  "id" | "bidId" | "taskId" | "mimeType" | "detectedMimeType" | "bytes" | "createdAt"
+> & {
   storageKey: string;
   kind: UploadKind;
+  fileName: string | null;
+  mimeTypeDiffers: boolean;
   sha256: string | null;
   width: number | null;
   height: number | null;
   durationSec: number | null;
+  detectedWidth: number | null;
+  detectedHeight: number | null;
+  detectedDurationSec: number | null;
 };
 
 /** Columns of `artifacts a JOIN uploads u ON u.storage_key = a.upload_key`. */
 const artifactColumns = sql`
   a.id, a.bid_id AS "bidId", a.task_id AS "taskId", a.kind, a.storage_key AS "storageKey", a.sha256,
-  a.created_at AS "createdAt", u.mime_type AS "mimeType", u.bytes, u.width, u.height, u.duration_sec AS "durationSec"`;
+  a.created_at AS "createdAt", u.mime_type AS "mimeType", u.bytes, u.width, u.height, u.duration_sec AS "durationSec",
+  u.file_name AS "fileName", a.detected_mime_type AS "detectedMimeType", a.mime_type_differs AS "mimeTypeDiffers",
+  a.detected_width AS "detectedWidth", a.detected_height AS "detectedHeight",
+  a.detected_duration_sec AS "detectedDurationSec"`;
 
 /** Returns the sample or delivery that an upload became; null when it was not finalised. */
 export async function findArtifact(connection: Connection, uploadKey: string): Promise<ArtifactRow | null> {
@@ -41,42 +54,60 @@ export async function countSamples(connection: Connection, bidId: string): Promi
   return count;
 }
 
-/** Records a sealed upload as a sample or delivery. Throws `invalid_input` when nothing was uploaded. */
+/**
+ * Records a sealed upload as a sample or delivery. Throws `invalid_input` when nothing was uploaded, and `unavailable`
+ * when another request is finalising the upload by now.
+ */
 export async function addArtifact(
   tx: Transaction,
   kind: UploadKind,
-  { uploadKey, bid, sealed }: { uploadKey: string; bid: Bid; sealed: SealedObject | null },
+  { bid, sealed }: { bid: Bid; sealed: SealedUpload | null },
 ): Promise<ArtifactRow> {
   if (sealed === null) throw invalidStorageKey("Nothing has been uploaded under this key yet.");
+  const { lease, sha256, detectedMimeType, mimeTypeDiffers, detectedDimensions, detectedDurationSec } = sealed;
+  if (!(await finishUpload(tx, lease))) throw new ApiError("unavailable");
   await tx.query(sql`
-    INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind, sha256)
-    VALUES (${uploadKey}, ${sealed.storageKey}, ${bid.id}::uuid, ${bid.taskId}::uuid, ${kind}, ${sealed.sha256})`);
-  const row = await findArtifact(tx, uploadKey);
+    INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind, sha256, detected_mime_type, mime_type_differs,
+                           detected_width, detected_height, detected_duration_sec)
+    VALUES (${lease.storageKey}, ${lease.sealedKey}, ${bid.id}::uuid, ${bid.taskId}::uuid, ${kind}, ${sha256},
+            ${detectedMimeType}, ${mimeTypeDiffers}, ${detectedDimensions?.width ?? null},
+            ${detectedDimensions?.height ?? null}, ${detectedDurationSec})`);
+  const row = await findArtifact(tx, lease.storageKey);
   if (row === null) throw new Error("the new artifact cannot be found");
   return row;
 }
 
-/** The public record without a download link. */
-export function artifactRecord(row: ArtifactRow): Omit<Artifact, "downloadUrl"> {
-  const { id, bidId, taskId, mimeType, bytes, createdAt, width, height, durationSec, sha256 } = row;
-  return {
-    ...{ id, bidId, taskId, mimeType, bytes, createdAt },
-    ...(width !== null && height !== null && { dimensions: { width, height } }),
-    ...(durationSec !== null && { durationSec }),
-    ...(sha256 !== null && { sha256 }),
-  };
-}
-
-/** The public record, with a download link that expires after 15 minutes. */
+/** The public record, with a download link that expires after 15 minutes. Bytes of another type are never served as it. */
 export async function toArtifact({ storage }: Pick<Services, "storage">, row: ArtifactRow): Promise<Artifact> {
+  const servedMimeType = row.mimeTypeDiffers ? "application/octet-stream" : row.mimeType;
   const downloadUrl = await storage.presignDownload({
     storageKey: row.storageKey,
-    fileName: `${row.kind}-${row.id}${extensionOf(row.mimeType)}`,
-    mimeType: row.mimeType,
+    fileName: row.fileName ?? `${row.kind}-${row.id}${extensionOf(servedMimeType)}`,
+    mimeType: servedMimeType,
     expiresInSeconds: DOWNLOAD_EXPIRES_IN_SECONDS,
   });
   return { ...artifactRecord(row), downloadUrl };
 }
+
+/** The public record without a download link. */
+export function artifactRecord(row: ArtifactRow): Omit<Artifact, "downloadUrl"> {
+  const { id, bidId, taskId, mimeType, detectedMimeType, fileName, bytes, createdAt, sha256 } = row;
+  const { durationSec, detectedDurationSec } = row;
+  const dimensions = dimensionsOf(row.width, row.height);
+  const detectedDimensions = dimensionsOf(row.detectedWidth, row.detectedHeight);
+  return {
+    ...{ id, bidId, taskId, mimeType, detectedMimeType, bytes, createdAt },
+    ...(fileName !== null && { fileName }),
+    ...(dimensions !== null && { dimensions }),
+    ...(detectedDimensions !== null && { detectedDimensions }),
+    ...(durationSec !== null && { durationSec }),
+    ...(detectedDurationSec !== null && { detectedDurationSec }),
+    ...(sha256 !== null && { sha256 }),
+  };
+}
+
+const dimensionsOf = (width: number | null, height: number | null) =>
+  width === null || height === null ? null : { width, height };
 
 /** Returns the samples and deliveries that were finalised for a task, oldest first. */
 export async function readArtifacts(

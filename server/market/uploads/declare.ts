@@ -46,11 +46,11 @@ export async function declareUpload(
   upload: DeclaredUpload,
 ): Promise<SignedUpload> {
   const storageKey = `${prefixOf[kind]}/${bidId}/${crypto.randomUUID()}`;
-  const { mimeType, bytes, dimensions, durationSec } = upload;
+  const { mimeType, bytes, dimensions, durationSec, fileName } = upload;
   await tx.query(sql`
-    INSERT INTO uploads (storage_key, bid_id, kind, mime_type, bytes, width, height, duration_sec)
+    INSERT INTO uploads (storage_key, bid_id, kind, mime_type, bytes, width, height, duration_sec, file_name)
     VALUES (${storageKey}, ${bidId}::uuid, ${kind}, ${mimeType}, ${bytes}, ${dimensions?.width ?? null},
-            ${dimensions?.height ?? null}, ${durationSec ?? null})`);
+            ${dimensions?.height ?? null}, ${durationSec ?? null}, ${fileName ?? null})`);
   return { storageKey, mimeType, bytes };
 }
 

@@ -50,6 +50,7 @@ export interface DeclaredUpload {
   bytes: number;
   dimensions?: { width: number; height: number };
   durationSec?: number;
+  fileName?: string;
 }
 
 /** Throws `sample_too_large` with every limit of its type that the sample exceeds. */

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { voidResetTokens } from "../../auth/accountTokens.ts";
 import { assertUncommon } from "../../auth/commonPasswords.ts";
-import { hashPassword, verifyPassword } from "../../auth/passwords.ts";
+import { hashPassword } from "../../auth/passwords.ts";
+import { assertPassword } from "../../auth/reauthenticate.ts";
 import { endSessions } from "../../auth/sessions.ts";
 import { ApiError } from "../../errors.ts";
 import { Password, PasswordAttempt } from "../../schemas/user.ts";
-import { queryOne, sql } from "../../store/connection.ts";
+import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 /** Changes the caller's password, and ends every session but the caller's. */
@@ -26,20 +27,16 @@ export const changePassword = sessionOnly
   .mutation(async ({ ctx, input }) => {
     const { principal } = ctx;
     assertUncommon(ctx.isCommonPassword, input.newPassword, "newPassword");
-    const { email, oldHash } = await queryOne<{ email: string; oldHash: string }>(
-      ctx.database,
-      sql`SELECT email, password_hash AS "oldHash" FROM users WHERE id = ${ctx.userId}::uuid`,
-    );
-    const origin = { ...ctx.client, account: email };
-    const wrong = () => new ApiError("invalid_credentials", { message: "The current password is wrong." });
-    if (!(await verifyPassword(oldHash, input.currentPassword, origin))) throw wrong();
-    const newHash = await hashPassword(input.newPassword, origin);
+    const oldHash = await assertPassword(ctx, input.currentPassword);
+    const newHash = await hashPassword(input.newPassword, { ...ctx.client, account: ctx.userId });
     await ctx.database.transaction(async (tx) => {
       const [changed] = await tx.query(sql`
         UPDATE users SET password_hash = ${newHash}
         WHERE id = ${ctx.userId}::uuid AND password_hash = ${oldHash} RETURNING 1`);
-      if (!changed) throw wrong(); // another change was faster
+      // Another change was faster.
+      if (!changed) throw new ApiError("invalid_credentials", { message: "The current password is wrong." });
       await endSessions(tx, ctx.userId, principal.kind === "session" ? principal.sessionId : null);
       await voidResetTokens(tx, ctx.userId, ctx.clock.now());
+      tx.onCommit(() => ctx.securityLog.record(ctx, "password.changed"));
     });
   });

@@ -18,6 +18,7 @@ export const endSession = sessionOnly
       const [ended] = await tx.query(sql`
         DELETE FROM sessions WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid RETURNING 1`);
       if (!ended) throw new ApiError("not_found");
+      tx.onCommit(() => ctx.securityLog.record(ctx, "session.ended", { endedSessionId: input.id }));
     });
     if (ctx.principal.kind === "session" && ctx.principal.sessionId === input.id) ctx.sessionCookie.clear();
   });

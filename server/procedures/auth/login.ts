@@ -1,23 +1,28 @@
 import { z } from "zod";
 import { verifyPassword } from "../../auth/passwords.ts";
+import { assertSecondFactor, countCodeAttempt, hasSecondFactor } from "../../auth/secondFactor.ts";
 import { startSession } from "../../auth/sessions.ts";
 import { ApiError } from "../../errors.ts";
+import { FactorCode } from "../../schemas/secondFactor.ts";
 import { canonicalEmail, PasswordAttempt, User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
-/** Signs in with email and password. Neither the response nor its timing reveals whether the account exists. */
+/**
+ * Signs in with email and password, and with a code if the account has a second factor. Neither the response to a wrong
+ * password nor its timing reveals whether the account exists or has a second factor.
+ */
 export const login = open
   .meta({
     rest: { method: "POST", path: "/auth/login" },
     summary: "Sign in",
     rateGroup: "login",
     hashesPassword: true,
-    errors: ["invalid_credentials"],
+    errors: ["invalid_credentials", "second_factor_required"],
   })
-  .input(z.strictObject({ email: z.string().max(320), password: PasswordAttempt }))
+  .input(z.strictObject({ email: z.string().max(320), password: PasswordAttempt, code: FactorCode.optional() }))
   .output(z.object({ user: User }))
-  .mutation(async ({ ctx, input }) => {
+  .mutation(async ({ ctx, input: { code, ...input } }) => {
     const email = canonicalEmail(input.email);
     const [found] = await ctx.database.query<User & { passwordHash: string; suspended: boolean }>(sql`
       SELECT id, email, display_name AS "displayName", created_at AS "createdAt", email_verified_at AS "emailVerifiedAt",
@@ -34,14 +39,27 @@ export const login = open
     if (!found) throw fail("unknown email");
     if (!matches) throw fail("wrong password");
     if (found.suspended) throw fail("suspended");
-    const sessionId = await ctx.database.transaction(async (tx) => {
-      const sessionId = await startSession(tx, found.id, ctx.clock.now());
-      // The user is locked now. A change of the password that came first has ended the sessions of the old one.
-      const [current] = await tx.query(sql`
-        SELECT 1 FROM users WHERE id = ${found.id}::uuid AND password_hash = ${found.passwordHash}`);
-      if (!current) throw fail("wrong password");
-      return sessionId;
-    });
+    if (code !== undefined) await countCodeAttempt(ctx.database, ctx, found.id, code);
+    const sessionId = await ctx.database
+      .transaction(async (tx) => {
+        const secondFactor = await hasSecondFactor(tx, found.id);
+        await assertSecondFactor(tx, ctx, found.id, code);
+        const sessionId = await startSession(tx, found.id, ctx.clock.now(), { secondFactor });
+        // The user is locked now. A change of the password that came first has ended the sessions of the old one.
+        const [current] = await tx.query(sql`
+          SELECT 1 FROM users WHERE id = ${found.id}::uuid AND password_hash = ${found.passwordHash}`);
+        if (!current) throw fail("wrong password");
+        return sessionId;
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+        // Suspended or closed since the password was checked.
+        if (error.code === "unauthenticated") throw fail("suspended");
+        if (error.code === "second_factor_required") {
+          ctx.securityLog.refuse(ctx, "login.failed", { userId: found.id, reason: "second factor" });
+        }
+        throw error;
+      });
     ctx.securityLog.record(ctx, "login.succeeded", { userId: found.id });
     await ctx.sessionCookie.set(sessionId);
     return { user: found };

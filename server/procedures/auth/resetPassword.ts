@@ -45,5 +45,6 @@ export const resetPassword = open
       }
       await endSessions(tx, userId, null);
       await voidResetTokens(tx, userId, now);
+      tx.onCommit(() => ctx.securityLog.record(ctx, "password.reset", { userId }));
     });
   });

@@ -23,5 +23,6 @@ export const verifyEmail = open
       await tx.query(sql`
         UPDATE users SET email_verified_at = clock_timestamp()
         WHERE id = ${token.userId}::uuid AND email_verified_at IS NULL`);
+      tx.onCommit(() => ctx.securityLog.record(ctx, "email.verified", { userId: token.userId }));
     }),
   );

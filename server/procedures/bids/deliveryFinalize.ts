@@ -1,10 +1,9 @@
 import { z } from "zod";
-import type { SealedObject } from "../../gateways/storage.ts";
 import { moveTask } from "../../market/tasks/moveTask.ts";
 import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
 import { addArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
 import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
-import { sealUpload } from "../../market/uploads/seal.ts";
+import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
 import { Delivery } from "../../schemas/artifact.ts";
 import { Id, Timestamp, text } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
@@ -20,19 +19,25 @@ export const deliveryFinalize = scoped("bid:write")
   .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
   .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))
   .mutation(async ({ ctx, input }) => {
-    const { row, deadlineAt } = await ctx.claim(async () => {
-      await checkUpload(ctx.database, ctx, "delivery", input.id);
-      const declared = await findDeclared(ctx, "delivery", input.id, input.storageKey);
-      return sealUpload(ctx, declared, (sealed) => deliver(ctx, input, sealed));
-    });
+    const { row, deadlineAt } = await ctx.claim(() =>
+      finalizeUpload(ctx, {
+        // Once another request has delivered, this one has the wrong status.
+        find: async () => {
+          await checkUpload(ctx.database, ctx, "delivery", input.id);
+          return findDeclared(ctx, "delivery", input.id, input.storageKey);
+        },
+        findRecorded: async () => null,
+        record: (sealed) => deliver(ctx, input.id, sealed),
+      }),
+    );
     if (deadlineAt === null) throw new Error("a delivered task has no acceptance deadline");
     return { delivery: await toArtifact(ctx, row), task: { acceptanceDeadlineAt: deadlineAt } };
   });
 
-function deliver(ctx: CallerContext, input: { id: string; storageKey: string }, sealed: SealedObject | null) {
+function deliver(ctx: CallerContext, bidId: string, sealed: SealedUpload | null) {
   return ctx.change(async (tx) => {
-    const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", input.id);
-    const row = await addArtifact(tx, "delivery", { uploadKey: input.storageKey, bid, sealed });
+    const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", bidId);
+    const row = await addArtifact(tx, "delivery", { bid, sealed });
     const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
     const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
     const delivered = await moveTask(tx, "deliver", task, { actor, moment, changes });

@@ -12,7 +12,14 @@ export const deliveryInit = scoped("bid:write")
     summary: "Start the delivery's upload",
     errors: ["delivery_too_large", "forbidden", "not_found", "wrong_status"],
   })
-  .input(z.strictObject({ id: Id, mimeType: uploadInput.mimeType, bytes: uploadInput.bytes }))
+  .input(
+    z.strictObject({
+      id: Id,
+      mimeType: uploadInput.mimeType,
+      bytes: uploadInput.bytes,
+      fileName: uploadInput.fileName,
+    }),
+  )
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
     assertDeliveryLimits(upload);

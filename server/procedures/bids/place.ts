@@ -6,6 +6,7 @@ import { actorOf, assertPriceWithinBudget, assertTaskAction, momentOf } from "..
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { Id } from "../../schemas/common.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
+import { assertCallerActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Places a bid on an open task. A bidder has at most one active bid per task; the database enforces that. */
@@ -29,6 +30,7 @@ export const place = scoped("bid:write")
       const task = await lockTask(tx, input.id);
       assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
       assertPriceWithinBudget(task, input.priceCents);
+      await assertCallerActive(tx, ctx.userId);
       const [bid] = await tx.query<Bid>(sql`
           WITH b AS (
             INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)

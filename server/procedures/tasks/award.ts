@@ -10,6 +10,7 @@ import { Id } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
+import { keepActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Awards an open task to one of its active bids, lowers the hold to the bid's price and rejects the other bids. */
@@ -37,6 +38,8 @@ export const award = scoped("task:write")
         assertTaskAction("award", task, actor, moment);
         const bid = await findBid(tx, input.bidId);
         if (bid === null || bid.taskId !== task.id) throw new ApiError("bid_invalid");
+        // A suspended bidder's bids are withdrawn in the background, so one may still be active.
+        if (!(await keepActive(tx, bid.bidder.id))) throw new ApiError("bid_invalid");
         const awardedBid = await moveBid(tx, "award", bid, { actor: "buyer" });
         const { priceCents } = awardedBid;
         if (priceCents !== (input.expectedPriceCents ?? priceCents)) throw new ApiError("bid_changed", { priceCents });

@@ -4,6 +4,7 @@ import { checkSpamGuard, hashOfText } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
+import { assertCallerActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 
 /** Posts a task and holds its whole maximum budget. */
@@ -27,6 +28,7 @@ export const create = scoped("task:write")
     const textHash = hashOfText(input);
     return ctx
       .change(async (tx) => {
+        await assertCallerActive(tx, ctx.userId);
         if (ctx.settings.spamGuard) await checkSpamGuard(tx, ctx.userId, textHash);
         const task = await queryOne<TaskRecord>(
           tx,

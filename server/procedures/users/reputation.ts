@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
+import { isClosed } from "../../market/accounts/close.ts";
 import { readReputations } from "../../market/reputation.ts";
 import { Id } from "../../schemas/common.ts";
 import { Reputation } from "../../schemas/reputation.ts";
@@ -17,6 +18,7 @@ export const reputation = open
   .output(Reputation)
   .query(async ({ ctx, input }) => {
     const [found] = await readReputations(ctx.database, [input.id]);
-    if (!found) throw new ApiError("not_found");
+    // What a closed account did counts for those who dealt with it, in their disputes, and for nobody else.
+    if (!found || (await isClosed(ctx.database, input.id))) throw new ApiError("not_found");
     return found;
   });

@@ -30,6 +30,7 @@ const { services } = createServices(
       passwordBlocklist: "off",
       processorPollSeconds: 300,
       spamGuard: false,
+      moderatorTotp: false,
       webhookAllowInsecure: false,
       webhookRetrySeconds: [30],
       webhookTimeoutSeconds: 10,

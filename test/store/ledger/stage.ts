@@ -5,6 +5,7 @@ import { CallerWatch } from "../../../server/auth/callerWatch.ts";
 import { openSecurityLog } from "../../../server/auth/securityLog.ts";
 import { EventFollower } from "../../../server/events/follower.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
+import { nothingKnown } from "../../../server/gateways/inspection/inspectFile.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
 import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
@@ -38,7 +39,9 @@ const HOUR_SECONDS = 3_600;
 const storage: Storage = {
   presignUpload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
   presignDownload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
-  seal: async (storageKey) => ({ ...UPLOAD, storageKey: `sealed/${storageKey}`, sha256: null }),
+  seal: async (_storageKey, sealedKey) => ({ ...UPLOAD, storageKey: sealedKey, sha256: null }),
+  read: async () => new Uint8Array(UPLOAD.bytes),
+  list: async () => [],
   head: async () => ({ ...UPLOAD, sha256: null }),
   delete: async () => undefined,
   close: () => undefined,
@@ -81,6 +84,7 @@ export class Stage {
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
+        moderatorTotp: false,
         webhookAllowInsecure: false,
         webhookRetrySeconds: [30],
         webhookTimeoutSeconds: 10,
@@ -89,6 +93,7 @@ export class Stage {
       clock: this.#clock,
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
+      inspector: { inspect: async () => nothingKnown, close: async () => undefined },
       egress: guardedEgress({ allowInsecure: false }),
       callerWatch: new CallerWatch({ database, clock: this.#clock, log: pino({ level: "silent" }) }),
       eventFollower: new EventFollower({ database, log: pino({ level: "silent" }) }),
@@ -243,7 +248,7 @@ export class Stage {
 
   #as(userId: string, idempotencyKey: string) {
     const moderator = this.moderators.includes(userId);
-    const principal = { kind: "session", userId, sessionId: randomUUID(), moderator } as const;
+    const principal = { kind: "session", userId, sessionId: randomUUID(), moderator, secondFactor: false } as const;
     return appRouter.createCaller(buildContext(this.#services, principal, { idempotencyKey }));
   }
 

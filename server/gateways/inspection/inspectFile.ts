@@ -1,0 +1,94 @@
+import { fileTypeFromTokenizer } from "file-type";
+import { imageSize } from "image-size";
+import { parseFromTokenizer } from "music-metadata";
+import { type FileParts, PartialFile } from "./partialFile.ts";
+
+/** What a file says about itself. Null is what it does not say, or not in a form that we can read. */
+export interface Inspection {
+  /** As its first bytes identify it, in lower case and without parameters; null for text and for unknown formats. */
+  mimeType: string | null;
+  /** True for UTF-8 without NUL characters, as far as the file was read. */
+  isText: boolean;
+  /** Pixels, of an image or a video. */
+  dimensions: { width: number; height: number } | null;
+  /** Seconds, of audio or video. */
+  durationSec: number | null;
+}
+
+export const nothingKnown: Inspection = { mimeType: null, isText: false, dimensions: null, durationSec: null };
+
+/**
+ * Inspects a file, which may be hostile, without its middle. The parsers may throw on it, which is handled here, or run
+ * forever, which is not: run this in a thread that can be stopped.
+ */
+export async function inspectFile(parts: FileParts): Promise<Inspection> {
+  const mimeType = await orNull(() => detectType(parts));
+  const isText = isUtf8(parts);
+  if (mimeType?.startsWith("image/")) {
+    return { mimeType, isText, dimensions: await orNull(() => imageDimensions(parts)), durationSec: null };
+  }
+  const isMedia = mimeType !== null && /^(audio|video)\/|^application\/ogg$/.test(mimeType);
+  const media = isMedia ? await orNull(() => readMedia(parts, mimeType)) : null;
+  return { mimeType, isText, dimensions: null, durationSec: null, ...media };
+}
+
+async function orNull<Result>(parse: () => Promise<Result>): Promise<Result | null> {
+  return parse().catch(() => null);
+}
+
+async function detectType(parts: FileParts): Promise<string | null> {
+  const type = await fileTypeFromTokenizer(new PartialFile(parts));
+  if (type !== undefined) return type.mime.replace(/;.*$/, "").toLowerCase();
+  // A cover picture in front of the audio can be larger than the part that was read.
+  return startsWith(parts.start, "ID3") ? "audio/mpeg" : null;
+}
+
+async function imageDimensions({ start }: FileParts) {
+  const { width, height } = imageSize(start);
+  return dimensionsOf(width, height);
+}
+
+async function readMedia(parts: FileParts, mimeType: string): Promise<Pick<Inspection, "dimensions" | "durationSec">> {
+  const file = new PartialFile(parts);
+  file.fileInfo.mimeType = mimeType;
+  const { format } = await parseFromTokenizer(file, { skipCovers: true, mkvUseIndex: true });
+  const video = format.trackInfo.find((track) => track.video !== undefined)?.video;
+  return {
+    dimensions: dimensionsOf(video?.pixelWidth, video?.pixelHeight),
+    // The parser sums up audio only: a silent video has the duration of its longest track.
+    durationSec: secondsOf(format.duration ?? Math.max(...format.trackInfo.map(({ duration = -1 }) => duration))),
+  };
+}
+
+/** Postgres' `integer`, which the measures are stored as. */
+const MAX_MEASURE = 2_147_483_647;
+
+function dimensionsOf(width: number | undefined, height: number | undefined) {
+  const isMeasure = (value: number | undefined): value is number =>
+    value !== undefined && Number.isInteger(value) && value >= 1 && value <= MAX_MEASURE;
+  return isMeasure(width) && isMeasure(height) ? { width, height } : null;
+}
+
+/** Milliseconds are as exact as the formats are. */
+function secondsOf(seconds: number | undefined): number | null {
+  if (seconds === undefined || !(seconds >= 0 && seconds <= MAX_MEASURE)) return null;
+  return Math.round(seconds * 1_000) / 1_000;
+}
+
+function startsWith(bytes: Uint8Array, ascii: string): boolean {
+  return Buffer.from(bytes.subarray(0, ascii.length)).toString("latin1") === ascii;
+}
+
+function isUtf8({ bytes, start, end }: FileParts): boolean {
+  if (start.includes(0) || end.includes(0)) return false;
+  // Each part may be cut within a character.
+  const isWhole = start.length === bytes;
+  const firstCharacter = end.subarray(0, 3).findIndex((byte) => (byte & 0xc0) !== 0x80);
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(start, { stream: !isWhole });
+    new TextDecoder("utf-8", { fatal: true }).decode(end.subarray(Math.max(0, firstCharacter)));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,101 @@
+import {
+  type AccountExport,
+  type ExportListName,
+  type ExportPosition,
+  exportListNames,
+  printPosition,
+} from "../../schemas/accountExport.ts";
+import { timestampOf } from "../../schemas/common.ts";
+import { type Connection, empty, queryOne, sql } from "../../store/connection.ts";
+import { moderatedUserColumns } from "../moderation/findUsers.ts";
+import { type PayoutRow, toPayout } from "../payouts/publicRecord.ts";
+import { exportSources } from "./exportLists.ts";
+
+/**
+ * A part ends with the page that reaches this size, so a part needs little memory however large the account is. Most
+ * accounts fit into one: it is some 10,000 records.
+ */
+const MAX_PART_CHARACTERS = 8_000_000;
+const PAGE = 100;
+
+type Row = Record<string, unknown> & { id: string; createdAt: string };
+type Lists = Record<ExportListName, unknown[]>;
+
+/**
+ * Returns everything about a user, or as much of it as fits into a part, starting after `after`. Rows that are written
+ * meanwhile may be missing.
+ */
+export async function exportAccount(
+  { database, clock }: { readonly database: Connection; readonly clock: { now(): Date } },
+  userId: string,
+  after: ExportPosition | null,
+): Promise<Omit<AccountExport, ExportListName> & Lists> {
+  const profile = await readProfile(database, userId);
+  // Every name is a key, and each has its own list.
+  const lists = Object.fromEntries(exportListNames.map((name) => [name, []])) as unknown as Lists;
+  let nextPart: string | null = null;
+  let characters = 0;
+  for await (const { list, rows, last } of pagesOf(database, userId, after)) {
+    for (const row of rows) lists[list].push(row);
+    characters += JSON.stringify(rows).length;
+    if (characters < MAX_PART_CHARACTERS) continue;
+    nextPart = last;
+    break;
+  }
+  return { exportedAt: timestampOf(clock.now()), ...profile, ...lists, nextPart };
+}
+
+async function* pagesOf(connection: Connection, userId: string, start: ExportPosition | null) {
+  const first = start === null ? 0 : exportListNames.indexOf(start.list);
+  for (const list of exportListNames.slice(first)) {
+    let after = start?.list === list ? start : null;
+    for (;;) {
+      const rows: Row[] = await readRows(connection, userId, list, after);
+      const last = rows.at(-1);
+      if (last === undefined) break;
+      after = { list, createdAt: last.createdAt, id: last.id };
+      yield { list, rows: rows.map((row) => publicRow(list, row)), last: printPosition(after) };
+      if (rows.length < PAGE) break;
+    }
+  }
+}
+
+function readRows(
+  connection: Connection,
+  userId: string,
+  list: ExportListName,
+  after: ExportPosition | null,
+): Promise<Row[]> {
+  const { select, ownedBy, table } = exportSources[list];
+  const order = sql`${table}.created_at, ${table}.id`;
+  const rest = after === null ? empty : sql`AND (${order}) > (${after.createdAt}::timestamptz, ${after.id}::uuid)`;
+  return connection.query<Row>(sql`
+    ${select} WHERE ${ownedBy(sql`${userId}::uuid`)} ${rest} ORDER BY ${order} LIMIT ${PAGE}`);
+}
+
+/** A payout's state and failure have a public form; the rows of the other lists are public as they are. */
+function publicRow(list: ExportListName, row: Row): unknown {
+  return list === "payouts" ? toPayout(row as unknown as PayoutRow) : row; // the list selects payoutRowColumns
+}
+
+async function readProfile(
+  connection: Connection,
+  userId: string,
+): Promise<Pick<AccountExport, "user" | "wallet" | "payoutAccount">> {
+  const user = await queryOne<AccountExport["user"]>(
+    connection,
+    sql`
+    SELECT ${moderatedUserColumns}, f.confirmed_at AS "secondFactorSince"
+    FROM users u LEFT JOIN totp_factors f ON f.user_id = u.id WHERE u.id = ${userId}::uuid`,
+  );
+  const [wallet] = await connection.query<AccountExport["wallet"]>(sql`
+    SELECT available_cents AS "availableCents", held_cents AS "heldCents", debt_cents AS "debtCents"
+    FROM wallets WHERE user_id = ${userId}::uuid`);
+  const [payoutAccount] = await connection.query<NonNullable<AccountExport["payoutAccount"]>>(sql`
+    SELECT active, created_at AS "createdAt" FROM payout_accounts WHERE user_id = ${userId}::uuid`);
+  return {
+    user,
+    wallet: wallet ?? { availableCents: 0, heldCents: 0, debtCents: 0 },
+    payoutAccount: payoutAccount ?? null,
+  };
+}

@@ -1,0 +1,110 @@
+import type { ExportListName } from "../../schemas/accountExport.ts";
+import { type Sql, sql } from "../../store/connection.ts";
+import { deliveryColumns, webhookColumns } from "../../webhooks/records.ts";
+import { bidColumns } from "../bids/records.ts";
+import { disputeColumns } from "../disputes/records.ts";
+import { payoutRowColumns } from "../payouts/publicRecord.ts";
+import { ratingColumns } from "../ratings.ts";
+import { taskColumns } from "../tasks/records.ts";
+
+interface ExportList {
+  /** SELECT … FROM …; the rows have `id` and `createdAt`. */
+  select: Sql;
+  /** Which rows are the user's. */
+  ownedBy(user: Sql): Sql;
+  /** The table that `id` and `created_at` belong to. */
+  table: Sql;
+}
+
+/** Where the lists of an export come from. None of them selects a secret. */
+export const exportSources: Record<ExportListName, ExportList> = {
+  sessions: {
+    select: sql`
+      SELECT s.id, s.created_at AS "createdAt", s.last_seen_at AS "lastSeenAt", s.expires_at AS "expiresAt",
+             s.second_factor AS "secondFactor"
+      FROM sessions s`,
+    ownedBy: (user) => sql`s.user_id = ${user}`,
+    table: sql`s`,
+  },
+  keys: {
+    select: sql`
+      SELECT k.id, k.label, k.scopes, k.last4, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
+             k.revoked_at AS "revokedAt"
+      FROM api_keys k`,
+    ownedBy: (user) => sql`k.user_id = ${user}`,
+    table: sql`k`,
+  },
+  tasks: {
+    select: sql`SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id`,
+    ownedBy: (user) => sql`t.buyer_id = ${user}`,
+    table: sql`t`,
+  },
+  bids: {
+    select: sql`SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
+    ownedBy: (user) => sql`b.bidder_id = ${user}`,
+    table: sql`b`,
+  },
+  files: {
+    select: sql`
+      SELECT a.id, a.bid_id AS "bidId", a.task_id AS "taskId", a.kind, a.sha256, a.created_at AS "createdAt",
+             u.mime_type AS "mimeType", a.detected_mime_type AS "detectedMimeType", u.file_name AS "fileName", u.bytes, u.width, u.height, u.duration_sec AS "durationSec"
+      FROM bids b JOIN artifacts a ON a.bid_id = b.id JOIN uploads u ON u.storage_key = a.upload_key`,
+    ownedBy: (user) => sql`b.bidder_id = ${user}`,
+    table: sql`a`,
+  },
+  disputes: {
+    select: sql`SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`,
+    ownedBy: (user) => sql`
+      (t.buyer_id = ${user} OR t.awarded_bidder_id = ${user}) AND t.status IN ('disputed', 'resolved')`,
+    table: sql`d`,
+  },
+  ratingsGiven: {
+    select: sql`SELECT ${ratingColumns} FROM ratings r`,
+    ownedBy: (user) => sql`r.rater_id = ${user}`,
+    table: sql`r`,
+  },
+  ratingsReceived: {
+    select: sql`SELECT ${ratingColumns} FROM ratings r`,
+    ownedBy: (user) => sql`r.ratee_id = ${user}`,
+    table: sql`r`,
+  },
+  ledger: {
+    select: sql`
+      SELECT e.id, e.user_id AS "userId", e.kind, e.bucket, e.amount_cents AS "amountCents", x.task_id AS "taskId",
+             x.bid_id AS "bidId", x.external_ref AS "externalRef", e.created_at AS "createdAt"
+      FROM ledger_entries e JOIN ledger_transfers x ON x.id = e.transfer_id`,
+    ownedBy: (user) => sql`e.user_id = ${user} AND e.bucket IN ('available', 'held')`,
+    table: sql`e`,
+  },
+  topups: {
+    select: sql`
+      SELECT t.id, t.amount_cents AS "amountCents", t.currency, t.status, t.created_at AS "createdAt",
+             t.updated_at AS "updatedAt"
+      FROM topups t`,
+    ownedBy: (user) => sql`t.user_id = ${user}`,
+    table: sql`t`,
+  },
+  payouts: {
+    select: sql`SELECT ${payoutRowColumns} FROM payouts p`,
+    ownedBy: (user) => sql`p.user_id = ${user}`,
+    table: sql`p`,
+  },
+  webhooks: {
+    select: sql`SELECT ${webhookColumns} FROM webhook_endpoints e`,
+    ownedBy: (user) => sql`e.user_id = ${user} AND e.deleted_at IS NULL`,
+    table: sql`e`,
+  },
+  webhookDeliveries: {
+    select: sql`
+      SELECT ${deliveryColumns} FROM webhook_endpoints e JOIN webhook_deliveries d ON d.endpoint_id = e.id`,
+    ownedBy: (user) => sql`e.user_id = ${user} AND e.deleted_at IS NULL`,
+    table: sql`d`,
+  },
+  moderationActions: {
+    select: sql`
+      SELECT a.id, a.action, a.dispute_id AS "disputeId", a.reason, a.created_at AS "createdAt"
+      FROM moderation_actions a`,
+    ownedBy: (user) => sql`a.user_id = ${user}`,
+    table: sql`a`,
+  },
+};

@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ApiError } from "../../errors.ts";
+import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
+import type { SealedObject } from "../../gateways/storage.ts";
+import type { Services } from "../../services.ts";
+import { invalidStorageKey } from "./declare.ts";
+import { holdLease, type Lease, takeLease } from "./lease.ts";
+import { essenceOf } from "./mimeType.ts";
+import { checkType } from "./typeCheck.ts";
+
+/** A copy that is to be recorded as an artifact, and what its bytes say. */
+export interface SealedUpload {
+  lease: Lease;
+  sha256: string | null;
+  detectedMimeType: string | null;
+  mimeTypeDiffers: boolean;
+  detectedDimensions: { width: number; height: number } | null;
+  detectedDurationSec: number | null;
+}
+
+interface Declared {
+  storageKey: string;
+  mimeType: string;
+  bytes: number;
+}
+
+interface Steps<Recorded> {
+  /** Throws when the upload cannot be finalised by this caller now. Called again after each pause. */
+  find(): Promise<Declared>;
+  /** Returns what an earlier request has recorded; null if there is nothing. */
+  findRecorded(): Promise<Recorded | null>;
+  /** Records the copy in a transaction; it is null if nothing was uploaded. */
+  record(sealed: SealedUpload | null): Promise<Recorded>;
+}
+
+const FIRST_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 500;
+/** Longer than copying a file takes. */
+const MAX_WAIT_MS = 150_000;
+
+/**
+ * Copies an upload to where its URL cannot change it, inspects the copy, and records it. Of several requests for one
+ * upload, one does so and the others wait, without a database connection.
+ * @throws ApiError `invalid_input` when the bytes are not what was declared; `unavailable` when the wait is too long
+ */
+export async function finalizeUpload<Recorded>(
+  services: Services & { client: { hasLeft(): boolean } },
+  steps: Steps<Recorded>,
+): Promise<Recorded> {
+  const deadline = Date.now() + MAX_WAIT_MS;
+  let pauseMs = FIRST_PAUSE_MS;
+  while (Date.now() < deadline && !services.client.hasLeft()) {
+    const declared = await steps.find();
+    const recorded = await steps.findRecorded();
+    if (recorded !== null) return recorded;
+    const taken = await takeLease(services.database, declared.storageKey);
+    if (taken !== null) {
+      if (taken.abandonedKey !== null) await discard(services, taken.abandonedKey);
+      return holdLease(services, taken.lease, () => seal(services, declared, taken.lease, steps.record));
+    }
+    await sleep(pauseMs);
+    pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS);
+  }
+  throw new ApiError("unavailable");
+}
+
+async function seal<Recorded>(
+  services: Services,
+  declared: Declared,
+  lease: Lease,
+  record: Steps<Recorded>["record"],
+): Promise<Recorded> {
+  const { storageKey, sealedKey } = lease;
+  const sealed = await services.storage.seal(storageKey, sealedKey);
+  if (sealed === null) return record(null);
+  try {
+    // Without parameters: stores may write them differently, and the upload URL's signature covered them.
+    if (sealed.bytes !== declared.bytes || essenceOf(sealed.mimeType) !== essenceOf(declared.mimeType)) {
+      throw invalidStorageKey("The uploaded file has a different size or type than was declared.");
+    }
+    const recorded = await record({ lease, ...(await inspectSealed(services, declared, sealed)) });
+    await discard(services, storageKey);
+    return recorded;
+  } catch (error) {
+    // Only an `ApiError` proves that the copy was not recorded; a connection lost during the commit does not.
+    if (error instanceof ApiError) await discard(services, sealedKey);
+    throw error;
+  }
+}
+
+/** Reads only the ends of the file, whatever its size. */
+async function inspectSealed(
+  { storage, inspector }: Services,
+  { mimeType }: Declared,
+  { storageKey, bytes, sha256 }: SealedObject,
+): Promise<Omit<SealedUpload, "lease">> {
+  const isShort = bytes <= START_BYTES + END_BYTES;
+  const [start, end] = await Promise.all([
+    storage.read(storageKey, 0, isShort ? bytes : START_BYTES),
+    isShort ? new Uint8Array() : storage.read(storageKey, bytes - END_BYTES, bytes),
+  ]);
+  const inspection = await inspector.inspect({ bytes, start, end });
+  const { detectedMimeType, differs } = checkType(mimeType, inspection);
+  return {
+    sha256,
+    detectedMimeType,
+    mimeTypeDiffers: differs,
+    detectedDimensions: inspection.dimensions,
+    detectedDurationSec: inspection.durationSec,
+  };
+}
+
+/** What cannot be deleted now is swept later. */
+async function discard({ storage, log }: Services, storageKey: string): Promise<void> {
+  await storage
+    .delete(storageKey)
+    .catch((error: unknown) => log.warn({ storageKey, error }, "an object was left behind"));
+}

@@ -1,0 +1,65 @@
+import { createSealedKey } from "../../gateways/storage.ts";
+import type { Services } from "../../services.ts";
+import { type Connection, queryOne, sql } from "../../store/connection.ts";
+
+/** An upload that this request alone is finalising. */
+export interface Lease {
+  storageKey: string;
+  /** Where the copy goes. Nobody else writes there. */
+  sealedKey: string;
+}
+
+const LEASE_SECONDS = 10;
+const EXTENSION_INTERVAL_MS = (LEASE_SECONDS * 1000) / 4;
+
+const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
+const isMine = ({ storageKey, sealedKey }: Lease) =>
+  sql`storage_key = ${storageKey} AND sealed_key = ${sealedKey} AND NOT finished AND sealing_until > clock_timestamp()`;
+
+/** Rows of `uploads` that nobody is finalising. An expired lease is never extended, so its copy will never be recorded. */
+export const isIdle = sql`NOT finished AND (sealing_until IS NULL OR sealing_until <= clock_timestamp())`;
+
+/**
+ * Returns a lease on the upload, and the copy that an earlier holder may have left behind; null while another request
+ * holds the lease, or if the upload is finished or gone.
+ */
+export async function takeLease(
+  connection: Connection,
+  storageKey: string,
+): Promise<{ lease: Lease; abandonedKey: string | null } | null> {
+  const sealedKey = createSealedKey(storageKey);
+  const [taken] = await connection.query<{ abandonedKey: string | null }>(sql`
+    UPDATE uploads SET sealed_key = ${sealedKey}, sealing_until = ${leaseEnd}
+    FROM (SELECT sealed_key AS abandoned_key FROM uploads WHERE storage_key = ${storageKey} FOR UPDATE) AS before
+    WHERE storage_key = ${storageKey} AND ${isIdle}
+    RETURNING before.abandoned_key AS "abandonedKey"`);
+  return taken ? { lease: { storageKey, sealedKey }, abandonedKey: taken.abandonedKey } : null;
+}
+
+/** Runs `work` while extending the lease, and gives the lease up afterwards. */
+export async function holdLease<Result>(
+  { database, log }: Pick<Services, "database" | "log">,
+  lease: Lease,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const failed = (error: unknown) => log.warn({ error, storageKey: lease.storageKey }, "a lease could not be updated");
+  const set = (end: ReturnType<typeof sql>) =>
+    database.query(sql`UPDATE uploads SET sealing_until = ${end} WHERE ${isMine(lease)}`).catch(failed);
+  const timer = setInterval(() => set(leaseEnd), EXTENSION_INTERVAL_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    await set(sql`clock_timestamp()`);
+  }
+}
+
+/** Marks the upload as finished, in the transaction that records its artifact. Returns false if the lease was lost. */
+export async function finishUpload(connection: Connection, lease: Lease): Promise<boolean> {
+  const { finished } = await queryOne<{ finished: boolean }>(
+    connection,
+    sql`WITH marked AS (UPDATE uploads SET finished = true WHERE ${isMine(lease)} RETURNING 1)
+        SELECT EXISTS (SELECT FROM marked) AS finished`,
+  );
+  return finished;
+}

@@ -1,0 +1,75 @@
+import type { Services } from "../../services.ts";
+import { sql } from "../../store/connection.ts";
+import type { JobPayload } from "../../store/jobPayloads.ts";
+import { isIdle } from "./lease.ts";
+
+/** Source: docs/contract.md "Uploads". */
+const KEPT_HOURS = 24;
+const UPLOADS_PER_RUN = 500;
+const OBJECTS_PER_RUN = 1_000;
+const PARALLEL_DELETIONS = 8;
+
+const stages = ["uploads", "samples/", "deliveries/"] as const;
+
+/**
+ * Deletes uploads that were started a day ago and not finished, and objects as old that no unfinished upload accounts for,
+ * such as those that a PUT brought back after the upload was finalised. Each run does a bounded part and adds the job for
+ * the next one. It may be repeated, and run several times in parallel. Artifacts are under another prefix.
+ */
+export async function sweepUploads(services: Services, payload: JobPayload<"sweepUploads">): Promise<void> {
+  const next = await sweepPart(services, payload, OBJECTS_PER_RUN);
+  if (next !== null) await services.database.transaction((tx) => tx.jobs.add("sweepUploads", next));
+}
+
+/** Sweeps one part, and returns where to go on; null after the last. */
+export async function sweepPart(
+  services: Services,
+  { stage = "uploads", after = "" }: JobPayload<"sweepUploads">,
+  objectsPerRun: number,
+): Promise<JobPayload<"sweepUploads"> | null> {
+  const before = new Date(services.clock.now().getTime() - KEPT_HOURS * 3_600_000);
+  const nextStage = stages[stages.indexOf(stage) + 1];
+  const next = nextStage === undefined ? null : { stage: nextStage };
+  if (stage === "uploads") {
+    const count = await sweepUnfinished(services, before);
+    return count < UPLOADS_PER_RUN ? next : { stage };
+  }
+  const page = await services.storage.list(stage, after, objectsPerRun);
+  const old = page.filter(({ modifiedAt }) => modifiedAt < before).map(({ storageKey }) => storageKey);
+  await deleteObjects(services, await withoutUpload(services, old));
+  const last = page.at(-1);
+  return last === undefined || page.length < objectsPerRun ? next : { stage, after: last.storageKey };
+}
+
+/** Returns how many uploads it has found. */
+async function sweepUnfinished(services: Services, before: Date): Promise<number> {
+  const found = await services.database.query<{ storageKey: string; sealedKey: string | null }>(sql`
+    SELECT storage_key AS "storageKey", sealed_key AS "sealedKey" FROM uploads
+    WHERE created_at < ${before.toISOString()}::timestamptz AND ${isIdle} ORDER BY created_at LIMIT ${UPLOADS_PER_RUN}`);
+  await deleteObjects(
+    services,
+    found.flatMap(({ storageKey, sealedKey }) => [storageKey, ...(sealedKey === null ? [] : [sealedKey])]),
+  );
+  // An upload that is being finalised by now has another `sealed_key`, and stays.
+  await services.database.query(sql`
+    DELETE FROM uploads USING json_to_recordset(${JSON.stringify(found)}::json) AS found ("storageKey" text, "sealedKey" text)
+    WHERE storage_key = "storageKey" AND sealed_key IS NOT DISTINCT FROM "sealedKey" AND ${isIdle}`);
+  return found.length;
+}
+
+/** Returns those keys that no unfinished upload has. */
+async function withoutUpload({ database }: Services, storageKeys: string[]): Promise<string[]> {
+  const rows = await database.query<{ storageKey: string }>(sql`
+    SELECT storage_key AS "storageKey" FROM uploads
+    WHERE storage_key = ANY(${storageKeys}::text[]) AND NOT finished`);
+  const unfinished = new Set(rows.map(({ storageKey }) => storageKey));
+  return storageKeys.filter((storageKey) => !unfinished.has(storageKey));
+}
+
+async function deleteObjects({ storage }: Services, storageKeys: string[]): Promise<void> {
+  const keys = storageKeys.values();
+  const deleteNext = async () => {
+    for (const key of keys) await storage.delete(key);
+  };
+  await Promise.all(Array.from({ length: PARALLEL_DELETIONS }, deleteNext));
+}

@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { assertPassword } from "../../auth/reauthenticate.ts";
+import { assertSecondFactor, countCodeAttempt } from "../../auth/secondFactor.ts";
+import { closeAccount } from "../../market/accounts/close.ts";
+import { FactorCode } from "../../schemas/secondFactor.ts";
+import { PasswordAttempt } from "../../schemas/user.ts";
+import { sessionOnly } from "../../trpc.ts";
+
+/** Closes the caller's account, if nothing is open and no money is left. */
+export const close = sessionOnly
+  .meta({
+    rest: { method: "DELETE", path: "/auth/me", status: 204, takesBody: true },
+    summary: "Close my account",
+    description:
+      "For good. Sessions, API keys and webhook endpoints are deleted, and others' records show “Deleted user”. The address can " +
+      "sign up again. `GET /auth/export` has your data.",
+    rateGroup: "credentials",
+    hashesPassword: true,
+    // A repeat could not be answered: its session is gone.
+    ignoresIdempotencyKey: true,
+    errors: ["invalid_credentials", "second_factor_required", "account_in_use"],
+  })
+  .input(z.strictObject({ password: PasswordAttempt, code: FactorCode.optional() }))
+  .output(z.void())
+  .mutation(async ({ ctx, input }) => {
+    await assertPassword(ctx, input.password);
+    if (input.code !== undefined) await countCodeAttempt(ctx.database, ctx, ctx.userId, input.code);
+    await ctx.change(async (tx) => {
+      await assertSecondFactor(tx, ctx, ctx.userId, input.code);
+      await closeAccount(tx, ctx, ctx.userId);
+      tx.onCommit(() => ctx.securityLog.record(ctx, "account.closed"));
+    });
+    ctx.sessionCookie.clear();
+  });

@@ -1,0 +1,22 @@
+import { z } from "zod";
+import { exportAccount } from "../../market/accounts/export.ts";
+import { AccountExport, ExportPosition, readPosition } from "../../schemas/accountExport.ts";
+import { sessionOnly } from "../../trpc.ts";
+
+/** Everything about the caller as one document, or in parts of about 8 MB. */
+export const exportData = sessionOnly
+  .meta({
+    rest: { method: "GET", path: "/auth/export" },
+    summary: "Export my data",
+    description:
+      "Everything that the service knows about you, without secrets: long texts are whole, and files are described, not included. " +
+      "One document, unless that would be larger than 8 MB: then `nextPart` leads to the next part.",
+    rateGroup: "export",
+  })
+  .input(z.strictObject({ after: ExportPosition.optional() }))
+  .output(AccountExport)
+  .query(async ({ ctx, input: { after } }) => {
+    // The lists are checked against their schemas on the way out, which also drops what is not public.
+    const part = await exportAccount(ctx, ctx.userId, after === undefined ? null : readPosition(after));
+    return AccountExport.parse(part);
+  });
