@@ -303,7 +303,7 @@ describe("the events", () => {
 
     const recorded = await service.services.database.query<StoredEvent>(sql`
       SELECT id, type, created_at AS "createdAt", data FROM events`);
-    expect(new Set(recorded.map(({ type }) => type))).toEqual(new Set(eventTypes));
+    expect(recorded.map(({ type }) => type)).toEqual(expect.arrayContaining(eventTypes));
     recorded.forEach(expectDocumented);
   });
 
