@@ -144,8 +144,7 @@ export class EventFollower {
   /** Lets a reader wait for what comes after `#seen`, or sends them back to read what came before it. */
   #admit(waiter: Waiter): void {
     this.#seen ??= waiter.after;
-    if (waiter.after.epoch !== this.#seen.epoch || waiter.after.position < this.#seen.position)
-    {
+    if (waiter.after.epoch !== this.#seen.epoch || waiter.after.position < this.#seen.position) {
       waiter.end("behind");
       return;
     }

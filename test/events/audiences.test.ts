@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
+import { expireTask } from "../../server/market/tasks/expireTask.ts";
 import { type LogEventType, logEventTypes } from "../../server/schemas/event.ts";
 import { sql } from "../../server/store/connection.ts";
-import { expireTask } from "../../server/market/tasks/expireTask.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, upload } from "../factories/tasks.ts";
@@ -115,7 +115,11 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
 test("`types` selects, and a page without any of them still moves on", async () => {
   const { loser } = people;
   const { body } = await loser.get("/events?types=bid.rejected,bid.withdrawn");
-  expect(body.events.map(({ type }: { type: string }) => type)).toEqual(["bid.rejected", "bid.withdrawn", "bid.rejected"]);
+  expect(body.events.map(({ type }: { type: string }) => type)).toEqual([
+    "bid.rejected",
+    "bid.withdrawn",
+    "bid.rejected",
+  ]);
   const none = (await loser.get("/events?types=payout.updated")).body;
   expect(none.events).toEqual([]);
   expect((await loser.get(`/events?after=${none.nextCursor}`)).body.events).toEqual([]);

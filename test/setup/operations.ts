@@ -61,7 +61,11 @@ const openOverRpc: Call = async (url, route, input, headers = {}) => {
   const address = `${url}/trpc/${route.procedurePath}?input=${encodeURIComponent(JSON.stringify(input))}`;
   const response = await fetch(address, { headers });
   if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
-    return { status: response.status, headers: response.headers, body: ((await response.json()) as Answer["body"]).error.data };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: ((await response.json()) as Answer["body"]).error.data,
+    };
   }
   let text = "";
   for await (const chunk of response.body ?? []) {

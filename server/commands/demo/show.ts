@@ -45,10 +45,14 @@ interface LogEvent {
 export async function showLog(visitor: Visitor, taskId: string): Promise<void> {
   console.log(`\n    ${bold(`${visitor.name}'s event log`)}`);
   for (let after: string | null = visitor.logStart; after !== null; ) {
-    const page: { events: LogEvent[]; nextCursor: string } = await visitor.call("GET", `/events?after=${after}&limit=100`);
+    const page: { events: LogEvent[]; nextCursor: string } = await visitor.call(
+      "GET",
+      `/events?after=${after}&limit=100`,
+    );
     for (const { type, createdAt, data } of page.events) {
       // The tasks that other people post are in everyone's log.
-      if (data.task === undefined || data.task.id === taskId) console.log(`    ${dim(createdAt.slice(11, 23))}  ${type}`);
+      if (data.task === undefined || data.task.id === taskId)
+        console.log(`    ${dim(createdAt.slice(11, 23))}  ${type}`);
     }
     after = page.events.length === 100 ? page.nextCursor : null;
   }
