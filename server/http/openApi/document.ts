@@ -12,7 +12,7 @@ import {
   responseHeaders,
 } from "./operations.ts";
 import { separateRequestsFromResponses } from "./separate.ts";
-import { streamOperation } from "./streams.ts";
+import { lastEventIdParameter, streamOperation } from "./streams.ts";
 import { tidy } from "./tidy.ts";
 import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
 
@@ -86,7 +86,11 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
   }
   document.components.responses = { ...errorResponses(routes), ...eventResponses };
   document.components.headers = responseHeaders;
-  document.components.parameters = { Signature: signatureParameter, IdempotencyKey: idempotencyKeyParameter };
+  document.components.parameters = {
+    LastEventId: lastEventIdParameter,
+    Signature: signatureParameter,
+    IdempotencyKey: idempotencyKeyParameter,
+  };
   document.webhooks = toJson(webhooks);
   document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
     name,

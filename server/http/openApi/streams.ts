@@ -11,6 +11,14 @@ when the session or key does, and when the server restarts.
 Browsers send the cookie. With an API key, use a client that can send headers, such as one on \`fetch\`: a key does not belong
 into an address.`;
 
+/** What streams refer to. */
+export const lastEventIdParameter = {
+  name: "Last-Event-ID",
+  in: "header",
+  description: "The `id` of the last message that was received. It replaces `after`.",
+  schema: { type: "string" },
+};
+
 /** Returns the operation of a stream, as trpc-to-openapi would write it if it knew streams. */
 export function streamOperation(route: Route): Operation {
   const { properties = {} } = toJson(z.toJSONSchema(StreamQuery, { io: "input" })) as { properties?: JsonObject };
@@ -18,18 +26,12 @@ export function streamOperation(route: Route): Operation {
     const { description = null, example = null, ...schema } = property as JsonObject; // a property is a schema
     return { name, in: "query", ...(description && { description }), ...(example && { example }), schema };
   });
-  const header = {
-    name: "Last-Event-ID",
-    in: "header",
-    description: "The `id` of the last message that was received. It replaces `after`.",
-    schema: { type: "string" },
-  };
   return {
     operationId: route.procedurePath.replaceAll(".", "_"),
     summary: route.meta.summary ?? "",
     description,
     tags: [tagOf(route)],
-    parameters: [...parameters, header],
+    parameters: [...parameters, { $ref: "#/components/parameters/LastEventId" }],
     responses: {
       200: {
         content: {
