@@ -53,6 +53,10 @@ export const errorCatalogue = {
     status: 409,
     message: "This `Idempotency-Key` was used for another operation or with other input. Use a new key.",
   },
+  cursor_expired: {
+    status: 410,
+    message: "The cursor is from before the events that are kept, or from before a restore. Begin without `after`.",
+  },
   onboarding_required: { status: 412, message: "Start the payout onboarding first: POST /payouts/onboarding." },
   onboarding_incomplete: {
     status: 412,

@@ -4,6 +4,7 @@ import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswor
 import { openSecurityLog, type SecurityLog } from "./auth/securityLog.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import { type Config, ConfigError } from "./config.ts";
+import { EventFollower } from "./events/follower.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
 import { type Inspector, openInspector } from "./gateways/inspection/inspector.ts";
@@ -49,6 +50,8 @@ export interface Services {
   readonly egress: Egress;
   /** Tells waiting requests when their caller's session or key has ended. */
   readonly callerWatch: CallerWatch;
+  /** Tells waiting requests what is new in the event log. */
+  readonly eventFollower: EventFollower;
   /** Whether a password is one of those that nobody may choose. */
   readonly isCommonPassword: IsCommonPassword;
   /** Sends mails; null when no mail server is configured. */
@@ -88,6 +91,7 @@ export function createServices(
     inspector: openInspector({ log }),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     callerWatch: new CallerWatch({ database, clock, log }),
+    eventFollower: new EventFollower({ database, log }),
     isCommonPassword,
     mail: mail && openMail(mail),
     limiter: limiter && openLimiter(database.pool, log, limiter),
@@ -97,6 +101,7 @@ export function createServices(
   return {
     services,
     async close() {
+      services.eventFollower.stop();
       services.securityLog.flush();
       await services.egress.close();
       services.storage.close();

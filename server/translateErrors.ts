@@ -15,8 +15,9 @@ const rpcCodeByStatus = new Map(
   rpcCodes.map((code) => [getHTTPStatusCodeFromError(new TRPCError({ code })), code] as const),
 );
 
-/** Returns tRPC's code for the HTTP status of an error. */
+/** Returns tRPC's code for the HTTP status of an error. It has none for 410; clients repeat what has an unknown code. */
 export function rpcCodeOf(code: ErrorCode): TRPC_ERROR_CODE_KEY {
+  if (code === "cursor_expired") return "PRECONDITION_FAILED";
   return rpcCodeByStatus.get(errorCatalogue[code].status) ?? "INTERNAL_SERVER_ERROR";
 }
 

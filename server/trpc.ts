@@ -2,9 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
-import { ApiError, type ErrorBody, type ErrorCode } from "./errors.ts";
-import type { RateGroup } from "./limits/policies.ts";
+import { ApiError, type ErrorBody } from "./errors.ts";
 import { type RequestLimits, unlimited } from "./limits/requestLimits.ts";
+import {
+  type Access,
+  errorsOf,
+  type Meta,
+  pathParametersOf,
+  rateGroupOf,
+  takesDryRun,
+  takesIdempotencyKey,
+} from "./meta.ts";
 import { type Changes, openChanges } from "./repeats/changes.ts";
 import { assertDryRun, isDryRun } from "./repeats/dryRun.ts";
 import { assertIdempotencyKey } from "./repeats/idempotencyKey.ts";
@@ -28,6 +36,8 @@ export interface Context extends Services {
    * the caller's session or key ends during the wait.
    */
   readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>, needsCaller: boolean) => Promise<Result>;
+  /** Says that the call only waits from now on, and does not count as under way. Returns what ends that. */
+  readonly idle: () => () => void;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
@@ -47,6 +57,8 @@ export interface Client {
   readonly address: string;
   /** True once the client has closed its connection, so that nobody waits for the response. */
   hasLeft(): boolean;
+  /** Calls `leave` when the client has closed its connection, or has its whole response. Returns what ends that. */
+  onLeave(leave: () => void): () => void;
 }
 
 /** Waits this long without the turn, so that the caller's other calls go on. */
@@ -64,41 +76,12 @@ export function buildContext(
     ...options,
     principal,
     limits: unlimited,
-    client: { address: "local", hasLeft: () => false },
+    client: { address: "local", hasLeft: () => false, onLeave: () => () => {} },
     takeTurn: (work) => work(sleep),
+    idle: () => () => {},
     sessionCookie: { set: async () => {}, clear: () => {} },
     setHeader: () => {},
   };
-}
-
-export type HttpMethod = "GET" | "POST" | "PATCH" | "DELETE";
-
-/** Who may call a procedure. `any` accepts any valid authentication; `session` refuses API keys. */
-export type Access = "public" | "any" | "session" | "moderator" | { scope: Scope };
-
-/** What a procedure declares: its REST operation, its documentation, who may call it, and the errors specific to it. */
-export interface Meta {
-  rest?: {
-    method: HttpMethod;
-    path: `/${string}`;
-    status?: 200 | 201 | 202 | 204;
-    /** The input of a DELETE comes in a JSON body, because a query with secrets would end up in logs. */
-    takesBody?: true;
-  };
-  summary?: string;
-  description?: string;
-  errors?: readonly ErrorCode[];
-  access?: Access;
-  /** The response has a secret that is shown only once, so a repeat is refused instead of answered. */
-  showsSecret?: boolean;
-  /** The operation changes something, but nothing that `Idempotency-Key` could protect. */
-  ignoresIdempotencyKey?: boolean;
-  /** The operation asks the outside world or gives out an address, which no rollback undoes: `Dry-Run` is refused. */
-  hasNoDryRun?: boolean;
-  /** What the rate limits count a call as, where that does not follow from its access and type. */
-  rateGroup?: RateGroup;
-  /** True if a call hashes a password, which at most one call of a batch may do. */
-  hashesPassword?: boolean;
 }
 
 /** What tRPC clients see as `error`; `data` has the fields of the REST error body. */
@@ -127,42 +110,6 @@ const t = initTRPC
 
 export const { router } = t;
 
-/** Returns the names in a REST path's braces. */
-export function pathParametersOf(meta: Meta | undefined): string[] {
-  return Array.from(meta?.rest?.path.matchAll(/\{(\w+)\}/g) ?? [], ([, name]) => name ?? "");
-}
-
-/** Returns every error code that a procedure can return: its own, and those that follow from its access and input. */
-export function errorsOf(meta: Meta): ErrorCode[] {
-  const { access = "public", rest, errors = [] } = meta;
-  const codes = new Set<ErrorCode>(["invalid_input", ...errors, "rate_limited", "internal_error", "unavailable"]);
-  if (access !== "public") codes.add("unauthenticated");
-  // A state-changing request with the session cookie is refused when it comes from another site.
-  if (rest?.method !== "GET" || access === "session" || access === "moderator") codes.add("forbidden");
-  if (typeof access === "object") codes.add("missing_scope");
-  if (takesIdempotencyKey(meta)) codes.add("idempotency_conflict");
-  if (takesBody(rest)) {
-    codes.add("payload_too_large");
-    codes.add("unsupported_media_type");
-  }
-  return [...codes];
-}
-
-/** Whether an operation's input comes in a JSON body. Otherwise it comes in the query. */
-export function takesBody(rest: Meta["rest"]): boolean {
-  return rest?.method === "POST" || rest?.method === "PATCH" || rest?.takesBody === true;
-}
-
-/** Whether the operation can be repeated with an `Idempotency-Key`: every one that changes something for a known caller. */
-export function takesIdempotencyKey({ access = "public", rest, ignoresIdempotencyKey = false }: Meta): boolean {
-  return access !== "public" && rest?.method !== "GET" && !ignoresIdempotencyKey;
-}
-
-/** Whether the operation can be tried with `Dry-Run`; those of accounts and sessions cannot. */
-export function takesDryRun(meta: Meta): boolean {
-  return takesIdempotencyKey(meta) && !meta.hasNoDryRun && !meta.rest?.path.startsWith("/auth/");
-}
-
 /** Turns every failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */
 const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   const result = await next();
@@ -184,13 +131,6 @@ const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   }
   throw new TRPCError({ code: rpcCodeOf(error.code), message: error.message, cause: error });
 });
-
-/** Returns what the rate limits count a call as. Source: docs/contract.md "Limits". */
-export function rateGroupOf({ rateGroup, access }: Meta, type: "query" | "mutation" | "subscription"): RateGroup {
-  if (rateGroup !== undefined) return rateGroup;
-  if (type !== "mutation") return "read";
-  return typeof access === "object" && access.scope === "task:write" ? "taskWrite" : "write";
-}
 
 /** Counts every call, whichever door it comes through, before its input is read and before it does anything. */
 const limitRate = t.middleware(async ({ ctx, meta = {}, type, next }) => {
@@ -218,7 +158,7 @@ const refuseUnacceptable = t.middleware(async ({ ctx, meta = {}, type, next, get
  * password resets wait for password hashing instead: the queue in auth/passwords.ts is theirs.
  */
 const takeTurn = t.middleware(({ ctx, meta, next }) =>
-  ctx.principal === null && meta?.hashesPassword
+  meta?.takesOwnTurns || (ctx.principal === null && meta?.hashesPassword)
     ? next({ ctx: { pause: sleep } })
     : ctx.takeTurn((pause) => next({ ctx: { pause } }), meta?.access !== "public"),
 );

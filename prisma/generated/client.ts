@@ -177,6 +177,26 @@ export type IdempotencyKey = Prisma.IdempotencyKeyModel
  */
 export type Event = Prisma.EventModel
 /**
+ * Model EventLogQueueRow
+ * 
+ */
+export type EventLogQueueRow = Prisma.EventLogQueueRowModel
+/**
+ * Model EventLogRow
+ * 
+ */
+export type EventLogRow = Prisma.EventLogRowModel
+/**
+ * Model EventLogEntry
+ * 
+ */
+export type EventLogEntry = Prisma.EventLogEntryModel
+/**
+ * Model EventLogState
+ * 
+ */
+export type EventLogState = Prisma.EventLogStateModel
+/**
  * Model WebhookEndpoint
  * 
  */

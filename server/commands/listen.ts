@@ -1,41 +1,45 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
+import { readConfig } from "../config.ts";
 import { guardedEgress } from "../gateways/egress.ts";
 import { EgressFailed } from "../gateways/egressErrors.ts";
-import { type EventType, eventTypes } from "../schemas/event.ts";
+import { type LogEventType, logEventTypes } from "../schemas/event.ts";
 import type { Services } from "../services.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { eventBody, type StoredEvent } from "../webhooks/payload.ts";
 import { deliveryHeaders, SIGNATURE_HEADER } from "../webhooks/sign.ts";
-import { createTail } from "../webhooks/tail.ts";
+import { followWholeLog, openBookmark } from "./listen/bookmark.ts";
 import { withServices } from "./openServices.ts";
 import { runCommand, UsageError, withArguments } from "./runCommand.ts";
 import { bold, dim, printableJson } from "./terminal.ts";
 
 /** The event types, wrapped at 80 characters. */
-const eventList = eventTypes
+const eventList = logEventTypes
   .join(", ")
   .replaceAll(/(.{1,80})(?: |$)/g, "      $1\n")
   .trimEnd();
 
-const usage = `Prints the events of a running service as they happen, until you press Ctrl-C.
+const usage = `Prints the events of a running service as they happen, until you press Ctrl-C. The next time, it goes on where it
+stopped, with what has happened meanwhile.
 
 Usage, while Rebid runs:
-  npm run listen -- [--events TYPE,TYPE,…] [--forward-to URL]
+  npm run listen -- [--events TYPE,TYPE,…] [--forward-to URL] [--from-now]
 
   --events TYPE,TYPE,…
       Only these types. By default all of them:
 ${eventList}
   --forward-to URL
       Also POSTs each event to this address, for example http://localhost:4242/hook, like a webhook. The requests are
-      signed with a secret that is printed at the start and stays the same on this installation.`;
+      signed with a secret that is printed at the start and stays the same on this installation.
+  --from-now
+      Leaves out what has happened since it was stopped.`;
 
 const POLL_INTERVAL_MS = 250;
 
-function eventTypesOf(text: string): EventType[] {
+function eventTypesOf(text: string): LogEventType[] {
   return text.split(",").map((name) => {
-    const type = eventTypes.find((known) => known === name.trim());
+    const type = logEventTypes.find((known) => known === name.trim());
     if (type === undefined) throw new UsageError(`Unknown event type: ${name}`);
     return type;
   });
@@ -85,15 +89,17 @@ function createForwarder(url: string, secret: string, timeoutMs: number): Forwar
 
 async function listen(
   { database, settings }: Services,
-  { types, forwardTo }: { types: readonly EventType[]; forwardTo: string | null },
+  { types, forwardTo, fromNow }: { types: readonly LogEventType[]; forwardTo: string | null; fromNow: boolean },
 ): Promise<void> {
   const stopped = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopped.abort());
-  const readNext = createTail(database, types);
-  await readNext();
+  const bookmark = openBookmark(readConfig(process.env).dataDirectory);
+  const kept = fromNow ? null : await bookmark.read();
+  const follower = await followWholeLog(database, kept);
 
-  const which = types.length === eventTypes.length ? "all events" : types.join(", ");
+  const which = types.length === logEventTypes.length ? "all events" : types.join(", ");
   console.log(`Listening to ${bold(settings.publicUrl)} for ${which}. Press Ctrl-C to stop.`);
+  if (follower.hasLostPlace) console.log(dim("The log no longer has the place where this stopped; beginning now."));
   const secret = forwardingSecret(settings.sessionSecrets);
   const forwarder =
     forwardTo === null ? null : createForwarder(forwardTo, secret, settings.webhookTimeoutSeconds * 1000);
@@ -103,18 +109,21 @@ async function listen(
   let connected = true;
   while (!stopped.signal.aborted) {
     // Developers restart the service all the time, and with it the embedded database.
-    const events = await readNext().catch((error: unknown) => {
+    const events = await follower.next().catch((error: unknown) => {
       if (!isDatabaseUnavailable(error)) throw error;
       return null;
     });
     if (connected && events === null) console.log(dim("The database is unreachable; waiting for it."));
     if (!connected && events !== null) console.log(dim("The database is reachable again."));
     connected = events !== null;
-    for (const event of events ?? []) {
+    for (const { event } of events ?? []) {
+      if (!types.includes(event.type)) continue;
       print(event);
       // Not awaited: a receiver that hangs must not delay the next events.
       void forwarder?.forward(event);
     }
+    await bookmark.write(follower.cursor());
+    if (events?.length) continue;
     await sleep(POLL_INTERVAL_MS, undefined, { signal: stopped.signal }).catch(() => {});
   }
   await forwarder?.close();
@@ -126,14 +135,19 @@ function print(event: StoredEvent): void {
   console.log(printableJson(JSON.stringify(event.data, null, 2)).replace(/^/gm, "        "));
 }
 
-const options = { events: { type: "string" }, "forward-to": { type: "string" } } as const;
+const options = {
+  events: { type: "string" },
+  "forward-to": { type: "string" },
+  "from-now": { type: "boolean" },
+} as const;
 
 export const parse = withArguments(
   { options, maxPositionals: 0 },
-  ({ values: { events, "forward-to": forwardTo } }) => {
+  ({ values: { events, "forward-to": forwardTo, "from-now": fromNow = false } }) => {
     const listening = {
-      types: events === undefined ? eventTypes : eventTypesOf(events),
+      types: events === undefined ? logEventTypes : eventTypesOf(events),
       forwardTo: forwardTo === undefined ? null : addressOf(forwardTo),
+      fromNow,
     };
     return withServices((services) => listen(services, listening));
   },

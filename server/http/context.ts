@@ -7,7 +7,7 @@ import { limitsOf, type RequestLimits } from "../limits/requestLimits.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import type { Client, Context } from "../trpc.ts";
-import { takeTurn } from "./overload.ts";
+import { idle, takeTurn } from "./overload.ts";
 
 /** The limits of the requests whose caller is known, for `countUnserved`. */
 const limitsByRequest = new WeakMap<Request, RequestLimits>();
@@ -19,14 +19,14 @@ const limitsByRequest = new WeakMap<Request, RequestLimits>();
 export async function createContext(services: Services, request: Request, response: Response): Promise<Context> {
   const { settings } = services;
   if (isCrossSite(request, settings)) {
-    const actor = { principal: null, client: clientOf(request), requestId: currentRequestId() };
+    const actor = { principal: null, client: clientOf(request, response), requestId: currentRequestId() };
     services.securityLog.refuse(actor, "access.denied", { code: "forbidden", reason: "cross-site" });
     throw new ApiError("forbidden", {
       message: "Requests with the session cookie must come from a page of this site or of one of its apps.",
     });
   }
   const principal = await findPrincipal(services, request, response);
-  const client = clientOf(request);
+  const client = clientOf(request, response);
   const idempotencyKey = request.get("Idempotency-Key");
   const dryRun = request.get("Dry-Run");
   return {
@@ -42,6 +42,7 @@ export async function createContext(services: Services, request: Request, respon
         work,
         needsCaller && principal ? (onEnd) => services.callerWatch.watch(principal, onEnd) : undefined,
       ),
+    idle: () => idle(response),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(dryRun !== undefined && { dryRun }),
     setHeader: (name, value) => void response.setHeader(name, value),
@@ -69,7 +70,7 @@ export async function countUnserved(
     const limits =
       known ??
       createLimits(services, request, response, {
-        address: clientOf(request).address,
+        address: clientOf(request, response).address,
         principal: await findPrincipal(services, request, response),
       });
     const group = request.method === "GET" || request.method === "HEAD" ? "read" : "write";
@@ -90,12 +91,17 @@ async function findPrincipal(services: Services, request: Request, response: Res
   });
 }
 
-function clientOf(request: Request): Client {
+function clientOf(request: Request, response: Response): Client {
   const { socket } = request;
   return {
     // Behind a proxy, `ip` is what the trusted part of X-Forwarded-For says, which need not be an address.
     address: clientAddress(request.ip, socket.remoteAddress),
     hasLeft: () => socket.destroyed,
+    onLeave(leave) {
+      if (response.closed) leave();
+      else response.once("close", leave);
+      return () => response.off("close", leave);
+    },
   };
 }
 

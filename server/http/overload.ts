@@ -60,6 +60,7 @@ class Place {
   readonly #calls: number;
   readonly #waiting = new Set<() => void>();
   #paused = 0;
+  #idle = 0;
   #isSendingSlowly = false;
   #isClosed = false;
   #counted = 0;
@@ -105,6 +106,18 @@ class Place {
       if (hasTurn) leave();
       if (line.running === 0 && line.paused === 0) lines.delete(caller);
     }
+  }
+
+  /** See `idle` below. */
+  idle(): () => void {
+    this.#idle++;
+    this.#count();
+    let isOver = false;
+    return () => {
+      if (!isOver) this.#idle--;
+      isOver = true;
+      this.#count();
+    };
   }
 
   #countPaused(line: Line, calls: 1 | -1): void {
@@ -170,7 +183,8 @@ class Place {
   }
 
   #count(): void {
-    const counted = this.#isClosed || this.#isSendingSlowly ? 0 : this.#calls - this.#waiting.size - this.#paused;
+    const resting = this.#waiting.size + this.#paused + this.#idle;
+    const counted = this.#isClosed || this.#isSendingSlowly ? 0 : this.#calls - resting;
     this.#load.callsUnderWay += counted - this.#counted;
     this.#counted = counted;
   }
@@ -212,6 +226,14 @@ export function takeTurn<Result>(
   const place = places.get(response);
   if (place === undefined) throw new Error("the request has not passed `shedLoad`");
   return place.takeTurn(caller, work, watch);
+}
+
+/**
+ * Says that one call of the request only waits from now on, and is not under way. Returns what ends that. Its number is
+ * limited where it waits.
+ */
+export function idle(response: Response): () => void {
+  return places.get(response)?.idle() ?? (() => {});
 }
 
 /** Sleeps. Throws `unauthenticated` when the caller's credential ends meanwhile. */

@@ -5,6 +5,7 @@ import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
 import { countUnserved } from "./context.ts";
+import { sendEventStream } from "./eventStream.ts";
 import { openApiCaller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
@@ -35,6 +36,7 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
     }
     response.locals.operation = route.procedurePath;
     const fields = await readFields(request, response, route, target);
+    if (route.type === "subscription") return sendEventStream(router, services, request, response, fields);
     const output = await call(request, response, route, target.path, fields);
     response.status(route.status);
     if (route.status === 204) response.end();

@@ -1,8 +1,8 @@
 import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
+import { type HttpMethod, type Meta, pathParametersOf, takesBody } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
-import { type HttpMethod, type Meta, pathParametersOf, takesBody } from "../trpc.ts";
 import { inputsOf } from "./coercion.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
@@ -11,7 +11,7 @@ export interface Route {
   path: string;
   pattern: RegExp;
   procedurePath: string;
-  type: "query" | "mutation";
+  type: ProcedureType;
   /** HTTP status of a success. */
   status: number;
   /** True when the input comes in a JSON body, false when it comes in the query. */
@@ -24,9 +24,11 @@ export interface Route {
   meta: Meta;
 }
 
+type ProcedureType = "query" | "mutation" | "subscription";
+
 interface ProcedureDefinition {
   meta?: Meta;
-  type: "query" | "mutation";
+  type: ProcedureType;
 }
 
 /** tRPC keeps a procedure's definition, but has no type for all of it. */
@@ -58,7 +60,8 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
       queryParameters: new Set(inBody ? [] : fieldsOf(procedure).filter((name) => !pathParameters.includes(name))),
       meta,
     };
-    attachOpenApiMeta(route);
+    // trpc-to-openapi has no streams: http/eventStream.ts serves them, and the document adds them itself.
+    if (type !== "subscription") attachOpenApiMeta(route);
     for (const input of objectInputsOf(procedure)) pathFields.add(input, { names: route.pathParameters });
     return route;
   });

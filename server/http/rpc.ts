@@ -73,11 +73,12 @@ function nameOperation(router: AppRouter): RequestHandler {
  */
 function countUnservedCalls(router: AppRouter, { method, path, query }: Request): number {
   const procedures: Record<string, unknown> = router._def.procedures;
-  const type = method === "GET" ? "query" : "mutation";
+  const types = method === "GET" ? ["query", "subscription"] : ["mutation"];
   const names = query.batch === "1" ? path.slice(1).split(",") : [path.slice(1)];
   if (names.length > MAX_BATCH_SIZE || query.connectionParams !== undefined) return 1;
-  return names.filter((name) => !Object.hasOwn(procedures, name) || definitionOf(procedures[name]).type !== type)
-    .length;
+  return names.filter(
+    (name) => !Object.hasOwn(procedures, name) || !types.includes(definitionOf(procedures[name]).type),
+  ).length;
 }
 
 /**
@@ -100,7 +101,7 @@ const checkRequest =
     }
     const refusal = await countUnserved(services, request, response, countUnservedCalls(router, request));
     if (refusal !== null) throw refusal;
-    // A streamed response would report errors after a status of 200.
+    // A streamed batch would report errors after a status of 200. Subscriptions are streams without these headers.
     delete request.headers["trpc-accept"];
     delete request.headers.accept;
     if (request.method === "POST") {

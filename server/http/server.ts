@@ -25,9 +25,9 @@ export const connectionLimits = {
   farewellMs: 1_000,
   /**
    * Open connections; beyond it, a new one is closed at once. An idle one takes 23 kB of memory (measured), so that all of
-   * them take 50 MB, and a file descriptor.
+   * them take 100 MB, and a file descriptor. Half of them may wait for events.
    */
-  maxConnections: 2_000,
+  maxConnections: 4_000,
   /** Unanswered requests on one connection: browsers and the usual clients have one at a time. */
   maxPipelined: 50,
 };

@@ -4,6 +4,8 @@ import { auditLedger } from "../audit/nightly.ts";
 import { sendAccountMail } from "../auth/accountMails.ts";
 import { pruneAccounts } from "../auth/accountTokens.ts";
 import { resealFactors } from "../auth/secondFactor.ts";
+import { pruneEvents } from "../events/prune.ts";
+import { startSequencer } from "../events/sequencer.ts";
 import { pruneRateLimits } from "../limits/prune.ts";
 import { windDown } from "../market/accounts/windDown.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
@@ -30,6 +32,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),
+  pruneEvents: handler(jobPayloads.pruneEvents, pruneEvents),
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
@@ -42,6 +45,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
 const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries
+27 * * * * pruneEvents
 47 * * * * pruneAccounts
 57 * * * * sweepUploads
 7 * * * * resealFactors
@@ -53,7 +57,7 @@ function taskListOf(services: Services): TaskList {
   );
 }
 
-/** Runs jobs, sweeps and the delivery of events until `stop`, which lets running work finish. */
+/** Runs jobs, sweeps, and the delivery and numbering of events until `stop`, which lets running work finish. */
 export async function startWorker(
   services: Services,
   options: { concurrency: number },
@@ -65,10 +69,12 @@ export async function startWorker(
   });
   const sweeps = startSweeps(services);
   const deliverer = startDeliverer(services);
+  const sequencer = startSequencer(services);
   return {
     async stop() {
       await deliverer.stop();
       await sweeps.stop();
+      await sequencer.stop();
       await runner.stop();
     },
   };

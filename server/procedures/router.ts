@@ -2,6 +2,7 @@ import { router } from "../trpc.ts";
 import { authRouter } from "./auth/router.ts";
 import { bidsRouter } from "./bids/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
+import { eventsRouter } from "./events/router.ts";
 import { keysRouter } from "./keys/router.ts";
 import { moderationRouter } from "./moderation/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
@@ -18,6 +19,7 @@ export const appRouter = router({
   bids: bidsRouter,
   payouts: payoutsRouter,
   disputes: disputesRouter,
+  events: eventsRouter,
   users: usersRouter,
   moderation: moderationRouter,
   webhooks: webhooksRouter,

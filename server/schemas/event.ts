@@ -1,8 +1,13 @@
 import { z } from "zod";
+import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
+import { Id, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
 import { BidExcerpt, DisputeExcerpt, TaskExcerpt } from "./excerpts.ts";
+import { Payout } from "./payout.ts";
+import { Rating } from "./rating.ts";
 import type { Task } from "./task.ts";
+import { CreditedTopup, TopupReversal } from "./topup.ts";
 
 const withTask = z.object({ task: TaskExcerpt });
 const withBid = withTask.extend({ bid: BidExcerpt });
@@ -11,8 +16,9 @@ const withDispute = withBid.extend({ dispute: DisputeExcerpt });
 const theParties = "the buyer and the awarded bidder";
 
 /**
- * All events: when each is sent, to whom, and with what data (public fields as they were right after the change, long
- * texts shortened). Fields that `data` does not name are not sent. Source: docs/contract.md "Events and webhooks".
+ * The events that webhooks can subscribe to, which is a closed set: when each happens, whom it concerns, and its data
+ * (public fields as they were right after the change, long texts shortened). Fields that `data` does not name are not
+ * recorded. Source: docs/contract.md "Events and webhooks".
  */
 export const eventCatalogue = {
   "task.created": { when: "a task is posted", to: "every subscriber", data: withTask },
@@ -31,16 +37,104 @@ export const eventCatalogue = {
 export type EventType = keyof typeof eventCatalogue;
 export const eventTypes = Object.keys(eventCatalogue) as EventType[]; // the keys of a literal are its type's keys
 
-/** Events that are recorded for our own history only: nobody can subscribe to them. */
-export const internalEvents = { "task.expired": { data: withBid } } as const;
-export type InternalEventType = keyof typeof internalEvents;
+/** A sample in an event, which may be read long after a download link has expired. */
+const SampleRecord = Artifact.omit({ downloadUrl: true }).meta({ id: "SampleRecord" });
+export type SampleRecord = z.infer<typeof SampleRecord>;
+
+const theBidders = "the buyer and the bidders whose bids were active";
+const buyerAndBidder = "the buyer and the bidder";
+
+/** The events that only the event log has. Source: docs/contract.md "Events and webhooks". */
+const logOnlyCatalogue = {
+  "task.updated": { when: "the buyer changes an open task", to: theBidders, data: withTask },
+  "task.cancelled": { when: "a task is cancelled", to: theBidders, data: withTask },
+  "task.expired": { when: "an awarded task was not delivered in time", to: theParties, data: withBid },
+  "bid.updated": { when: "a bid is changed", to: buyerAndBidder, data: withBid },
+  "bid.withdrawn": { when: "a bid is withdrawn", to: buyerAndBidder, data: withBid },
+  "bid.rejected": { when: "the task goes to another bid or is cancelled", to: "the bidder", data: withBid },
+  "sample.posted": {
+    when: "the awarded bidder adds a sample",
+    to: theParties,
+    data: withBid.extend({ sample: SampleRecord }),
+  },
+  "rating.posted": {
+    when: "one side rates the other",
+    to: theParties,
+    data: withTask.extend({ rating: Rating }),
+  },
+  "topup.credited": {
+    when: "a top-up is credited to the wallet",
+    to: "the wallet's owner",
+    data: z.object({ topup: CreditedTopup }),
+  },
+  "topup.reversed": {
+    when: "a refund or chargeback takes a credited top-up back, or returns it",
+    to: "the wallet's owner",
+    data: z.object({ topup: CreditedTopup, reversal: TopupReversal }),
+  },
+  "payout.updated": {
+    when: "a payout is requested, and when its status changes",
+    to: "the payout's owner",
+    data: z.object({ payout: Payout }),
+  },
+} as const;
+
+/** All events, as the event log has them. */
+export const logCatalogue = { ...eventCatalogue, ...logOnlyCatalogue } as const;
+
+export type LogEventType = keyof typeof logCatalogue;
+export const logEventTypes = Object.keys(logCatalogue) as LogEventType[]; // the keys of a literal are its type's keys
+
+/** Whether webhooks can subscribe to events of this type. */
+export const isForWebhooks = (type: LogEventType): type is EventType => Object.hasOwn(eventCatalogue, type);
 
 /** The data of any event, as it is stored and sent. */
-export type EventData = z.infer<(typeof eventCatalogue)[EventType]["data"]>;
+export type EventData = z.infer<(typeof logCatalogue)[LogEventType]["data"]>;
 
-/** The records that an event is about. What its data does not need is ignored. */
+/** The records that an event is made from. What its data does not need is ignored; what it needs and lacks is a bug. */
 export interface EventRecords {
-  task: Task;
+  task?: Task;
   bid?: Bid;
   dispute?: Dispute;
+  sample?: SampleRecord;
+  rating?: Rating;
+  topup?: CreditedTopup;
+  reversal?: TopupReversal;
+  payout?: Payout;
 }
+
+const bodyOf = <Type extends LogEventType, Data extends z.ZodType>(type: Type, { data }: { data: Data }) =>
+  z.object({
+    id: Id.meta({ description: "Stays the same over retries and replays, so use it to skip duplicates." }),
+    type: z.literal(type),
+    createdAt: Timestamp,
+    data,
+  });
+
+/** The bodies of all events, the same in the log and in webhooks. */
+export const eventBodies = {
+  "task.created": bodyOf("task.created", logCatalogue["task.created"]),
+  "bid.received": bodyOf("bid.received", logCatalogue["bid.received"]),
+  "task.awarded": bodyOf("task.awarded", logCatalogue["task.awarded"]),
+  "delivery.posted": bodyOf("delivery.posted", logCatalogue["delivery.posted"]),
+  "task.accepted": bodyOf("task.accepted", logCatalogue["task.accepted"]),
+  "task.disputed": bodyOf("task.disputed", logCatalogue["task.disputed"]),
+  "task.dispute_resolved": bodyOf("task.dispute_resolved", logCatalogue["task.dispute_resolved"]),
+  "task.updated": bodyOf("task.updated", logCatalogue["task.updated"]),
+  "task.cancelled": bodyOf("task.cancelled", logCatalogue["task.cancelled"]),
+  "task.expired": bodyOf("task.expired", logCatalogue["task.expired"]),
+  "bid.updated": bodyOf("bid.updated", logCatalogue["bid.updated"]),
+  "bid.withdrawn": bodyOf("bid.withdrawn", logCatalogue["bid.withdrawn"]),
+  "bid.rejected": bodyOf("bid.rejected", logCatalogue["bid.rejected"]),
+  "sample.posted": bodyOf("sample.posted", logCatalogue["sample.posted"]),
+  "rating.posted": bodyOf("rating.posted", logCatalogue["rating.posted"]),
+  "topup.credited": bodyOf("topup.credited", logCatalogue["topup.credited"]),
+  "topup.reversed": bodyOf("topup.reversed", logCatalogue["topup.reversed"]),
+  "payout.updated": bodyOf("payout.updated", logCatalogue["payout.updated"]),
+} as const satisfies Record<LogEventType, z.ZodType>;
+
+const { "task.created": firstBody, ...otherBodies } = eventBodies;
+
+/** An event of the log. */
+export const LogEvent = z.discriminatedUnion("type", [firstBody, ...Object.values(otherBodies)]);
+export type LogEvent = z.infer<typeof LogEvent>;

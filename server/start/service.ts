@@ -87,6 +87,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     const metrics = createMetrics(services);
     const server = await serve(createApp(services, config, {}, metrics), port, host, { headers });
     busy.push(server.stop);
+    busy.push(async () => services.eventFollower.stop());
     if (config.metricsPort !== null) {
       const metricsApp = createMetricsApp(services, config, metrics);
       const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers, setting: "METRICS_PORT" });

@@ -3,7 +3,7 @@ import type { PrismaClient } from "../../prisma/generated/client.ts";
 import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
 import { isRetryable, isServerSilent } from "./databaseErrors.ts";
 import { ledgerOver } from "./ledger.ts";
-import { recordEvent, recordSampleEvent } from "./outbox.ts";
+import { recordEvent, recordEvents, recordSampleEvent } from "./outbox.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 import { addJob } from "./queue.ts";
 
@@ -12,6 +12,7 @@ export interface Transaction extends Connection {
   readonly ledger: ReturnType<typeof ledgerOver>;
   readonly events: {
     record: (...event: Tail<Parameters<typeof recordEvent>>) => Promise<void>;
+    recordAll: (...events: Tail<Parameters<typeof recordEvents>>) => Promise<void>;
     recordSample: (...event: Tail<Parameters<typeof recordSampleEvent>>) => Promise<string>;
   };
   /** Calls `work`, which must not throw, once the transaction is committed. For what a rollback could not undo. */
@@ -49,6 +50,7 @@ function transactionOver(client: pg.PoolClient, afterCommit: (() => void)[]): Tr
     ledger: ledgerOver(connection),
     events: {
       record: (...event) => recordEvent(connection, ...event),
+      recordAll: (...events) => recordEvents(connection, ...events),
       recordSample: (...event) => recordSampleEvent(connection, ...event),
     },
     onCommit: (work) => void afterCommit.push(work),

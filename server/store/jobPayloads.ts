@@ -14,6 +14,8 @@ export const jobPayloads = {
   advancePayout: z.strictObject({ payoutId: z.uuid() }),
   /** Audits the whole ledger. Not strict, because the scheduler adds fields of its own. */
   auditLedger: z.object({}),
+  /** Deletes events from the log, and for good, that are older than 30 days. */
+  pruneEvents: z.object({}),
   /** Deletes webhook deliveries that are older than 30 days. */
   pruneWebhookDeliveries: z.object({}),
   /** Sends a mail with a link to an account, if there is one with this address. It has no token: sending makes one. */

@@ -2,46 +2,73 @@ import {
   type EventData,
   type EventRecords,
   type EventType,
-  eventCatalogue,
-  type InternalEventType,
-  internalEvents,
+  isForWebhooks,
+  type LogEventType,
+  logCatalogue,
 } from "../schemas/event.ts";
 import { excerptOfBid, excerptOfDispute, excerptOfTask } from "../schemas/excerpts.ts";
 import { type Connection, queryOne, sql } from "./connection.ts";
 
-const recorded = { ...eventCatalogue, ...internalEvents };
-
 /**
- * What is stored about an event. Every delivery and replay sends exactly this, whatever happens to the records later. Long
- * texts are shortened: their rows have them, and thousands of events about one task must not each keep a copy.
+ * What is stored about an event. Every delivery, replay and page of the log sends exactly this, whatever happens to the
+ * records later. Long texts are shortened: their rows have them, and thousands of events about one task must not each keep
+ * a copy.
  */
-function dataOf(type: EventType | InternalEventType, { task, bid, dispute }: EventRecords): EventData {
+function dataOf(type: LogEventType, { task, bid, dispute, ...records }: EventRecords): EventData {
   // Removes what is not public, such as internal ids of the row, and throws if a part of the payload is missing.
-  return recorded[type].data.parse({
-    task: excerptOfTask(task),
+  return logCatalogue[type].data.parse({
+    ...(task && { task: excerptOfTask(task) }),
     ...(bid && { bid: excerptOfBid(bid) }),
     ...(dispute && { dispute: excerptOfDispute(dispute) }),
+    ...records,
   });
 }
 
+/** Whom an event concerns: these users, or everyone. */
+export type Recipients = readonly string[] | "everyone";
+
 /**
- * Records an event in the transaction of the change it reports, so that it is sent if and only if the change commits.
- * `task.created` goes to every subscriber, other events to the parties. Source: docs/contract.md "Events and webhooks".
+ * Records an event in the transaction of the change it reports, so that it happens if and only if the change commits: it
+ * enters the log of its recipients, and is sent to their subscriptions if webhooks know its type.
+ * Source: docs/contract.md "Events and webhooks".
  */
-export async function recordEvent(
+export function recordEvent(
   connection: Connection,
-  type: EventType | InternalEventType,
+  type: LogEventType,
   records: EventRecords,
+  recipients: Recipients,
 ): Promise<void> {
-  const data = dataOf(type, records);
+  return recordEvents(connection, type, [{ records, recipients }]);
+}
+
+/** Records events of one type, in this order, with one statement: the award of a task can reject hundreds of bids. */
+export async function recordEvents(
+  connection: Connection,
+  type: LogEventType,
+  events: readonly { records: EventRecords; recipients: Recipients }[],
+): Promise<void> {
+  const rows = events.map(({ records, recipients }) => {
+    const data = dataOf(type, records);
+    return {
+      taskId: "task" in data ? data.task.id : null,
+      // An array of arrays must be rectangular, so each goes as the text of one.
+      recipients: recipients === "everyone" ? null : `{${[...new Set(recipients)].join()}}`,
+      data: JSON.stringify(data),
+    };
+  });
   await connection.query(sql`
-    INSERT INTO events (type, task_id, recipients, data)
-    VALUES (${type}, ${data.task.id}::uuid, ${recipientsOf(type, data)}::uuid[], ${JSON.stringify(data)}::json)`);
+    WITH recorded AS (
+      INSERT INTO events (type, task_id, recipients, data, fanned_out_at)
+      SELECT ${type}, task_id, recipients::uuid[], data::json, CASE WHEN ${isForWebhooks(type)} THEN NULL ELSE clock_timestamp() END
+      FROM unnest(${rows.map(({ taskId }) => taskId)}::uuid[], ${rows.map((row) => row.recipients)}::text[],
+                  ${rows.map(({ data }) => data)}::text[]) AS event (task_id, recipients, data)
+      RETURNING id)
+    INSERT INTO event_log_queue (event_id) SELECT id FROM recorded`);
 }
 
 /**
- * Records a sample event, which an owner requests to test an endpoint, and returns its id. It has no recipients and the
- * fan-out skips it: the caller adds its only delivery.
+ * Records a sample event, which an owner requests to test an endpoint, and returns its id. It concerns nobody, is not in
+ * the log, and the fan-out skips it: the caller adds its only delivery.
  */
 export async function recordSampleEvent(
   connection: Connection,
@@ -56,11 +83,4 @@ export async function recordSampleEvent(
     RETURNING id`,
   );
   return id;
-}
-
-function recipientsOf(type: EventType | InternalEventType, data: EventData): string[] | null {
-  if (type === "task.expired") return [];
-  if (type === "task.created") return null;
-  const buyerId = data.task.buyer.id;
-  return "bid" in data && type !== "bid.received" ? [buyerId, data.bid.bidder.id] : [buyerId];
 }

@@ -1,11 +1,9 @@
-import { z } from "zod";
-import { Id, Timestamp } from "../schemas/common.ts";
-import { type EventType, eventCatalogue } from "../schemas/event.ts";
+import type { LogEventType } from "../schemas/event.ts";
 
 /** An event's row; it never changes. */
 export interface StoredEvent {
   id: string;
-  type: EventType;
+  type: LogEventType;
   createdAt: string;
   data: unknown;
 }
@@ -21,12 +19,3 @@ export function eventBody({ id, type, createdAt, data }: StoredEvent): Buffer {
   body.write(text);
   return body;
 }
-
-/** The schema of the body of an event of this type. */
-export const eventSchema = (type: EventType) =>
-  z.object({
-    id: Id.meta({ description: "Stays the same over retries and replays, so use it to skip duplicates." }),
-    type: z.literal(type),
-    createdAt: Timestamp,
-    data: eventCatalogue[type].data,
-  });

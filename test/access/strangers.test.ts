@@ -141,6 +141,8 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
     "forbidden",
     ({ awardedBidId, deliveryKey }) => ({ id: awardedBidId, storageKey: deliveryKey }),
   ],
+  "events.list": ["open", () => ({})],
+  "events.stream": ["open", () => ({})],
   "webhooks.create": ["own view", () => ({ url: "https://hooks.example.com/rebid", events: ["task.created"] })],
   "webhooks.list": ["own view", () => ({})],
   "webhooks.remove": ["not_found", ({ webhookId }) => ({ id: webhookId })],

@@ -65,16 +65,16 @@ export function readContract(document: unknown): Contract {
     const operation = resolve(found, root) as {
       parameters?: { in: string; name: string; required?: boolean; schema: Schema }[];
       requestBody?: { content: { "application/json": { schema: Schema } } };
-      responses: Record<string, { content?: { "application/json": { schema: Schema } } }>;
+      responses: Record<string, { content?: { "application/json"?: { schema: Schema } } }>;
     }; // the shape of an OpenAPI operation
     const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in !== "header");
     const body = operation.requestBody?.content["application/json"].schema;
     const responses = Object.entries(operation.responses).map(([status, { content }]) => {
-      const schema = content?.["application/json"].schema;
+      const schema = content?.["application/json"]?.schema;
       return [Number(status), schema === undefined ? null : compile(schema)] as const;
     });
     const fields = {
-      ...Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+      ...Object.fromEntries(parameters.map(({ name, schema }) => [name, name === "wait" ? impatient(schema) : schema])),
       ...fieldsOf(body ?? {}),
     };
     return {
@@ -87,6 +87,9 @@ export function readContract(document: unknown): Contract {
   });
   return { operations, isError: compile(resolve({ $ref: "#/components/schemas/Error" }, root) as Schema) };
 }
+
+/** The schema of `wait` for a client that does not spend its time with long polls. */
+const impatient = (schema: Schema): Schema => ({ ...schema, maximum: 1 });
 
 /** The fields of an object schema, also of one that is a choice or a combination. */
 function fieldsOf(schema: Schema): Record<string, Schema> {

@@ -2,7 +2,7 @@ import type { ValidateFunction } from "ajv/dist/2020.js";
 import { type ErrorCode, errorCatalogue } from "../../server/errors.ts";
 import type { Contract, Operation } from "./document.ts";
 import type { Request } from "./requests.ts";
-import type { Outcome, WireResponse } from "./wire.ts";
+import { isStream, type Outcome, type WireResponse } from "./wire.ts";
 
 /** A broken promise: `what` names its kind, so that many of one kind are reported once. */
 export interface Fault {
@@ -32,6 +32,10 @@ export function judge(contract: Contract, request: Request, outcome: Outcome): F
   const { status } = response;
   if (status >= 500) return { what: `status ${status}`, detail: excerpt(response) };
   if (request.method === "HEAD") return null;
+  if (isStream(response.headers)) {
+    const isExpected = status === 200 && request.calls.length === 1 && request.calls[0]?.route.type === "subscription";
+    return isExpected ? null : { what: `${status}: a stream`, detail: "" };
+  }
   if (request.transport === "rest") return judgeRest(contract, request, response);
   return judgeRpc(contract, request, response);
 }

@@ -44,6 +44,10 @@ export function takeResponse(
   }
   const start = headEnd + 4;
   const closes = headers.get("connection") === "close";
+  // A stream has no end.
+  if (isStream(headers)) {
+    return { response: { status, headers, body: Buffer.alloc(0), closes: true }, length: received.length };
+  }
   const result = (body: Buffer, end: number) => ({ response: { status, headers, body, closes }, length: end });
   if (isHead || status < 200 || status === 204 || status === 304) return result(Buffer.alloc(0), start);
   if (headers.get("transfer-encoding") === "chunked") {
@@ -60,6 +64,11 @@ export function takeResponse(
   const end = start + Number(length);
   if (received.length < end && ended) throw new BadHttp("the response is shorter than its Content-Length");
   return received.length < end ? null : result(received.subarray(start, end), end);
+}
+
+/** Whether the response is a stream of server-sent events, of which only the beginning is read. */
+export function isStream(headers: ReadonlyMap<string, string>): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") ?? false;
 }
 
 function takeChunks(received: Buffer, start: number): { body: Buffer; end: number } | null {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import type { Route } from "../../server/http/routes.ts";
+import { takesDryRun } from "../../server/meta.ts";
 import { sql } from "../../server/store/connection.ts";
-import { takesDryRun } from "../../server/trpc.ts";
 import { createPerson } from "../factories/people.ts";
 import { deliveredTask, placeBid, postTask, taskInput } from "../factories/tasks.ts";
 import { type Credentials, rest } from "../setup/client.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Route } from "../../server/http/routes.ts";
+import { takesIdempotencyKey } from "../../server/meta.ts";
 import { sql } from "../../server/store/connection.ts";
-import { takesIdempotencyKey } from "../../server/trpc.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
 import { rest } from "../setup/client.ts";
 import { expectErrorBody } from "../setup/expectError.ts";

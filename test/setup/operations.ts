@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type ErrorBody, errorCatalogue } from "../../server/errors.ts";
 import { collectRoutes, type Route } from "../../server/http/routes.ts";
 import { appRouter } from "../../server/procedures/router.ts";
 import { type Answer, type Credentials, rest } from "./client.ts";
@@ -33,6 +34,7 @@ export type Call = (url: string, route: Route, input: Input, headers?: Credentia
 
 /** Calls an operation over REST, with its input spread over path, query and body. */
 export const callOverRest: Call = async (url, route, input, headers = {}) => {
+  if (route.type === "subscription") return openOverRest(url, route, input, headers);
   const path = route.path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(input[name])));
   const fields = Object.entries(input).filter(([name]) => !route.pathParameters.includes(name));
   if (route.takesBody) {
@@ -43,8 +45,42 @@ export const callOverRest: Call = async (url, route, input, headers = {}) => {
   return rest(url, route.method, fields.length === 0 ? path : `${path}?${query}`, { headers });
 };
 
+const queryOf = (input: Input) =>
+  new URLSearchParams(Object.entries(input).map(([name, value]): [string, string] => [name, String(value)]));
+
+/** Opens a stream and closes it again; its outcome has a body only if it was refused. */
+const openOverRest: Call = async (url, route, input, headers = {}) => {
+  const response = await fetch(`${url}${route.path}?${queryOf(input)}`, { headers });
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+  if (isStream) await response.body?.cancel();
+  return { status: response.status, headers: response.headers, body: isStream ? undefined : await response.json() };
+};
+
+/** Opens a subscription, whose first message says whether it was refused, and closes it again. */
+const openOverRpc: Call = async (url, route, input, headers = {}) => {
+  const address = `${url}/trpc/${route.procedurePath}?input=${encodeURIComponent(JSON.stringify(input))}`;
+  const response = await fetch(address, { headers });
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream")) {
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: ((await response.json()) as Answer["body"]).error.data,
+    };
+  }
+  let text = "";
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString();
+    if (/^(event: serialized-error|id: )/m.test(text)) break;
+  }
+  const error = /^event: serialized-error\ndata: (.*)$/m.exec(text)?.[1];
+  if (error === undefined) return { status: 200, headers: response.headers, body: undefined };
+  const { data } = JSON.parse(error) as { data: ErrorBody };
+  return { status: errorCatalogue[data.error].status, headers: response.headers, body: data };
+};
+
 /** The same call over typed RPC, with the wire format spelled out. */
 export const callOverRpc: Call = async (url, route, input, headers = {}) => {
+  if (route.type === "subscription") return openOverRpc(url, route, input, headers);
   const text = JSON.stringify(input);
   const address = `${url}/trpc/${route.procedurePath}`;
   const response =

@@ -424,6 +424,10 @@ export const ModelName = {
   ProcessorEventRead: 'ProcessorEventRead',
   IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
+  EventLogQueueRow: 'EventLogQueueRow',
+  EventLogRow: 'EventLogRow',
+  EventLogEntry: 'EventLogEntry',
+  EventLogState: 'EventLogState',
   WebhookEndpoint: 'WebhookEndpoint',
   WebhookHost: 'WebhookHost',
   WebhookDelivery: 'WebhookDelivery'
@@ -442,7 +446,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "moderationAction" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "idempotencyKey" | "event" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "moderationAction" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2444,6 +2448,302 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    EventLogQueueRow: {
+      payload: Prisma.$EventLogQueueRowPayload<ExtArgs>
+      fields: Prisma.EventLogQueueRowFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.EventLogQueueRowFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.EventLogQueueRowFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>
+        }
+        findFirst: {
+          args: Prisma.EventLogQueueRowFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.EventLogQueueRowFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>
+        }
+        findMany: {
+          args: Prisma.EventLogQueueRowFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>[]
+        }
+        create: {
+          args: Prisma.EventLogQueueRowCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>
+        }
+        createMany: {
+          args: Prisma.EventLogQueueRowCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.EventLogQueueRowCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>[]
+        }
+        delete: {
+          args: Prisma.EventLogQueueRowDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>
+        }
+        update: {
+          args: Prisma.EventLogQueueRowUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>
+        }
+        deleteMany: {
+          args: Prisma.EventLogQueueRowDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.EventLogQueueRowUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.EventLogQueueRowUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>[]
+        }
+        upsert: {
+          args: Prisma.EventLogQueueRowUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogQueueRowPayload>
+        }
+        aggregate: {
+          args: Prisma.EventLogQueueRowAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateEventLogQueueRow>
+        }
+        groupBy: {
+          args: Prisma.EventLogQueueRowGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventLogQueueRowGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.EventLogQueueRowCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventLogQueueRowCountAggregateOutputType> | number
+        }
+      }
+    }
+    EventLogRow: {
+      payload: Prisma.$EventLogRowPayload<ExtArgs>
+      fields: Prisma.EventLogRowFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.EventLogRowFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.EventLogRowFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>
+        }
+        findFirst: {
+          args: Prisma.EventLogRowFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.EventLogRowFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>
+        }
+        findMany: {
+          args: Prisma.EventLogRowFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>[]
+        }
+        create: {
+          args: Prisma.EventLogRowCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>
+        }
+        createMany: {
+          args: Prisma.EventLogRowCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.EventLogRowCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>[]
+        }
+        delete: {
+          args: Prisma.EventLogRowDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>
+        }
+        update: {
+          args: Prisma.EventLogRowUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>
+        }
+        deleteMany: {
+          args: Prisma.EventLogRowDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.EventLogRowUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.EventLogRowUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>[]
+        }
+        upsert: {
+          args: Prisma.EventLogRowUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogRowPayload>
+        }
+        aggregate: {
+          args: Prisma.EventLogRowAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateEventLogRow>
+        }
+        groupBy: {
+          args: Prisma.EventLogRowGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventLogRowGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.EventLogRowCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventLogRowCountAggregateOutputType> | number
+        }
+      }
+    }
+    EventLogEntry: {
+      payload: Prisma.$EventLogEntryPayload<ExtArgs>
+      fields: Prisma.EventLogEntryFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.EventLogEntryFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.EventLogEntryFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>
+        }
+        findFirst: {
+          args: Prisma.EventLogEntryFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.EventLogEntryFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>
+        }
+        findMany: {
+          args: Prisma.EventLogEntryFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>[]
+        }
+        create: {
+          args: Prisma.EventLogEntryCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>
+        }
+        createMany: {
+          args: Prisma.EventLogEntryCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.EventLogEntryCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>[]
+        }
+        delete: {
+          args: Prisma.EventLogEntryDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>
+        }
+        update: {
+          args: Prisma.EventLogEntryUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>
+        }
+        deleteMany: {
+          args: Prisma.EventLogEntryDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.EventLogEntryUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.EventLogEntryUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>[]
+        }
+        upsert: {
+          args: Prisma.EventLogEntryUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogEntryPayload>
+        }
+        aggregate: {
+          args: Prisma.EventLogEntryAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateEventLogEntry>
+        }
+        groupBy: {
+          args: Prisma.EventLogEntryGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventLogEntryGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.EventLogEntryCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventLogEntryCountAggregateOutputType> | number
+        }
+      }
+    }
+    EventLogState: {
+      payload: Prisma.$EventLogStatePayload<ExtArgs>
+      fields: Prisma.EventLogStateFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.EventLogStateFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.EventLogStateFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>
+        }
+        findFirst: {
+          args: Prisma.EventLogStateFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.EventLogStateFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>
+        }
+        findMany: {
+          args: Prisma.EventLogStateFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>[]
+        }
+        create: {
+          args: Prisma.EventLogStateCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>
+        }
+        createMany: {
+          args: Prisma.EventLogStateCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.EventLogStateCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>[]
+        }
+        delete: {
+          args: Prisma.EventLogStateDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>
+        }
+        update: {
+          args: Prisma.EventLogStateUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>
+        }
+        deleteMany: {
+          args: Prisma.EventLogStateDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.EventLogStateUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.EventLogStateUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>[]
+        }
+        upsert: {
+          args: Prisma.EventLogStateUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$EventLogStatePayload>
+        }
+        aggregate: {
+          args: Prisma.EventLogStateAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateEventLogState>
+        }
+        groupBy: {
+          args: Prisma.EventLogStateGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventLogStateGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.EventLogStateCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.EventLogStateCountAggregateOutputType> | number
+        }
+      }
+    }
     WebhookEndpoint: {
       payload: Prisma.$WebhookEndpointPayload<ExtArgs>
       fields: Prisma.WebhookEndpointFieldRefs
@@ -3117,6 +3417,45 @@ export const EventScalarFieldEnum = {
 export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]
 
 
+export const EventLogQueueRowScalarFieldEnum = {
+  id: 'id',
+  eventId: 'eventId'
+} as const
+
+export type EventLogQueueRowScalarFieldEnum = (typeof EventLogQueueRowScalarFieldEnum)[keyof typeof EventLogQueueRowScalarFieldEnum]
+
+
+export const EventLogRowScalarFieldEnum = {
+  position: 'position',
+  eventId: 'eventId',
+  type: 'type',
+  recipients: 'recipients'
+} as const
+
+export type EventLogRowScalarFieldEnum = (typeof EventLogRowScalarFieldEnum)[keyof typeof EventLogRowScalarFieldEnum]
+
+
+export const EventLogEntryScalarFieldEnum = {
+  userId: 'userId',
+  position: 'position',
+  type: 'type',
+  eventId: 'eventId'
+} as const
+
+export type EventLogEntryScalarFieldEnum = (typeof EventLogEntryScalarFieldEnum)[keyof typeof EventLogEntryScalarFieldEnum]
+
+
+export const EventLogStateScalarFieldEnum = {
+  id: 'id',
+  epoch: 'epoch',
+  origin: 'origin',
+  lastPosition: 'lastPosition',
+  lastEventId: 'lastEventId'
+} as const
+
+export type EventLogStateScalarFieldEnum = (typeof EventLogStateScalarFieldEnum)[keyof typeof EventLogStateScalarFieldEnum]
+
+
 export const WebhookEndpointScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
@@ -3516,6 +3855,10 @@ export type GlobalOmitConfig = {
   processorEventRead?: Prisma.ProcessorEventReadOmit
   idempotencyKey?: Prisma.IdempotencyKeyOmit
   event?: Prisma.EventOmit
+  eventLogQueueRow?: Prisma.EventLogQueueRowOmit
+  eventLogRow?: Prisma.EventLogRowOmit
+  eventLogEntry?: Prisma.EventLogEntryOmit
+  eventLogState?: Prisma.EventLogStateOmit
   webhookEndpoint?: Prisma.WebhookEndpointOmit
   webhookHost?: Prisma.WebhookHostOmit
   webhookDelivery?: Prisma.WebhookDeliveryOmit

@@ -78,6 +78,10 @@ export const ModelName = {
   ProcessorEventRead: 'ProcessorEventRead',
   IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
+  EventLogQueueRow: 'EventLogQueueRow',
+  EventLogRow: 'EventLogRow',
+  EventLogEntry: 'EventLogEntry',
+  EventLogState: 'EventLogState',
   WebhookEndpoint: 'WebhookEndpoint',
   WebhookHost: 'WebhookHost',
   WebhookDelivery: 'WebhookDelivery'
@@ -509,6 +513,45 @@ export const EventScalarFieldEnum = {
 } as const
 
 export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]
+
+
+export const EventLogQueueRowScalarFieldEnum = {
+  id: 'id',
+  eventId: 'eventId'
+} as const
+
+export type EventLogQueueRowScalarFieldEnum = (typeof EventLogQueueRowScalarFieldEnum)[keyof typeof EventLogQueueRowScalarFieldEnum]
+
+
+export const EventLogRowScalarFieldEnum = {
+  position: 'position',
+  eventId: 'eventId',
+  type: 'type',
+  recipients: 'recipients'
+} as const
+
+export type EventLogRowScalarFieldEnum = (typeof EventLogRowScalarFieldEnum)[keyof typeof EventLogRowScalarFieldEnum]
+
+
+export const EventLogEntryScalarFieldEnum = {
+  userId: 'userId',
+  position: 'position',
+  type: 'type',
+  eventId: 'eventId'
+} as const
+
+export type EventLogEntryScalarFieldEnum = (typeof EventLogEntryScalarFieldEnum)[keyof typeof EventLogEntryScalarFieldEnum]
+
+
+export const EventLogStateScalarFieldEnum = {
+  id: 'id',
+  epoch: 'epoch',
+  origin: 'origin',
+  lastPosition: 'lastPosition',
+  lastEventId: 'lastEventId'
+} as const
+
+export type EventLogStateScalarFieldEnum = (typeof EventLogStateScalarFieldEnum)[keyof typeof EventLogStateScalarFieldEnum]
 
 
 export const WebhookEndpointScalarFieldEnum = {

@@ -192,6 +192,7 @@ export type EventWhereInput = {
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
+  logRow?: Prisma.EventLogRowListRelationFilter
 }
 
 export type EventOrderByWithRelationInput = {
@@ -204,6 +205,7 @@ export type EventOrderByWithRelationInput = {
   fannedOutAt?: Prisma.SortOrderInput | Prisma.SortOrder
   task?: Prisma.TaskOrderByWithRelationInput
   deliveries?: Prisma.WebhookDeliveryOrderByRelationAggregateInput
+  logRow?: Prisma.EventLogRowOrderByRelationAggregateInput
 }
 
 export type EventWhereUniqueInput = Prisma.AtLeast<{
@@ -219,6 +221,7 @@ export type EventWhereUniqueInput = Prisma.AtLeast<{
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
+  logRow?: Prisma.EventLogRowListRelationFilter
 }, "id">
 
 export type EventOrderByWithAggregationInput = {
@@ -256,6 +259,7 @@ export type EventCreateInput = {
   fannedOutAt?: Date | string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
+  logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
 }
 
 export type EventUncheckedCreateInput = {
@@ -267,6 +271,7 @@ export type EventUncheckedCreateInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
+  logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
 }
 
 export type EventUpdateInput = {
@@ -278,6 +283,7 @@ export type EventUpdateInput = {
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
+  logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateInput = {
@@ -289,6 +295,7 @@ export type EventUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
+  logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
 }
 
 export type EventCreateManyInput = {
@@ -412,6 +419,20 @@ export type EventUpdaterecipientsInput = {
   push?: string | string[]
 }
 
+export type EventCreateNestedOneWithoutLogRowInput = {
+  create?: Prisma.XOR<Prisma.EventCreateWithoutLogRowInput, Prisma.EventUncheckedCreateWithoutLogRowInput>
+  connectOrCreate?: Prisma.EventCreateOrConnectWithoutLogRowInput
+  connect?: Prisma.EventWhereUniqueInput
+}
+
+export type EventUpdateOneRequiredWithoutLogRowNestedInput = {
+  create?: Prisma.XOR<Prisma.EventCreateWithoutLogRowInput, Prisma.EventUncheckedCreateWithoutLogRowInput>
+  connectOrCreate?: Prisma.EventCreateOrConnectWithoutLogRowInput
+  upsert?: Prisma.EventUpsertWithoutLogRowInput
+  connect?: Prisma.EventWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.EventUpdateToOneWithWhereWithoutLogRowInput, Prisma.EventUpdateWithoutLogRowInput>, Prisma.EventUncheckedUpdateWithoutLogRowInput>
+}
+
 export type EventCreateNestedOneWithoutDeliveriesInput = {
   create?: Prisma.XOR<Prisma.EventCreateWithoutDeliveriesInput, Prisma.EventUncheckedCreateWithoutDeliveriesInput>
   connectOrCreate?: Prisma.EventCreateOrConnectWithoutDeliveriesInput
@@ -434,6 +455,7 @@ export type EventCreateWithoutTaskInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
+  logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
 }
 
 export type EventUncheckedCreateWithoutTaskInput = {
@@ -444,6 +466,7 @@ export type EventUncheckedCreateWithoutTaskInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
+  logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
 }
 
 export type EventCreateOrConnectWithoutTaskInput = {
@@ -485,6 +508,66 @@ export type EventScalarWhereInput = {
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
 }
 
+export type EventCreateWithoutLogRowInput = {
+  id?: string
+  type: string
+  recipients?: Prisma.EventCreaterecipientsInput | string[]
+  data: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  fannedOutAt?: Date | string | null
+  task?: Prisma.TaskCreateNestedOneWithoutEventsInput
+  deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
+}
+
+export type EventUncheckedCreateWithoutLogRowInput = {
+  id?: string
+  type: string
+  taskId?: string | null
+  recipients?: Prisma.EventCreaterecipientsInput | string[]
+  data: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  fannedOutAt?: Date | string | null
+  deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
+}
+
+export type EventCreateOrConnectWithoutLogRowInput = {
+  where: Prisma.EventWhereUniqueInput
+  create: Prisma.XOR<Prisma.EventCreateWithoutLogRowInput, Prisma.EventUncheckedCreateWithoutLogRowInput>
+}
+
+export type EventUpsertWithoutLogRowInput = {
+  update: Prisma.XOR<Prisma.EventUpdateWithoutLogRowInput, Prisma.EventUncheckedUpdateWithoutLogRowInput>
+  create: Prisma.XOR<Prisma.EventCreateWithoutLogRowInput, Prisma.EventUncheckedCreateWithoutLogRowInput>
+  where?: Prisma.EventWhereInput
+}
+
+export type EventUpdateToOneWithWhereWithoutLogRowInput = {
+  where?: Prisma.EventWhereInput
+  data: Prisma.XOR<Prisma.EventUpdateWithoutLogRowInput, Prisma.EventUncheckedUpdateWithoutLogRowInput>
+}
+
+export type EventUpdateWithoutLogRowInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  type?: Prisma.StringFieldUpdateOperationsInput | string
+  recipients?: Prisma.EventUpdaterecipientsInput | string[]
+  data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
+  deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
+}
+
+export type EventUncheckedUpdateWithoutLogRowInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  type?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  recipients?: Prisma.EventUpdaterecipientsInput | string[]
+  data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
+}
+
 export type EventCreateWithoutDeliveriesInput = {
   id?: string
   type: string
@@ -493,6 +576,7 @@ export type EventCreateWithoutDeliveriesInput = {
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
+  logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
 }
 
 export type EventUncheckedCreateWithoutDeliveriesInput = {
@@ -503,6 +587,7 @@ export type EventUncheckedCreateWithoutDeliveriesInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
 }
 
 export type EventCreateOrConnectWithoutDeliveriesInput = {
@@ -529,6 +614,7 @@ export type EventUpdateWithoutDeliveriesInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
+  logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateWithoutDeliveriesInput = {
@@ -539,6 +625,7 @@ export type EventUncheckedUpdateWithoutDeliveriesInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
 }
 
 export type EventCreateManyTaskInput = {
@@ -558,6 +645,7 @@ export type EventUpdateWithoutTaskInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
+  logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateWithoutTaskInput = {
@@ -568,6 +656,7 @@ export type EventUncheckedUpdateWithoutTaskInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
+  logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
 }
 
 export type EventUncheckedUpdateManyWithoutTaskInput = {
@@ -586,10 +675,12 @@ export type EventUncheckedUpdateManyWithoutTaskInput = {
 
 export type EventCountOutputType = {
   deliveries: number
+  logRow: number
 }
 
 export type EventCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   deliveries?: boolean | EventCountOutputTypeCountDeliveriesArgs
+  logRow?: boolean | EventCountOutputTypeCountLogRowArgs
 }
 
 /**
@@ -609,6 +700,13 @@ export type EventCountOutputTypeCountDeliveriesArgs<ExtArgs extends runtime.Type
   where?: Prisma.WebhookDeliveryWhereInput
 }
 
+/**
+ * EventCountOutputType without action
+ */
+export type EventCountOutputTypeCountLogRowArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.EventLogRowWhereInput
+}
+
 
 export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -620,6 +718,7 @@ export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   fannedOutAt?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
+  logRow?: boolean | Prisma.Event$logRowArgs<ExtArgs>
   _count?: boolean | Prisma.EventCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["event"]>
 
@@ -659,6 +758,7 @@ export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
 export type EventInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
+  logRow?: boolean | Prisma.Event$logRowArgs<ExtArgs>
   _count?: boolean | Prisma.EventCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type EventIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -673,6 +773,7 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   objects: {
     task: Prisma.$TaskPayload<ExtArgs> | null
     deliveries: Prisma.$WebhookDeliveryPayload<ExtArgs>[]
+    logRow: Prisma.$EventLogRowPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1078,6 +1179,7 @@ export interface Prisma__EventClient<T, Null = never, ExtArgs extends runtime.Ty
   readonly [Symbol.toStringTag]: "PrismaPromise"
   task<T extends Prisma.Event$taskArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Event$taskArgs<ExtArgs>>): Prisma.Prisma__TaskClient<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   deliveries<T extends Prisma.Event$deliveriesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Event$deliveriesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookDeliveryPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  logRow<T extends Prisma.Event$logRowArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Event$logRowArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$EventLogRowPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1555,6 +1657,30 @@ export type Event$deliveriesArgs<ExtArgs extends runtime.Types.Extensions.Intern
   take?: number
   skip?: number
   distinct?: Prisma.WebhookDeliveryScalarFieldEnum | Prisma.WebhookDeliveryScalarFieldEnum[]
+}
+
+/**
+ * Event.logRow
+ */
+export type Event$logRowArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the EventLogRow
+   */
+  select?: Prisma.EventLogRowSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the EventLogRow
+   */
+  omit?: Prisma.EventLogRowOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.EventLogRowInclude<ExtArgs> | null
+  where?: Prisma.EventLogRowWhereInput
+  orderBy?: Prisma.EventLogRowOrderByWithRelationInput | Prisma.EventLogRowOrderByWithRelationInput[]
+  cursor?: Prisma.EventLogRowWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.EventLogRowScalarFieldEnum | Prisma.EventLogRowScalarFieldEnum[]
 }
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { styleText } from "node:util";
 import { CommandFailure } from "../runCommand.ts";
 import { dim } from "../terminal.ts";
-import { showLedger, showStep } from "./show.ts";
+import { showLedger, showLog, showStep } from "./show.ts";
 import { Visitor } from "./visitor.ts";
 
 const TOPUP_TIMEOUT_MS = 15_000;
@@ -63,6 +63,7 @@ export async function play(url: string): Promise<void> {
   await showStep("Accept", "Ada has downloaded and read the file; Bo is paid", both);
 
   for (const visitor of both) await showLedger(visitor);
+  for (const visitor of [ada, bo, cleo]) await showLog(visitor, task.id);
   console.log(`\n${styleText("green", "Done.")} ${dim(`Task ${task.id}`)}\n`);
 }
 

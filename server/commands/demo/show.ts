@@ -34,6 +34,30 @@ export async function showStep(title: string, detail: string, visitors: Visitor[
   }
 }
 
+interface LogEvent {
+  id: string;
+  type: string;
+  createdAt: string;
+  data: { task?: { id: string; title: string } };
+}
+
+/** Prints what a visitor's event log has about a task and their wallet, oldest event first. */
+export async function showLog(visitor: Visitor, taskId: string): Promise<void> {
+  console.log(`\n    ${bold(`${visitor.name}'s event log`)}`);
+  for (let after: string | null = visitor.logStart; after !== null; ) {
+    const page: { events: LogEvent[]; nextCursor: string } = await visitor.call(
+      "GET",
+      `/events?after=${after}&limit=100`,
+    );
+    for (const { type, createdAt, data } of page.events) {
+      // The tasks that other people post are in everyone's log.
+      if (data.task === undefined || data.task.id === taskId)
+        console.log(`    ${dim(createdAt.slice(11, 23))}  ${type}`);
+    }
+    after = page.events.length === 100 ? page.nextCursor : null;
+  }
+}
+
 /** Prints a ledger, oldest entry first. */
 export async function showLedger(visitor: Visitor): Promise<void> {
   const { entries } = await visitor.call<{ entries: Entry[] }>("GET", "/wallet/ledger");

@@ -11,6 +11,8 @@ export class Visitor {
   readonly role: string;
   readonly #url: string;
   #cookie = "";
+  /** Where the event log ended when the visitor signed up. */
+  logStart = "latest";
   lastShown: Wallet = { availableCents: 0, heldCents: 0 };
 
   constructor(url: string, name: string, role: string) {
@@ -33,9 +35,11 @@ export class Visitor {
     return JSON.parse(text) as Body; // the documented response of the service
   }
 
-  signUp(): Promise<unknown> {
+  async signUp(): Promise<void> {
     const email = `${this.name.toLowerCase()}.${Date.now()}@example.com`;
-    return this.call("POST", "/auth/signup", { email, password: "a demo password", displayName: this.name });
+    await this.call("POST", "/auth/signup", { email, password: "a demo password", displayName: this.name });
+    const { nextCursor } = await this.call<{ nextCursor: string }>("GET", "/events?after=latest");
+    this.logStart = nextCursor;
   }
 
   wallet(): Promise<Wallet> {

@@ -13,6 +13,7 @@ import {
   responseHeaders,
 } from "./operations.ts";
 import { separateRequestsFromResponses } from "./separate.ts";
+import { lastEventIdParameter, streamOperation } from "./streams.ts";
 import { tidy } from "./tidy.ts";
 import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
 
@@ -40,6 +41,7 @@ const tagDescriptions: Record<string, string> = {
   tasks: "Post, update, award and accept tasks.",
   bids: "Bid on a task, then upload samples and the delivery.",
   disputes: "For deliveries that are not what was agreed.",
+  events: "What concerns you, in one order: the same events that webhooks send, and more.",
   users: "What is public about people, and the work of moderators.",
   moderation: "The record of what moderators did.",
   webhooks: "Events, sent to a URL of yours.",
@@ -77,6 +79,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
   for (const name of Object.keys(schemas).filter((name) => name.startsWith("error."))) delete schemas[name];
   schemas.Error = errorSchema();
   for (const route of routes) {
+    if (route.type === "subscription") document.paths[route.path] = { get: streamOperation(route) };
     const operation = document.paths[route.path]?.[route.method.toLowerCase()];
     if (operation === undefined)
       throw new Error(`${route.procedurePath} is missing from the generated OpenAPI document`);
@@ -85,6 +88,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
   document.components.responses = { ...errorResponses(routes), ...eventResponses };
   document.components.headers = responseHeaders;
   document.components.parameters = {
+    LastEventId: lastEventIdParameter,
     Signature: signatureParameter,
     IdempotencyKey: idempotencyKeyParameter,
     DryRun: dryRunParameter,

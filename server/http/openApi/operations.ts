@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../../errors.ts";
+import { errorsOf, takesDryRun, takesIdempotencyKey } from "../../meta.ts";
 import { idempotencyKeyPattern } from "../../repeats/idempotencyKey.ts";
-import { errorsOf, takesDryRun, takesIdempotencyKey } from "../../trpc.ts";
 import type { Route } from "../routes.ts";
 import { type Json, type JsonObject, type Operation, toJson } from "./json.ts";
 

@@ -1,14 +1,13 @@
-import { type EventType, eventCatalogue, eventTypes } from "../../schemas/event.ts";
-import { eventSchema } from "../../webhooks/payload.ts";
+import { eventBodies, eventCatalogue, eventTypes, type LogEventType, logEventTypes } from "../../schemas/event.ts";
 import { exampleEvent } from "../../webhooks/sample.ts";
 import { SIGNATURE_HEADER } from "../../webhooks/sign.ts";
 
 /** Turns `task.created` into `TaskCreatedEvent`: code generators name a type after it. */
-const schemaName = (type: EventType) =>
+const schemaName = (type: LogEventType) =>
   `${type.replace(/(?:^|[._])(\w)/g, (_match, letter: string) => letter.toUpperCase())}Event`;
 
 /** The bodies of the events, by their names in the document's schemas. */
-export const eventSchemas = Object.fromEntries(eventTypes.map((type) => [schemaName(type), eventSchema(type)]));
+export const eventSchemas = Object.fromEntries(logEventTypes.map((type) => [schemaName(type), eventBodies[type]]));
 
 /** Describes what `signatureOf` in server/webhooks/sign.ts returns. */
 export const signatureParameter = {

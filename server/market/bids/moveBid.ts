@@ -1,7 +1,7 @@
 import type { Bid } from "../../schemas/bid.ts";
 import { join, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { updateBid } from "./records.ts";
+import { bidExcerptColumns, updateBid } from "./records.ts";
 import { assertBidAction, type BidAction, type BidActor, bidTransitions } from "./rules.ts";
 
 interface Move {
@@ -19,10 +19,14 @@ export async function moveBid(tx: Transaction, action: BidAction, bid: Bid, { ac
   return updateBid(tx, bid.id, join([sql`status = ${status}`, ...(changes ? [changes] : [])]));
 }
 
-/** Applies the table's `reject` to all active bids of a locked task, in one statement because there may be hundreds. */
-export async function rejectActiveBids(tx: Transaction, taskId: string): Promise<void> {
+/**
+ * Applies the table's `reject` to all active bids of a locked task, in one statement because there may be hundreds. Returns
+ * them, with enough of their notes for `excerptOfBid`.
+ */
+export function rejectActiveBids(tx: Transaction, taskId: string): Promise<Bid[]> {
   const { from, to } = bidTransitions.reject;
-  await tx.query(sql`
-    UPDATE bids SET status = ${to}, updated_at = clock_timestamp()
-    WHERE task_id = ${taskId}::uuid AND status = ${from}`);
+  return tx.query<Bid>(sql`
+    UPDATE bids b SET status = ${to}, updated_at = clock_timestamp()
+    FROM users bidder WHERE b.task_id = ${taskId}::uuid AND b.status = ${from} AND bidder.id = b.bidder_id
+    RETURNING ${bidExcerptColumns}`);
 }

@@ -25,6 +25,13 @@ export async function findBid(connection: Connection, bidId: string): Promise<Bi
   return bid ?? null;
 }
 
+/** Returns the bidders whose bids on the task are active. */
+export async function findActiveBidders(connection: Connection, taskId: string): Promise<string[]> {
+  const bids = await connection.query<{ bidderId: string }>(sql`
+    SELECT bidder_id AS "bidderId" FROM bids WHERE task_id = ${taskId}::uuid AND status = 'active'`);
+  return bids.map(({ bidderId }) => bidderId);
+}
+
 /** Throws `not_found`. The bid can change until its task is locked: read it again after that. */
 export async function getBid(connection: Connection, bidId: string): Promise<Bid> {
   const bid = await findBid(connection, bidId);

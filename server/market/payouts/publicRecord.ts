@@ -1,5 +1,6 @@
 import type { Payout } from "../../schemas/payout.ts";
-import { sql } from "../../store/connection.ts";
+import { queryOne, sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
 import { failureMessageOf } from "./failures.ts";
 import { type PayoutState, payoutStates } from "./rules.ts";
 
@@ -13,4 +14,13 @@ export const payoutRowColumns = sql`
 
 export function toPayout({ state, failureCode, ...payout }: PayoutRow): Payout {
   return { ...payout, status: payoutStates[state].status, failureMessage: failureMessageOf(failureCode) };
+}
+
+/** Tells the owner that a payout has been requested, or that its status has changed. */
+export async function recordPayoutUpdated(tx: Transaction, payoutId: string, userId: string): Promise<void> {
+  const row = await queryOne<PayoutRow>(
+    tx,
+    sql`SELECT ${payoutRowColumns} FROM payouts p WHERE p.id = ${payoutId}::uuid`,
+  );
+  await tx.events.record("payout.updated", { payout: toPayout(row) }, [userId]);
 }

@@ -2,6 +2,7 @@ import type { Services } from "../../services.ts";
 import { type Connection, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import type { PayoutFailure } from "./failures.ts";
+import { recordPayoutUpdated } from "./publicRecord.ts";
 import { firstStepDelaySeconds, nextPayoutState, type PayoutFact, type PayoutState, payoutStates } from "./rules.ts";
 
 /** A payout's row, for jobs and events. */
@@ -79,6 +80,9 @@ export async function recordPayoutFact(
   }
   if (state === "failed") {
     await tx.ledger.deposit(payout.userId, "payout_reversal", payout.amountCents, `payout:${payout.id}:reversal`);
+  }
+  if (payoutStates[state].status !== payoutStates[payout.state].status) {
+    await recordPayoutUpdated(tx, payout.id, payout.userId);
   }
   return state;
 }

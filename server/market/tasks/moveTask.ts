@@ -22,7 +22,7 @@ interface Move {
 /**
  * Moves a task; nothing else changes a task's status. It asks the state table whether `actor` may do this to the locked
  * task now, and throws the table's refusal; otherwise it changes the status, then moves the money, then records the
- * event. The status comes first because it also updates the parties' reputations, and those rows are locked before the
+ * events. The status comes first because it also updates the parties' reputations, and those rows are locked before the
  * wallets.
  */
 export async function moveTask(
@@ -33,7 +33,7 @@ export async function moveTask(
 ): Promise<TaskRecord> {
   const { to, after, money, rejectsBids, event } = assertTaskAction(action, task, actor, moment);
   if (to === task.status) throw new Error(`${action} does not move a task`);
-  if (rejectsBids) await rejectActiveBids(tx, task.id);
+  const rejected = rejectsBids ? await rejectActiveBids(tx, task.id) : [];
 
   const at = (after && deadlineOf(task, after, moment)) ?? moment.now;
   const assignments = [sql`status = ${to}`, timestampsOf(to, at), changes].filter((part) => part !== undefined);
@@ -46,8 +46,15 @@ export async function moveTask(
   await tx.ledger.release(task.buyerId, returned(amounts), reason, returnKind);
   if (bid && paid(amounts) > 0) await tx.ledger.pay(task.buyerId, bid.bidder.id, paid(amounts), reason);
 
-  if (event !== null) {
-    await tx.events.record(event, { task: moved, ...(bid && { bid }), ...(dispute && { dispute }) });
+  // Those whose bids lose by a cancellation hear of both; a decision between bids concerns the winner and the buyer.
+  const bidders = bid === null ? rejected.map(({ bidder }) => bidder.id) : [bid.bidder.id];
+  await tx.events.record(event, { task: moved, ...(bid && { bid }), ...(dispute && { dispute }) }, [
+    task.buyerId,
+    ...bidders,
+  ]);
+  if (rejected.length > 0) {
+    const rejections = rejected.map((lost) => ({ records: { task: moved, bid: lost }, recipients: [lost.bidder.id] }));
+    await tx.events.recordAll("bid.rejected", rejections);
   }
   return moved;
 }

@@ -1,4 +1,4 @@
-import type { EventType, InternalEventType } from "../../schemas/event.ts";
+import type { LogEventType } from "../../schemas/event.ts";
 import type { TaskStatus } from "../../schemas/task.ts";
 
 /**
@@ -85,8 +85,8 @@ interface Transition {
   money: keyof typeof movements;
   /** The task's bids that are still active are rejected. */
   rejectsBids?: true;
-  /** The event to record; null for none. `task.expired` is recorded, but not sent to webhooks. */
-  event: EventType | InternalEventType | null;
+  /** The event that is recorded. Those that reject bids also record `bid.rejected` for each. */
+  event: LogEventType;
   refusals?: {
     by?: Partial<Record<TaskActor, RefusalCode>>;
     from?: Partial<Record<TaskStatus, RefusalCode>>;
@@ -98,14 +98,14 @@ interface Transition {
  * it, and a test covers every combination. Source: docs/contract.md "States".
  */
 export const taskTransitions = {
-  update: { by: ["buyer"], from: ["open"], to: "same", money: "budget", event: null },
+  update: { by: ["buyer"], from: ["open"], to: "same", money: "budget", event: "task.updated" },
   cancel: {
     by: ["buyer"],
     from: ["open"],
     to: "cancelled",
     money: "returnBudget",
     rejectsBids: true,
-    event: null,
+    event: "task.cancelled",
   },
   placeBid: {
     by: ["stranger", "bidder", "awardedBidder", "moderator"],
@@ -128,7 +128,7 @@ export const taskTransitions = {
     to: "same",
     before: "expiry",
     money: "none",
-    event: null,
+    event: "sample.posted",
     // The owner of a bid that was not awarded may upload for it in principle, but the bid is in the wrong status.
     refusals: { by: { bidder: "wrong_status" } },
   },
@@ -181,7 +181,13 @@ export const taskTransitions = {
     money: "divide",
     event: "task.dispute_resolved",
   },
-  rate: { by: ["buyer", "awardedBidder"], from: ["accepted", "resolved"], to: "same", money: "none", event: null },
+  rate: {
+    by: ["buyer", "awardedBidder"],
+    from: ["accepted", "resolved"],
+    to: "same",
+    money: "none",
+    event: "rating.posted",
+  },
 } as const satisfies Record<string, Transition>;
 
 export type TaskAction = keyof typeof taskTransitions;

@@ -8,6 +8,7 @@ import { updateTask } from "./records.ts";
 /** Withdraws a bid whose task is locked. Throws the refusal of the bid's state table. */
 export async function withdrawBid(tx: Transaction, bid: Bid, actor: BidActor): Promise<Bid> {
   const withdrawn = await moveBid(tx, "withdraw", bid, { actor });
-  await updateTask(tx, bid.taskId, sql`bid_count = bid_count - 1`);
+  const task = await updateTask(tx, bid.taskId, sql`bid_count = bid_count - 1`);
+  await tx.events.record("bid.withdrawn", { task, bid: withdrawn }, [task.buyerId, bid.bidder.id]);
   return withdrawn;
 }

@@ -3,6 +3,7 @@ import { Related } from "../../gateways/snapshots.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored } from "../eventOutcome.ts";
 import type { PaidTopup } from "./paid.ts";
+import { recordReversal } from "./reversed.ts";
 
 const DisputeSnapshot = z.object({
   id: z.string(),
@@ -39,7 +40,9 @@ export async function applyDispute(tx: Transaction, topup: PaidTopup, dispute: D
       amountCents < 0
         ? await tx.ledger.clawBack(topup.userId, "chargeback", -amountCents, reference)
         : await tx.ledger.deposit(topup.userId, "chargeback", amountCents, reference);
-    if (entry !== null) booked += 1;
+    if (entry === null) continue;
+    await recordReversal(tx, topup, { kind: "chargeback", amountCents });
+    booked += 1;
   }
   return booked === 0 ? ignored("nothing new") : applied(`${booked} booked`);
 }

@@ -4,6 +4,7 @@ import { Related } from "../../gateways/snapshots.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored } from "../eventOutcome.ts";
 import type { PaidTopup } from "./paid.ts";
+import { recordReversal } from "./reversed.ts";
 
 const RefundSnapshot = z.object({
   id: z.string(),
@@ -41,7 +42,9 @@ export async function applyRefund(tx: Transaction, topup: PaidTopup, refund: Ref
   const hasReturned = refund.failureBalanceTransactionId !== null || status === "failed" || status === "canceled";
   if (!hasLeft) return ignored("nothing moved");
   const debit = await tx.ledger.clawBack(topup.userId, "topup_refund", amountCents, `refund:${id}`);
+  if (debit !== null) await recordReversal(tx, topup, { kind: "topup_refund", amountCents: -amountCents });
   if (!hasReturned) return debit === null ? ignored("already debited") : applied("debited");
   const credit = await tx.ledger.deposit(topup.userId, "topup_refund", amountCents, `refund:${id}:failed`);
+  if (credit !== null) await recordReversal(tx, topup, { kind: "topup_refund", amountCents });
   return credit === null ? ignored("already credited back") : applied("credited back");
 }

@@ -84,8 +84,9 @@ export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Pr
     status: string;
     sessionId: string | null;
     paymentIntentId: string | null;
+    createdAt: string;
   }>(sql`
-    SELECT id, user_id AS "userId", amount_cents AS "amountCents", currency, status, session_id AS "sessionId",
+    SELECT id, user_id AS "userId", created_at AS "createdAt", amount_cents AS "amountCents", currency, status, session_id AS "sessionId",
            payment_intent_id AS "paymentIntentId" FROM topups
     WHERE session_id = ${update.sessionId} OR id = ${update.topupId}::uuid FOR UPDATE`);
   // Without one of our ids, the session is for something else on the same processor account.
@@ -111,7 +112,11 @@ export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Pr
     }
     const entry = await tx.ledger.deposit(topup.userId, "topup", topup.amountCents, paymentIntentId);
     if (topup.status !== "paid") await setStatus("paid", paymentIntentId);
-    return entry === null ? ignored("already credited") : applied("credited");
+    if (entry === null) return ignored("already credited");
+    const { id, createdAt } = topup;
+    const credited = { id, sessionId: update.sessionId, amountCents, createdAt };
+    await tx.events.record("topup.credited", { topup: credited }, [topup.userId]);
+    return applied("credited");
   }
   if (topup.status === "paid" || update.result === "open") return ignored("nothing new");
   if (update.result === "processing") {

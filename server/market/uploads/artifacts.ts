@@ -79,19 +79,24 @@ export async function addArtifact(
 
 /** The public record, with a download link that expires after 15 minutes. Bytes of another type are never served as it. */
 export async function toArtifact({ storage }: Pick<Services, "storage">, row: ArtifactRow): Promise<Artifact> {
+  const servedMimeType = row.mimeTypeDiffers ? "application/octet-stream" : row.mimeType;
+  const downloadUrl = await storage.presignDownload({
+    storageKey: row.storageKey,
+    fileName: row.fileName ?? `${row.kind}-${row.id}${extensionOf(servedMimeType)}`,
+    mimeType: servedMimeType,
+    expiresInSeconds: DOWNLOAD_EXPIRES_IN_SECONDS,
+  });
+  return { ...artifactRecord(row), downloadUrl };
+}
+
+/** The public record without a download link. */
+export function artifactRecord(row: ArtifactRow): Omit<Artifact, "downloadUrl"> {
   const { id, bidId, taskId, mimeType, detectedMimeType, fileName, bytes, createdAt, sha256 } = row;
   const { durationSec, detectedDurationSec } = row;
   const dimensions = dimensionsOf(row.width, row.height);
   const detectedDimensions = dimensionsOf(row.detectedWidth, row.detectedHeight);
-  const servedMimeType = row.mimeTypeDiffers ? "application/octet-stream" : mimeType;
-  const downloadUrl = await storage.presignDownload({
-    storageKey: row.storageKey,
-    fileName: fileName ?? `${row.kind}-${id}${extensionOf(servedMimeType)}`,
-    mimeType: servedMimeType,
-    expiresInSeconds: DOWNLOAD_EXPIRES_IN_SECONDS,
-  });
   return {
-    ...{ id, bidId, taskId, mimeType, detectedMimeType, bytes, createdAt, downloadUrl },
+    ...{ id, bidId, taskId, mimeType, detectedMimeType, bytes, createdAt },
     ...(fileName !== null && { fileName }),
     ...(dimensions !== null && { dimensions }),
     ...(detectedDimensions !== null && { detectedDimensions }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { addArtifact, countSamples, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
+import { addArtifact, artifactRecord, countSamples, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
 import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
 import { assertSampleCount } from "../../market/uploads/limits.ts";
@@ -36,8 +36,10 @@ export const sampleFinalize = scoped("bid:write")
 
 function record(ctx: CallerContext, bidId: string, sealed: SealedUpload | null) {
   return ctx.change(async (tx) => {
-    const { bid } = await lockForUpload(ctx, tx, "sample", bidId);
+    const { task, bid } = await lockForUpload(ctx, tx, "sample", bidId);
     assertSampleCount((await countSamples(tx, bid.id)) + 1);
-    return { row: await addArtifact(tx, "sample", { bid, sealed }) };
+    const row = await addArtifact(tx, "sample", { bid, sealed });
+    await tx.events.record("sample.posted", { task, bid, sample: artifactRecord(row) }, [task.buyerId, ctx.userId]);
+    return { row };
   });
 }

@@ -42,6 +42,8 @@ export const update = scoped("bid:write")
         input.etaHours === undefined ? null : sql`eta_hours = ${input.etaHours}`,
         input.notes === undefined ? null : sql`notes = ${input.notes}`,
       ].filter((change) => change !== null);
-      return { bid: await moveBid(tx, "update", bid, { actor, changes: join(changes) }) };
+      const updated = await moveBid(tx, "update", bid, { actor, changes: join(changes) });
+      await tx.events.record("bid.updated", { task, bid: updated }, [task.buyerId, bid.bidder.id]);
+      return { bid: updated };
     }),
   );

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { countSpending } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
+import { recordPayoutUpdated } from "../../market/payouts/publicRecord.ts";
 import { Currency, Id, MAX_INT32 } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
@@ -42,6 +43,7 @@ export const create = scoped("payouts:write")
             INSERT INTO payouts (id, user_id, account_id, amount_cents, currency, ledger_entry_id, next_step_at)
             VALUES (${payout.id}::uuid, ${ctx.userId}::uuid, ${accountId}, ${amountCents}, ${Currency},
                     ${pendingLedgerId}::uuid, ${now}::timestamptz)`);
+          await recordPayoutUpdated(tx, payout.id, ctx.userId);
           await tx.jobs.add("advancePayout", { payoutId: payout.id });
           return { pendingLedgerId, status: "pending" as const };
         })

@@ -22,7 +22,9 @@ export const rate = scoped("task:write")
         const task = await lockTask(tx, input.id);
         assertTaskAction("rate", task, actorOf(task, ctx.userId), momentOf(ctx));
         const { stars, comment } = input;
-        return { rating: await addRating(tx, task, ctx.userId, { stars, comment: comment || null }) };
+        const rating = await addRating(tx, task, ctx.userId, { stars, comment: comment || null });
+        await tx.events.record("rating.posted", { task, rating }, [rating.raterId, rating.rateeId]);
+        return { rating };
       })
       .catch(refuseDuplicate("ratings_once_key", "already_rated")),
   );

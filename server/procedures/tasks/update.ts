@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { countSpending } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
+import { findActiveBidders } from "../../market/bids/records.ts";
 import { lockTask, type TaskRecord, updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Id } from "../../schemas/common.ts";
@@ -51,7 +52,10 @@ export const update = scoped("task:write")
           input.tags === undefined ? null : sql`tags = distinct_tags(${input.tags}::text[])`,
           changesContent(task, input) ? sql`content_edited_at = clock_timestamp()` : null,
         ].filter((change) => change !== null);
-        return { task: await updateTask(tx, task.id, join(changes)) };
+        const updated = await updateTask(tx, task.id, join(changes));
+        const recipients = [task.buyerId, ...(await findActiveBidders(tx, task.id))];
+        await tx.events.record("task.updated", { task: updated }, recipients);
+        return { task: updated };
       })
       .catch(refuseOverdraft(ctx, "insufficient_funds")),
   );

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { expireTask } from "../../../server/market/tasks/expireTask.ts";
+import { takesDryRun } from "../../../server/meta.ts";
 import { scopes } from "../../../server/schemas/scope.ts";
 import { type TaskOperation, taskOperations } from "../../../server/schemas/taskOperation.ts";
 import { sql } from "../../../server/store/connection.ts";
-import { takesDryRun } from "../../../server/trpc.ts";
 import { createModerator, makeModerator } from "../../factories/moderators.ts";
 import { createKey, createPerson, type TestPerson } from "../../factories/people.ts";
 import { disputeReason, placeBid, postTask, upload } from "../../factories/tasks.ts";

@@ -47,8 +47,7 @@ test("an awarded task without a delivery expires after the grace period: the hol
   expect(expired.status).toBe("expired");
   expect(Date.parse(expired.closedAt)).toBe(Date.parse(expired.deliveryDueAt) + GRACE_SECONDS * 1000);
   expect(await heldCents()).toBe(held);
-  // No webhook gets it: it is not in the closed set of events to subscribe to.
-  expect(await eventsOf(task.id, "task.expired")).toEqual([{ recipients: [] }]);
+  expect(await eventsOf(task.id, "task.expired")).toEqual([{ recipients: [buyer.id, bidder.id] }]);
   const late = await bidder.post(`/bids/${bid.id}/delivery/init`, { mimeType: "text/plain", bytes: 5 });
   expect([late.status, late.body.error]).toEqual([409, "wrong_status"]);
   expect((await bidder.get(`/users/${bidder.id}/reputation`)).body.bidder).toMatchObject({

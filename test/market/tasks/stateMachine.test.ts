@@ -32,8 +32,14 @@ interface Allowed {
   event?: string;
 }
 const allowed: Record<TaskAction, Allowed> = {
-  update: { by: ["buyer"], in: ["open"] },
-  cancel: { by: ["buyer"], in: ["open"], to: "cancelled", money: [BUDGET, -BUDGET, 0] },
+  update: { by: ["buyer"], in: ["open"], event: "task.updated" },
+  cancel: {
+    by: ["buyer"],
+    in: ["open"],
+    to: "cancelled",
+    money: [BUDGET, -BUDGET, 0],
+    event: "task.cancelled",
+  },
   placeBid: { by: ["stranger", "bidder", "awardedBidder", "moderator"], in: ["open"], event: "bid.received" },
   award: {
     by: ["buyer"],
@@ -42,7 +48,7 @@ const allowed: Record<TaskAction, Allowed> = {
     money: [BUDGET - PRICE, PRICE - BUDGET, 0],
     event: "task.awarded",
   },
-  uploadSample: { by: ["awardedBidder"], in: ["awarded"] },
+  uploadSample: { by: ["awardedBidder"], in: ["awarded"], event: "sample.posted" },
   deliver: { by: ["awardedBidder"], in: ["awarded"], to: "delivered", event: "delivery.posted" },
   expire: { by: ["clock"], in: ["awarded"], to: "expired", money: [PRICE, -PRICE, 0], event: "task.expired" },
   accept: { by: ["buyer"], in: ["delivered"], to: "accepted", money: [0, -PRICE, PRICE], event: "task.accepted" },
@@ -55,7 +61,7 @@ const allowed: Record<TaskAction, Allowed> = {
     money: [PRICE - SHARE, -PRICE, SHARE],
     event: "task.dispute_resolved",
   },
-  rate: { by: ["buyer", "awardedBidder"], in: ["accepted", "resolved"] },
+  rate: { by: ["buyer", "awardedBidder"], in: ["accepted", "resolved"], event: "rating.posted" },
 };
 
 function expectedRefusal(action: TaskAction, status: TaskStatus, actor: TaskActor): string | null {
@@ -180,8 +186,12 @@ async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Sc
       return send("POST", `/tasks/${taskId}/rate`, { stars: 5 });
     case "resolve":
       return send("POST", `/disputes/${disputeId}/resolve`, { resolution: "split", bidderCents: SHARE });
-    case "uploadSample":
-      return send("POST", `/bids/${ownBidId}/sample/init`, { mimeType: "text/plain", bytes: 5 });
+    case "uploadSample": {
+      const init = await send("POST", `/bids/${ownBidId}/sample/init`, { mimeType: "text/plain", bytes: 5 });
+      if (init.status !== 200 || actor === "anonymous") return init;
+      const storageKey = await upload(people[actor], ownBidId, "sample");
+      return send("POST", `/bids/${ownBidId}/sample/finalize`, { storageKey });
+    }
     case "deliver": {
       const init = await send("POST", `/bids/${ownBidId}/delivery/init`, { mimeType: "text/plain", bytes: 12 });
       const finalize = (storageKey: string) => send("POST", `/bids/${ownBidId}/delivery/finalize`, { storageKey });
@@ -214,11 +224,12 @@ const walletsOf = async () => {
   const buyer = (await people.buyer.get("/wallet")).body;
   return [buyer.availableCents, buyer.heldCents, (await people.awardedBidder.get("/wallet")).body.availableCents];
 };
+/** Without the events of bids that lost. */
 const lastEvent = async (taskId: string) =>
   (
     await service.services.database.query<{ type: string; count: number }>(sql`
-    SELECT type, (SELECT count(*) FROM events WHERE task_id = ${taskId}::uuid) AS count
-    FROM events WHERE task_id = ${taskId}::uuid ORDER BY created_at DESC LIMIT 1`)
+    SELECT type, (SELECT count(*) FROM events WHERE task_id = ${taskId}::uuid AND type <> 'bid.rejected') AS count
+    FROM events WHERE task_id = ${taskId}::uuid AND type <> 'bid.rejected' ORDER BY created_at DESC LIMIT 1`)
   )[0];
 
 describe.each(taskStatuses)("a task that is %s", (status) => {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { CallerWatch } from "../../../server/auth/callerWatch.ts";
 import { openSecurityLog } from "../../../server/auth/securityLog.ts";
+import { EventFollower } from "../../../server/events/follower.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
 import { nothingKnown } from "../../../server/gateways/inspection/inspectFile.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
@@ -95,6 +96,7 @@ export class Stage {
       inspector: { inspect: async () => nothingKnown, close: async () => undefined },
       egress: guardedEgress({ allowInsecure: false }),
       callerWatch: new CallerWatch({ database, clock: this.#clock, log: pino({ level: "silent" }) }),
+      eventFollower: new EventFollower({ database, log: pino({ level: "silent" }) }),
       isCommonPassword: () => false,
       mail: null,
       limiter: null,

@@ -1,0 +1,140 @@
+import type { CallerWatch } from "../auth/callerWatch.ts";
+import type { Principal } from "../auth/principal.ts";
+import { ApiError } from "../errors.ts";
+import type { LogEventType } from "../schemas/event.ts";
+import type { Connection } from "../store/connection.ts";
+import { type Place, placeOf } from "./cursor.ts";
+import type { EventFollower } from "./follower.ts";
+import { type After, type LoggedEvent, type Reader, readLog } from "./log.ts";
+
+/** A quiet stream sends something this often, so that no proxy closes it. Source: docs/contract.md "Events and webhooks". */
+const HEARTBEAT_MS = 15_000;
+/** Events that a stream reads at a time while it catches up. */
+const CATCH_UP = 100;
+
+/** What following the log needs of a call. */
+interface FollowingCall {
+  readonly database: Connection;
+  readonly eventFollower: EventFollower;
+  readonly callerWatch: CallerWatch;
+  readonly principal: Principal;
+  readonly client: { onLeave(leave: () => void): () => void };
+  readonly takeTurn: <Result>(work: () => Promise<Result>, needsCaller: boolean) => Promise<Result>;
+  readonly idle: () => () => void;
+}
+
+interface Question {
+  /** A cursor or `latest`; undefined for the oldest event that is kept. */
+  after: string | undefined;
+  /** Comma-separated types; undefined for all. */
+  types: string | undefined;
+}
+
+const afterOf = (after: string | undefined): After =>
+  after === undefined ? "oldest" : after === "latest" ? "latest" : placeOf(after);
+
+function readerOf({ userId }: Principal, types: string | undefined): Reader {
+  // The schema has checked the names.
+  return { userId, types: types === undefined ? null : new Set(types.split(",") as LogEventType[]) };
+}
+
+/**
+ * Reads a page of the log. An empty one is held back until something happens, at most `waitMs`. Throws `cursor_expired`,
+ * `limit_reached` when the caller waits too often already, and `unauthenticated` when their credential ends meanwhile.
+ */
+export async function readOrWait(
+  call: FollowingCall,
+  { after, types, limit, waitMs }: Question & { limit: number; waitMs: number },
+): Promise<{ events: LoggedEvent[]; next: Place }> {
+  const deadlineMs = performance.now() + waitMs;
+  const reader = readerOf(call.principal, types);
+  const read = (from: After) => call.takeTurn(() => readLog(call.database, reader, { after: from, limit }), true);
+  let page = await read(afterOf(after));
+  if (page.events.length > 0 || waitMs === 0) return page;
+  const seat = call.eventFollower.takeSeat(reader);
+  const caller = watchCaller(call);
+  const resume = call.idle();
+  try {
+    for (;;) {
+      const timeoutMs = Math.max(0, deadlineMs - performance.now());
+      const { why, events, next } = await seat.wait(page.next, { timeoutMs, signal: caller.signal });
+      caller.assertValid();
+      if (why !== "behind")
+        return { events: events.slice(0, limit), next: events[limit] ? (events[limit - 1] ?? next) : next };
+      page = await read(page.next);
+      if (page.events.length > 0) return page;
+    }
+  } finally {
+    resume();
+    caller.forget();
+    seat.leave();
+  }
+}
+
+/** An event, or null when only the place has changed or time has passed; and where to go on behind it. */
+export interface Step {
+  event: LoggedEvent | null;
+  next: Place;
+}
+
+/**
+ * Follows the log until the client leaves. The first step comes at once, and later ones at least every 15 seconds. Throws
+ * what `readOrWait` throws, and `unavailable` when the process stops: the caller goes on elsewhere.
+ */
+export async function* followLog(call: FollowingCall, { after, types }: Question): AsyncGenerator<Step, void> {
+  const reader = readerOf(call.principal, types);
+  const read = (from: After) =>
+    call.takeTurn(() => readLog(call.database, reader, { after: from, limit: CATCH_UP }), true);
+  const seat = call.eventFollower.takeSeat(reader);
+  const caller = watchCaller(call);
+  let resume = () => {};
+  try {
+    let page = await read(afterOf(after));
+    // A client may be slow to take what it is sent. That is no work for us.
+    resume = call.idle();
+    if (page.events.length === 0) yield { event: null, next: page.next };
+    for (;;) {
+      for (const event of page.events) yield { event, next: event };
+      let place = page.next;
+      let isBehind = page.isFull;
+      while (!isBehind) {
+        const { why, events, next } = await seat.wait(place, { timeoutMs: HEARTBEAT_MS, signal: caller.signal });
+        caller.assertValid();
+        if (caller.signal.aborted) return;
+        if (why === "stopped") throw new ApiError("unavailable");
+        for (const event of events) yield { event, next: event };
+        if (why === "nothing") yield { event: null, next };
+        place = next;
+        isBehind = why === "behind";
+      }
+      caller.assertValid();
+      if (caller.signal.aborted) return;
+      page = await read(place);
+    }
+  } finally {
+    resume();
+    caller.forget();
+    seat.leave();
+  }
+}
+
+/** Notices when the caller's credential ends, or the client leaves. */
+function watchCaller({ callerWatch, principal, client }: FollowingCall) {
+  const over = new AbortController();
+  let isValid = true;
+  const unwatch = callerWatch.watch(principal, () => {
+    isValid = false;
+    over.abort();
+  });
+  const forgetClient = client.onLeave(() => over.abort());
+  return {
+    signal: over.signal,
+    assertValid() {
+      if (!isValid) throw new ApiError("unauthenticated");
+    },
+    forget() {
+      unwatch();
+      forgetClient();
+    },
+  };
+}

@@ -1,0 +1,147 @@
+import { ApiError } from "../errors.ts";
+import type { LogEvent, LogEventType } from "../schemas/event.ts";
+import { type Connection, empty, queryOne, type Sql, sql } from "../store/connection.ts";
+import type { Place } from "./cursor.ts";
+
+/** An event with its position in the log. */
+export interface LoggedEvent extends Place {
+  eventId: string;
+  event: LogEvent;
+}
+
+/** Whose events to read, and of which types; null for all of them. */
+export interface Reader {
+  userId: string;
+  types: ReadonlySet<LogEventType> | null;
+}
+
+/** Maximum number of events that are numbered by one statement. */
+const NUMBERED_AT_ONCE = 1_000;
+
+/**
+ * Numbers what has been committed, and returns the end of the log. Whoever reads the log or waits for it does so, besides
+ * the worker, so that a reader sees everything that was committed before. It costs one short query if nothing is new.
+ */
+export function advanceLog(connection: Connection): Promise<Place> {
+  return queryOne<Place>(
+    connection,
+    sql`
+    SELECT epoch, last_position AS position, last_event_id AS "eventId" FROM advance_event_log(${NUMBERED_AT_ONCE})`,
+  );
+}
+
+/** What `after` means: a cursor's place, the end of the log, or the oldest event that is kept. */
+export type After = Place | "latest" | "oldest";
+
+/**
+ * Reads a page of what concerns the reader, oldest first. `next` is where it ends: at its last event if there may be more,
+ * otherwise at the end of the log. Throws `cursor_expired` for a place of another epoch, or of which nothing is kept.
+ */
+export async function readLog(
+  connection: Connection,
+  reader: Reader,
+  { after, limit }: { after: After; limit: number },
+): Promise<{ events: LoggedEvent[]; next: Place; isFull: boolean }> {
+  const end = await advanceLog(connection);
+  if (after === "latest") return { events: [], next: end, isFull: false };
+  if (after !== "oldest") await assertKept(connection, after, end);
+  const position = after === "oldest" ? 0 : after.position;
+  const events = position === end.position ? [] : await readBetween(connection, reader, position, end, limit);
+  const isFull = events.length === limit;
+  return { events, next: (isFull ? events.at(-1) : undefined) ?? end, isFull };
+}
+
+/**
+ * Throws `cursor_expired` unless the log goes on behind this place: the event at its position is kept as long as a cursor
+ * may refer to it, and must be the one that the place names.
+ */
+export async function assertKept(connection: Connection, place: Place, end: Place): Promise<void> {
+  const isEnd = place.position === end.position && place.eventId === end.eventId;
+  if (place.epoch === end.epoch && isEnd) return;
+  // Position 0 has no event: what follows it is complete while the first one is kept.
+  const at = Math.max(place.position, 1);
+  const [kept] = await connection.query<{ eventId: string }>(sql`
+    SELECT event_id AS "eventId" FROM event_log WHERE position = ${at}`);
+  const isKept = kept !== undefined && (place.position === 0 || kept.eventId === place.eventId);
+  if (place.epoch !== end.epoch || !isKept) throw new ApiError("cursor_expired");
+}
+
+/** Merges two ranges: the reader's own events, and everyone's. Each is a scan of an index that ends with the page. */
+function readBetween(
+  connection: Connection,
+  { userId, types }: Reader,
+  after: number,
+  end: Place,
+  limit: number,
+): Promise<LoggedEvent[]> {
+  const ofTypes = types === null ? empty : sql`AND type = ANY (${[...types]}::text[])`;
+  return readEvents(
+    connection,
+    end.epoch,
+    sql`
+      SELECT * FROM (
+        (SELECT position, event_id FROM event_log_entries
+         WHERE user_id = ${userId}::uuid AND position > ${after} AND position <= ${end.position} ${ofTypes}
+         ORDER BY position LIMIT ${limit})
+        UNION ALL
+        (SELECT position, event_id FROM event_log
+         WHERE recipients IS NULL AND position > ${after} AND position <= ${end.position} ${ofTypes}
+         ORDER BY position LIMIT ${limit})
+      ) AS merged ORDER BY position LIMIT ${limit}`,
+  );
+}
+
+/** Reads the events of everyone, for operators. */
+export function readWholeLog(connection: Connection, after: number, end: Place, limit: number): Promise<LoggedEvent[]> {
+  return readEvents(
+    connection,
+    end.epoch,
+    sql`
+      SELECT position, event_id FROM event_log WHERE position > ${after} AND position <= ${end.position}
+      ORDER BY position LIMIT ${limit}`,
+  );
+}
+
+interface Row {
+  position: number;
+  id: string;
+  type: LogEventType;
+  createdAt: string;
+  data: unknown;
+}
+
+/** `selected` returns positions and event ids. */
+async function readEvents(connection: Connection, epoch: string, selected: Sql): Promise<LoggedEvent[]> {
+  const rows = await connection.query<Row>(sql`
+    SELECT selected.position, e.id, e.type, e.created_at AS "createdAt", e.data
+    FROM (${selected}) AS selected JOIN events e ON e.id = selected.event_id ORDER BY selected.position`);
+  return rows.map((row) => loggedEvent(epoch, row));
+}
+
+function loggedEvent(epoch: string, { position, id, type, createdAt, data }: Row): LoggedEvent {
+  // Parsed with the schema of its type when it was recorded.
+  return { epoch, position, eventId: id, event: { id, type, createdAt, data } as LogEvent };
+}
+
+interface TailRow extends Row {
+  recipients: string[] | null;
+}
+
+/** An event that was numbered just now, and whom it concerns; null means everyone. */
+export interface NewEvent extends LoggedEvent {
+  recipients: readonly string[] | null;
+}
+
+/** Reads what follows `after` in the log and concerns at least one of these users, up to `limit` events. */
+export async function readTail(
+  connection: Connection,
+  { userIds, after, end, limit }: { userIds: string[]; after: number; end: Place; limit: number },
+): Promise<NewEvent[]> {
+  const rows = await connection.query<TailRow>(sql`
+    SELECT l.position, l.recipients, e.id, e.type, e.created_at AS "createdAt", e.data
+    FROM event_log l JOIN events e ON e.id = l.event_id
+    WHERE l.position > ${after} AND l.position <= ${end.position}
+      AND (l.recipients IS NULL OR l.recipients && ${userIds}::uuid[])
+    ORDER BY l.position LIMIT ${limit}`);
+  return rows.map((row) => ({ ...loggedEvent(end.epoch, row), recipients: row.recipients }));
+}

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Connection } from "../store/connection.ts";
+import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
+import { advanceLog } from "./log.ts";
+
+/** Maximum delay until a committed event is numbered, if nobody who follows the log has done it before. */
+const POLL_INTERVAL_MS = 50;
+const PAUSE_AFTER_ERROR_MS = 500;
+
+interface SequencerOptions {
+  database: Connection;
+  log: { warn(message: string): void; error(fields: object, message: string): void };
+}
+
+/** Numbers committed events until `stop`. Any number of processes may do so; they take turns. */
+export function startSequencer({ database, log }: SequencerOptions): { stop(): Promise<void> } {
+  let stopping = false;
+  const rounds = (async () => {
+    while (!stopping) {
+      try {
+        await advanceLog(database);
+        await sleep(POLL_INTERVAL_MS);
+      } catch (error) {
+        if (isDatabaseUnavailable(error)) log.warn("numbering events: the database is unreachable; trying again");
+        else log.error({ error }, "numbering events failed; trying again");
+        await sleep(PAUSE_AFTER_ERROR_MS);
+      }
+    }
+  })();
+  return {
+    async stop() {
+      stopping = true;
+      await rounds;
+    },
+  };
+}
