@@ -16,6 +16,8 @@ const FREE_ATTEMPTS = 5;
 const FIRST_PAUSE_SECONDS = 60;
 const MAX_PAUSE_SECONDS = 3_600;
 
+const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+
 const isTotpCode = (code: string) => /^\d{6}$/.test(code);
 /** Authenticator apps show the digits in two groups, and people copy the blank between them. */
 const withoutBlanks = (code: string) => code.replace(/\s/g, "");
@@ -168,4 +170,31 @@ export async function removeFactor(tx: Transaction, userId: string): Promise<boo
   await tx.query(sql`UPDATE sessions SET second_factor = false WHERE user_id = ${userId}::uuid AND second_factor`);
   const removed = await tx.query(sql`DELETE FROM totp_factors WHERE user_id = ${userId}::uuid RETURNING 1`);
   return removed.length > 0;
+}
+
+const RESEAL_BATCH = 100;
+
+/**
+ * Encrypts with the newest session secret whatever an older one has encrypted, so that an older one can be retired although
+ * some users have not signed in meanwhile. Does nothing while there is only one.
+ */
+export async function resealFactors({ database, settings }: FactorServices & { database: Connection }): Promise<void> {
+  const { sessionSecrets } = settings;
+  if (sessionSecrets.length === 1) return;
+  for (let after = NIL_UUID; ; ) {
+    const factors = await database.query<{ userId: string; sealed: string }>(sql`
+      SELECT user_id AS "userId", sealed_secret AS sealed FROM totp_factors
+      WHERE user_id > ${after}::uuid ORDER BY user_id LIMIT ${RESEAL_BATCH}`);
+    for (const { userId, sealed } of factors) {
+      const unsealed = await unsealSecret(sealed, userId, sessionSecrets);
+      if (unsealed === null || unsealed.isCurrent) continue;
+      const resealed = await sealSecret(unsealed.secret, userId, sessionSecrets);
+      await database.query(sql`
+        UPDATE totp_factors SET sealed_secret = ${resealed}
+        WHERE user_id = ${userId}::uuid AND sealed_secret = ${sealed}`);
+    }
+    const last = factors.at(-1);
+    if (last === undefined || factors.length < RESEAL_BATCH) return;
+    after = last.userId;
+  }
 }

@@ -58,9 +58,10 @@ export interface Processor {
     idempotencyKey: string;
   }): Promise<{ accountId: string }>;
   /**
-   * The account that was created for a user, or null. Needed once the processor may have forgotten the idempotency key.
+   * The account that was created for a user since then, or null. Needed once the processor may have forgotten the
+   * idempotency key. An older account of the same user is one that they have given up.
    */
-  findAccount(userId: string): Promise<{ accountId: string } | null>;
+  findAccount(userId: string, since: Date): Promise<{ accountId: string } | null>;
   /** Without this, the processor pays out daily whatever we transfer to the account. Safe to repeat. */
   stopAutomaticPayouts(accountId: string): Promise<void>;
   /** The link works once, for a few minutes; `expiresAt` is in epoch seconds. */

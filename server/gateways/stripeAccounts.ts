@@ -3,6 +3,9 @@ import type Stripe from "stripe";
 import type { Processor } from "./processor.ts";
 import { records, translated } from "./stripeCalls.ts";
 
+/** How far the processor's clock may differ from ours. */
+const CLOCK_TOLERANCE_MS = 60_000;
+
 /** Connected accounts and their onboarding. */
 export function accountCalls(
   stripe: Stripe,
@@ -30,10 +33,11 @@ export function accountCalls(
       return { accountId: account.id };
     },
 
-    async findAccount(userId) {
+    async findAccount(userId, since) {
+      const earliest = since.getTime() - CLOCK_TOLERANCE_MS;
       // Stripe cannot search accounts by metadata, so this reads all of them. Only needed after a response was lost.
-      for await (const { id, metadata } of records(stripe.v2.core.accounts.list(), (raw) => raw)) {
-        if (metadata?.userId === userId) return { accountId: id };
+      for await (const { id, metadata, created } of records(stripe.v2.core.accounts.list(), (raw) => raw)) {
+        if (metadata?.userId === userId && Date.parse(created) >= earliest) return { accountId: id };
       }
       return null;
     },

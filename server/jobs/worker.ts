@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { auditLedger } from "../audit/nightly.ts";
 import { sendAccountMail } from "../auth/accountMails.ts";
 import { pruneAccounts } from "../auth/accountTokens.ts";
+import { resealFactors } from "../auth/secondFactor.ts";
 import { pruneEvents } from "../events/prune.ts";
 import { startSequencer } from "../events/sequencer.ts";
 import { pruneRateLimits } from "../limits/prune.ts";
@@ -35,6 +36,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
+  resealFactors: handler(jobPayloads.resealFactors, resealFactors),
   pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),
   sweepUploads: handler(jobPayloads.sweepUploads, sweepUploads),
 };
@@ -43,9 +45,10 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
 const CRONTAB = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries
-47 * * * * pruneEvents
+27 * * * * pruneEvents
 47 * * * * pruneAccounts
 57 * * * * sweepUploads
+7 * * * * resealFactors
 */5 * * * * pruneRateLimits`;
 
 function taskListOf(services: Services): TaskList {

@@ -36,6 +36,9 @@ export const exportLists = {
       durationSec: z.number().nullable(),
       width: z.int().nullable(),
       height: z.int().nullable(),
+      detectedWidth: z.int().nullable(),
+      detectedHeight: z.int().nullable(),
+      detectedDurationSec: z.number().nullable(),
     }),
   ),
   disputes: z.array(Dispute),
@@ -53,9 +56,11 @@ export const exportLists = {
     }),
   ),
   payouts: z.array(Payout),
-  webhooks: z.array(Webhook),
+  webhooks: z.array(Webhook.extend({ deletedAt: Timestamp.nullable() })),
   webhookDeliveries: z.array(WebhookDelivery),
   moderationActions: z.array(ModerationAction.omit({ moderator: true, user: true })),
+  /** What a moderator did, without the names of those it was done to. */
+  ownModerationActions: z.array(ModerationAction.omit({ moderator: true, user: true })),
 } as const;
 
 export type ExportListName = keyof typeof exportLists;
@@ -96,7 +101,12 @@ export const AccountExport = z
       secondFactorSince: Timestamp.nullable().meta({ description: "Null without a second factor." }),
     }),
     wallet: z.object({ availableCents: Cents, heldCents: Cents, debtCents: Cents }),
-    payoutAccount: z.object({ active: z.boolean(), createdAt: Timestamp }).nullable(),
+    payoutAccount: z
+      .object({
+        accountId: z.string().nullable().meta({ description: "The id at the payment processor." }),
+        ...{ email: z.string(), displayName: z.string(), active: z.boolean(), createdAt: Timestamp },
+      })
+      .nullable(),
     ...exportLists,
     nextPart: z.string().nullable().meta({
       description: "Null when this is everything. Otherwise, the rest follows with this as `after`.",

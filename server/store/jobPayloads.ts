@@ -27,6 +27,7 @@ export const jobPayloads = {
   }),
   /** Deletes tokens of mails that have expired, and sessions that have ended. */
   pruneAccounts: z.object({}),
+  resealFactors: z.object({}),
   /** Deletes the counters of rate limits whose window has ended. */
   pruneRateLimits: z.object({}),
   /** Deletes unfinished uploads and stray objects, part by part: the stage, and the key after which it goes on. */

@@ -36,8 +36,9 @@ async function withClient<Result>(url: string, work: (client: pg.Client) => Prom
 }
 
 /**
- * The ledger and the record of moderation are append-only for the service: it inserts and reads. It deletes no wallets, writes no history of migrations,
- * and creates nothing: not even temporary tables, because a trigger on one could pass for a trigger of the ledger.
+ * The ledger and the record of moderation are append-only for the service: it inserts and reads. It deletes no wallets,
+ * writes no history of migrations, and creates nothing: not even temporary tables, because a trigger on one could pass for
+ * a trigger of the ledger.
  */
 function grantsTo(role: string, database: string): string {
   const schemas = "public, graphile_worker";

@@ -40,10 +40,14 @@ test("an export has everything of the caller's, and no secret", async () => {
   const webhook = (await person.post("/webhooks", { url: "https://hooks.example.com/", events: ["task.created"] }))
     .body;
   await person.post(`/webhooks/${webhook.id}/test`);
+  const deleted = (await person.post("/webhooks", { url: "https://hooks.example.com/old", events: ["task.created"] }))
+    .body;
+  await person.delete(`/webhooks/${deleted.id}`);
   const { secret } = await setUpTotp(service, person);
   await service.services.database.query(sql`
     INSERT INTO moderation_actions (moderator_id, action, user_id, reason)
-    VALUES (${moderator.id}::uuid, 'reinstate_user', ${person.id}::uuid, 'A mistake.')`);
+    VALUES (${moderator.id}::uuid, 'reinstate_user', ${person.id}::uuid, 'A mistake.'),
+           (${person.id}::uuid, 'suspend_user', ${other.id}::uuid, 'While they were a moderator.')`);
 
   const answer = await person.get("/auth/export");
   expect(answer.status).toBe(200);
@@ -66,6 +70,12 @@ test("an export has everything of the caller's, and no secret", async () => {
       reason: "A mistake.",
       createdAt: expect.any(String),
     },
+  ]);
+  expect(body.ownModerationActions).toMatchObject([{ action: "suspend_user", reason: "While they were a moderator." }]);
+  expect(body.payoutAccount).toMatchObject({ accountId: person.accountId, email: person.email, active: true });
+  expect(body.webhooks).toMatchObject([
+    { id: webhook.id, deletedAt: null },
+    { url: "https://hooks.example.com/old", deletedAt: expect.any(String) },
   ]);
   const { raw = "" } = (await person.post("/keys", { label: "raw", scopes: [] })).body;
   for (const hidden of [secret, webhook.signingSecret, raw, other.email, moderator.id, "downloadUrl", "uploads/"]) {
@@ -162,10 +172,10 @@ test("a closed account leaves others' records whole, under another name, and the
   expectError(await moderator.post(`/users/${person.id}/suspend`, { reason: "Gone." }), "not_found");
   const rows = await database.query(sql`
     SELECT email, display_name FROM users WHERE id = ${person.id}::uuid
-    UNION ALL SELECT signing_secret, NULL FROM webhook_endpoints WHERE user_id = ${person.id}::uuid`);
+    UNION ALL SELECT signing_secret, url FROM webhook_endpoints WHERE user_id = ${person.id}::uuid`);
   expect(rows).toEqual([
     { email: `closed:${person.id}`, display_name: "Deleted user" },
-    { email: "", display_name: null },
+    { email: "", display_name: "" },
   ]);
 
   const { email, password } = person;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { resealFactors } from "../../server/auth/secondFactor.ts";
 import { generateTotp, sealSecret, stepOfCode, unsealSecret } from "../../server/auth/totp.ts";
-import { sql } from "../../server/store/connection.ts";
+import { queryOne, sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson } from "../factories/people.ts";
 import { codeOf, setUpTotp, signIn } from "../factories/secondFactors.ts";
@@ -31,6 +32,30 @@ test("a secret opens with any of the session secrets, for its own user only", as
   expect(await unsealSecret(sealed, "ada", [newer, older])).toEqual({ secret, isCurrent: false });
   expect(await unsealSecret(sealed, "ada", [newer])).toBeNull();
   expect(await unsealSecret(sealed, "eve", [older])).toBeNull();
+});
+
+test("a rotated session secret can be retired although nobody has used their factor meanwhile", async () => {
+  const person = await createPerson(service);
+  const { secret } = await setUpTotp(service, person);
+  const { settings, database } = service.services;
+  const newest = "the newest secret of the tests, 32 characters";
+  const sealed = async () =>
+    (
+      await queryOne<{ sealed: string }>(
+        database,
+        sql`SELECT sealed_secret AS sealed FROM totp_factors WHERE user_id = ${person.id}::uuid`,
+      )
+    ).sealed;
+  await resealFactors({
+    ...service.services,
+    settings: { ...settings, sessionSecrets: [newest, ...settings.sessionSecrets] },
+  });
+  expect(await unsealSecret(await sealed(), person.id, [newest])).toEqual({ secret, isCurrent: true });
+  await resealFactors({
+    ...service.services,
+    settings: { ...settings, sessionSecrets: [...settings.sessionSecrets, newest] },
+  });
+  expect(await unsealSecret(await sealed(), person.id, settings.sessionSecrets)).toEqual({ secret, isCurrent: true });
 });
 
 test("setting up needs the password and one right code; then a login needs a code, and nothing shows the secret again", async () => {

@@ -1,13 +1,17 @@
 import { readFile } from "node:fs/promises";
 import { pino } from "pino";
 import { beforeEach, expect, test } from "vitest";
+import { createToken, type TokenPurpose } from "../../server/auth/accountTokens.ts";
 import { openSecurityLog, securityActions } from "../../server/auth/securityLog.ts";
+import { printResetLink } from "../../server/commands/moderator/resetPassword.ts";
 import { setRole } from "../../server/commands/moderator/roles.ts";
+import { reinstate } from "../../server/commands/moderator/users.ts";
 import { sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson } from "../factories/people.ts";
+import { codeOf, signIn } from "../factories/secondFactors.ts";
 import { deliveredTask } from "../factories/tasks.ts";
-import { rest } from "../setup/client.ts";
+import { type Answer, type Credentials, rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
@@ -92,6 +96,70 @@ test("roles and moderators' decisions are recorded, over the API and on the comm
   ]);
 });
 
+test("what happens to accounts is recorded, without passwords, codes and tokens", async () => {
+  const { database, clock } = service.services;
+  const [person, moderator] = [await createPerson(service), await createModerator(service)];
+  const { id: userId, email } = person;
+  const [changed, chosen] = ["the second password", "the third password"];
+  const tokens: string[] = [];
+  const newToken = async (purpose: TokenPurpose) => {
+    const token = await createToken(database, { id: crypto.randomUUID(), userId, purpose, now: clock.now() });
+    tokens.push(token);
+    return token;
+  };
+  const as = async (password: string, code?: string) => (await signIn(service, { ...person, password }, code)).session;
+  const call = (credentials: Credentials, method: "POST" | "DELETE", path: string, body?: object) =>
+    rest(service.url, method, path, { credentials, body });
+  const done: number[] = [];
+  const expectDone = ({ status }: Answer) => done.push(status);
+  const own = { ...by(userId, "session"), requestId: uuid };
+  const anonymous = { ...by(userId, "anonymous"), requestId: uuid };
+  service.securityEntries.length = 0;
+
+  expectDone(
+    await call(person.session, "POST", "/auth/password", { currentPassword: person.password, newPassword: changed }),
+  );
+  const other = await as(changed);
+  const { sessions } = (await rest(service.url, "GET", "/auth/sessions", { credentials: other })).body;
+  const { id: ended } = sessions.find(({ current }: { current: boolean }) => !current);
+  expectDone(await call(other, "DELETE", `/auth/sessions/${ended}`));
+  expectDone(
+    await rest(service.url, "POST", "/auth/email/verify", { body: { token: await newToken("verify_email") } }),
+  );
+  const factor = (await call(other, "POST", "/auth/totp", { password: changed })).body;
+  const code = codeOf(service, factor.secret);
+  const { recoveryCodes } = (await call(other, "POST", "/auth/totp/confirm", { code })).body;
+  expectDone(await call(other, "DELETE", "/auth/totp", { password: changed, code: recoveryCodes[0] }));
+  await printResetLink(service.services, email);
+  const reset = { token: await newToken("reset_password"), newPassword: chosen };
+  expectDone(await rest(service.url, "POST", "/auth/password/reset", { body: reset }));
+  expectDone(await moderator.post(`/users/${userId}/suspend`, { reason: "spam and nothing else" }));
+  await as(chosen);
+  await reinstate(service.services, email, "a mistake of ours");
+  expectDone(await call(await as(chosen), "DELETE", "/auth/me", { password: chosen }));
+
+  expect(done).toEqual([204, 204, 204, 204, 204, 200, 204]);
+  const operator = { event: "security", userId: null, via: "operator", address: "local", requestId: uuid };
+  expect(entries()).toEqual([
+    { ...own, action: "password.changed" },
+    { ...anonymous, action: "login.succeeded" },
+    { ...own, action: "session.ended", endedSessionId: ended },
+    { ...anonymous, action: "email.verified" },
+    { ...own, action: "secondFactor.added" },
+    { ...own, action: "secondFactor.removed" },
+    { ...operator, action: "password.linkPrinted", targetUserId: userId },
+    { ...anonymous, action: "password.reset" },
+    { ...by(moderator.id, "session"), requestId: uuid, action: "user.suspended", targetUserId: userId },
+    { ...anonymous, action: "login.failed", reason: "suspended" },
+    { ...operator, action: "user.reinstated", targetUserId: userId },
+    { ...anonymous, action: "login.succeeded" },
+    { ...own, action: "account.closed" },
+  ]);
+  const text = JSON.stringify(service.securityEntries);
+  const secrets = [person.password, changed, chosen, email, factor.secret, code, ...recoveryCodes, ...tokens];
+  for (const secret of [...secrets, "spam and", "a mistake"]) expect(text).not.toContain(secret);
+});
+
 test("a request of another site's page is recorded", async () => {
   const person = await createPerson(service);
   service.securityEntries.length = 0;
@@ -132,7 +200,7 @@ test("many callers do not flood it either", () => {
 
 test("README lists every action", async () => {
   const readme = await readFile("README.md", "utf8");
-  const listed = [...readme.matchAll(/^\| `([a-zA-Z]+\.[a-z]+)` \| (.+) \|$/gm)].map(([, action, text]) => [
+  const listed = [...readme.matchAll(/^\| `([a-zA-Z]+\.[a-zA-Z]+)` \| (.+) \|$/gm)].map(([, action, text]) => [
     action,
     text,
   ]);

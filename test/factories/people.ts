@@ -1,4 +1,5 @@
 import { hashPassword } from "../../server/auth/passwords.ts";
+import type { Principal } from "../../server/auth/principal.ts";
 import { sealSession, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import type { Scope } from "../../server/schemas/scope.ts";
 import { scopes as allScopes } from "../../server/schemas/scope.ts";
@@ -83,6 +84,15 @@ export async function createPerson(
     patch: (path, body) => rest(url, "PATCH", path, { body, credentials }),
     delete: (path, body) => rest(url, "DELETE", path, { body, credentials }),
   };
+}
+
+/** What a request with the person's session is authenticated as. */
+export async function callerOf({ services }: Reachable, { id }: TestPerson): Promise<Principal> {
+  const session = await queryOne<{ id: string }>(
+    services.database,
+    sql`SELECT id FROM sessions WHERE user_id = ${id}::uuid LIMIT 1`,
+  );
+  return { kind: "session", userId: id, sessionId: session.id, moderator: false, secondFactor: false };
 }
 
 /** Credits money from outside, without a checkout page. */

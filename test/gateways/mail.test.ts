@@ -57,6 +57,12 @@ async function smtpThatSays(reply: string): Promise<string> {
   return `smtp://127.0.0.1:${typeof address === "object" ? address?.port : ""}`;
 }
 
+test("the mailbox's page survives a request whose target is not a URL", async () => {
+  const { pageUrl, list } = await mailbox(await temporaryDirectory());
+  expect((await fetch(`${pageUrl}//`)).status).toBe(404);
+  expect(await list()).toEqual([]);
+});
+
 test("a mail arrives as plain text and HTML, for its recipient only, and survives a restart of the mailbox", async () => {
   const directory = await temporaryDirectory();
   const first = await mailbox(directory);

@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take longest, in seconds on two quiet cores. A worker that starts one of them last works alone at the end. */
 const secondsOf: Record<string, number> = {
-  "test/store/ledger/property.test.ts": 75,
+  "test/store/ledger/property.test.ts": 20,
   "test/hostile/hostile.test.ts": 18,
   "test/start/processes.test.ts": 45,
   "test/jobs/killedWorker.test.ts": 33,

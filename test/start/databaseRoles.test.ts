@@ -97,6 +97,7 @@ describe("the service's role cannot get past the ledger's guards", () => {
       "graphile_worker.migrations": "S",
       ledger_entries: "S I",
       ledger_transfers: "S I",
+      moderation_actions: "S I",
       wallets: "S I U",
     });
     expect(await checkSchema(service.databaseUrl)).toEqual({ roleOwnsSchema: false });

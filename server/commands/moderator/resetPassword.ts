@@ -7,7 +7,7 @@ import { dim, printable } from "../terminal.ts";
 
 /** Prints a link to choose a new password, to be given to the user: it works without a mail server. */
 export async function printResetLink(
-  { database, clock, settings }: Pick<Services, "database" | "clock" | "settings">,
+  { database, clock, settings, securityLog }: Pick<Services, "database" | "clock" | "settings" | "securityLog">,
   email: string,
 ): Promise<void> {
   const [user] = await database.query<{ id: string; displayName: string }>(sql`
@@ -19,6 +19,7 @@ export async function printResetLink(
     purpose: "reset_password",
     now: clock.now(),
   });
+  securityLog.record("operator", "password.linkPrinted", { targetUserId: user.id });
   console.log(linkOf(settings.publicUrl, "reset_password", token));
   console.log(dim(`For ${printable(user.displayName)} <${email}>. It works once, for an hour, and ends all sessions.`));
 }

@@ -6,6 +6,7 @@ import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
 import {
   correctOperation,
+  dryRunParameter,
   errorResponses,
   errorSchema,
   idempotencyKeyParameter,
@@ -90,6 +91,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
     LastEventId: lastEventIdParameter,
     Signature: signatureParameter,
     IdempotencyKey: idempotencyKeyParameter,
+    DryRun: dryRunParameter,
   };
   document.webhooks = toJson(webhooks);
   document.tags = [...new Set(routes.map(tagOf))].map((name) => ({

@@ -62,7 +62,7 @@ const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; fr
 
 function servePages(mails: Mails): RequestListener {
   return (request, response) => {
-    const { pathname } = new URL(request.url ?? "/", "http://mailbox");
+    const pathname = URL.parse(request.url ?? "/", "http://mailbox")?.pathname; // "//" is no URL
     // A name that resolves to this machine must not open the mails to another site's page.
     const isOurs = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "");
     const answer = (status: number, type: string, body: string) =>

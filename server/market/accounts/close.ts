@@ -3,7 +3,7 @@ import { ApiError, type OpenMatter } from "../../errors.ts";
 import { type Connection, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { lockUser } from "../../store/userLock.ts";
-import { stopDeliveries } from "../../webhooks/complete.ts";
+import { deleteEndpoints } from "../../webhooks/deleteEndpoints.ts";
 import { unfinishedPayoutStates } from "../payouts/unfinished.ts";
 import { deleteCredentials } from "./suspension.ts";
 
@@ -30,25 +30,13 @@ export async function closeAccount(
     WHERE id = ${userId}::uuid`);
   await deleteCredentials(tx, userId);
   await removeFactor(tx, userId);
-  await deleteWebhooks(tx, userId);
+  await deleteEndpoints(tx, sql`user_id = ${userId}::uuid`);
+  await tx.query(sql`UPDATE webhook_endpoints SET url = '' WHERE user_id = ${userId}::uuid`);
   // The processor's own record of its account stays there, as the law asks of it.
   await tx.query(sql`
     UPDATE payout_accounts SET email = '', display_name = ${DELETED_NAME} WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM account_tokens WHERE user_id = ${userId}::uuid`);
   await tx.query(sql`DELETE FROM idempotency_keys WHERE user_id = ${userId}::uuid`);
-}
-
-async function deleteWebhooks(tx: Transaction, userId: string): Promise<void> {
-  const endpoints = await tx.query<{ id: string }>(sql`
-    SELECT id FROM webhook_endpoints WHERE user_id = ${userId}::uuid AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE`);
-  if (endpoints.length === 0) return;
-  await tx.query(sql`
-    UPDATE webhook_endpoints SET deleted_at = clock_timestamp(), signing_secret = ''
-    WHERE user_id = ${userId}::uuid AND deleted_at IS NULL`);
-  await stopDeliveries(
-    tx,
-    endpoints.map(({ id }) => id),
-  );
 }
 
 /** Returns everything that keeps a user from closing the account. */

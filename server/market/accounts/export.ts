@@ -92,7 +92,8 @@ async function readProfile(
     SELECT available_cents AS "availableCents", held_cents AS "heldCents", debt_cents AS "debtCents"
     FROM wallets WHERE user_id = ${userId}::uuid`);
   const [payoutAccount] = await connection.query<NonNullable<AccountExport["payoutAccount"]>>(sql`
-    SELECT active, created_at AS "createdAt" FROM payout_accounts WHERE user_id = ${userId}::uuid`);
+    SELECT account_id AS "accountId", email, display_name AS "displayName", active, created_at AS "createdAt"
+    FROM payout_accounts WHERE user_id = ${userId}::uuid`);
   return {
     user,
     wallet: wallet ?? { availableCents: 0, heldCents: 0, debtCents: 0 },

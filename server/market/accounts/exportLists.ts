@@ -1,3 +1,4 @@
+import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import type { ExportListName } from "../../schemas/accountExport.ts";
 import { type Sql, sql } from "../../store/connection.ts";
 import { deliveryColumns, webhookColumns } from "../../webhooks/records.ts";
@@ -16,6 +17,10 @@ interface ExportList {
   table: Sql;
 }
 
+const moderationActions = sql`
+  SELECT a.id, a.action, a.dispute_id AS "disputeId", a.reason, a.created_at AS "createdAt"
+  FROM moderation_actions a`;
+
 /** Where the lists of an export come from. None of them selects a secret. */
 export const exportSources: Record<ExportListName, ExportList> = {
   sessions: {
@@ -28,8 +33,7 @@ export const exportSources: Record<ExportListName, ExportList> = {
   },
   keys: {
     select: sql`
-      SELECT k.id, k.label, k.scopes, k.last4, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-             k.revoked_at AS "revokedAt"
+      SELECT ${apiKeyColumns("database")}, k.last_used_at AS "lastUsedAt", k.revoked_at AS "revokedAt"
       FROM api_keys k`,
     ownedBy: (user) => sql`k.user_id = ${user}`,
     table: sql`k`,
@@ -47,7 +51,9 @@ export const exportSources: Record<ExportListName, ExportList> = {
   files: {
     select: sql`
       SELECT a.id, a.bid_id AS "bidId", a.task_id AS "taskId", a.kind, a.sha256, a.created_at AS "createdAt",
-             u.mime_type AS "mimeType", a.detected_mime_type AS "detectedMimeType", u.file_name AS "fileName", u.bytes, u.width, u.height, u.duration_sec AS "durationSec"
+             u.mime_type AS "mimeType", a.detected_mime_type AS "detectedMimeType", u.file_name AS "fileName", u.bytes,
+             u.width, u.height, u.duration_sec AS "durationSec", a.detected_width AS "detectedWidth",
+             a.detected_height AS "detectedHeight", a.detected_duration_sec AS "detectedDurationSec"
       FROM bids b JOIN artifacts a ON a.bid_id = b.id JOIN uploads u ON u.storage_key = a.upload_key`,
     ownedBy: (user) => sql`b.bidder_id = ${user}`,
     table: sql`a`,
@@ -90,21 +96,24 @@ export const exportSources: Record<ExportListName, ExportList> = {
     table: sql`p`,
   },
   webhooks: {
-    select: sql`SELECT ${webhookColumns} FROM webhook_endpoints e`,
-    ownedBy: (user) => sql`e.user_id = ${user} AND e.deleted_at IS NULL`,
+    select: sql`SELECT ${webhookColumns}, e.deleted_at AS "deletedAt" FROM webhook_endpoints e`,
+    ownedBy: (user) => sql`e.user_id = ${user}`,
     table: sql`e`,
   },
   webhookDeliveries: {
     select: sql`
       SELECT ${deliveryColumns} FROM webhook_endpoints e JOIN webhook_deliveries d ON d.endpoint_id = e.id`,
-    ownedBy: (user) => sql`e.user_id = ${user} AND e.deleted_at IS NULL`,
+    ownedBy: (user) => sql`e.user_id = ${user}`,
     table: sql`d`,
   },
   moderationActions: {
-    select: sql`
-      SELECT a.id, a.action, a.dispute_id AS "disputeId", a.reason, a.created_at AS "createdAt"
-      FROM moderation_actions a`,
+    select: moderationActions,
     ownedBy: (user) => sql`a.user_id = ${user}`,
+    table: sql`a`,
+  },
+  ownModerationActions: {
+    select: moderationActions,
+    ownedBy: (user) => sql`a.moderator_id = ${user}`,
     table: sql`a`,
   },
 };

@@ -1,3 +1,6 @@
+import { lockCaller } from "../../auth/callerLock.ts";
+import type { Principal } from "../../auth/principal.ts";
+import { ApiError } from "../../errors.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processorErrors.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
@@ -22,35 +25,44 @@ export async function findPayoutAccount(connection: Connection, userId: string):
  * Returns the id of the user's connected account, and creates it at the processor if there is none. The row with the
  * idempotency key and the parameters is stored first, so parallel calls, and calls after a crash, repeat the very same
  * call and create one account. Once the processor may have forgotten the key, an existing account is looked up instead.
- * Throws ProcessorUnavailable or ProcessorRefused.
+ * Throws ProcessorUnavailable, ProcessorRefused, or
+ * `unauthenticated` if the caller's session has ended.
  */
-export async function ensurePayoutAccount(services: Services, userId: string): Promise<string> {
+export async function ensurePayoutAccount(services: Services, caller: Principal): Promise<string> {
   const { database, processor, clock } = services;
+  const { userId } = caller;
   const now = clock.now();
-  await database.query(sql`
-    INSERT INTO payout_accounts (user_id, idempotency_key, key_created_at, email, display_name)
-    SELECT id, ${newKey()}, ${now.toISOString()}::timestamptz, email, display_name FROM users WHERE id = ${userId}::uuid
-    ON CONFLICT (user_id) DO NOTHING`);
+  if ((await findPayoutAccount(database, userId)) === null) {
+    await database.transaction(async (tx) => {
+      await lockCaller(tx, caller);
+      await tx.query(sql`
+        INSERT INTO payout_accounts (user_id, idempotency_key, key_created_at, email, display_name)
+        SELECT id, ${newKey()}, ${now.toISOString()}::timestamptz, email, display_name FROM users
+        WHERE id = ${userId}::uuid
+        ON CONFLICT (user_id) DO NOTHING`);
+    });
+  }
   const [row] = await database.query<{
     accountId: string | null;
     idempotencyKey: string;
     keyCreatedAt: string;
     email: string;
     displayName: string;
+    createdAt: string;
   }>(sql`
     SELECT account_id AS "accountId", idempotency_key AS "idempotencyKey", key_created_at AS "keyCreatedAt", email,
-           display_name AS "displayName"
+           display_name AS "displayName", created_at AS "createdAt"
     FROM payout_accounts WHERE user_id = ${userId}::uuid`);
-  if (!row) throw new Error(`user ${userId} does not exist`);
+  if (!row) throw new ApiError("unauthenticated"); // A new password has just taken it away.
   if (row.accountId !== null) return row.accountId;
   const { email, displayName, idempotencyKey } = row;
   const keyAge = ageOfKey(new Date(row.keyCreatedAt), now);
   if (keyAge !== "fresh") {
-    const found = await processor.findAccount(userId);
+    const found = await processor.findAccount(userId, new Date(row.createdAt));
     if (found !== null) return storeAccountId(database, userId, found.accountId);
     if (keyAge === "stale") throw new ProcessorUnavailable("An earlier call may still create the account.");
     await renewParameters(services, userId, idempotencyKey);
-    return ensurePayoutAccount(services, userId);
+    return ensurePayoutAccount(services, caller);
   }
   try {
     const { accountId } = await processor.createAccount({ userId, email, displayName, idempotencyKey });
@@ -68,7 +80,7 @@ async function storeAccountId(connection: Connection, userId: string, accountId:
   const [row] = await connection.query<{ accountId: string }>(sql`
     UPDATE payout_accounts SET account_id = coalesce(account_id, ${accountId}), updated_at = clock_timestamp()
     WHERE user_id = ${userId}::uuid RETURNING account_id AS "accountId"`);
-  if (!row) throw new Error(`the payout account of user ${userId} has no row`);
+  if (!row) throw new ApiError("unauthenticated"); // A new password has taken it away meanwhile.
   return row.accountId;
 }
 

@@ -4,20 +4,22 @@ import { assertUncommon } from "../../auth/commonPasswords.ts";
 import { hashPassword } from "../../auth/passwords.ts";
 import { endSessions } from "../../auth/sessions.ts";
 import { ApiError } from "../../errors.ts";
+import { reclaimAccount } from "../../market/accounts/reclaim.ts";
 import { AccountToken, Password } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
 /**
- * Sets a new password with the token of a mail, and ends all sessions. Also revokes the API keys that were created before
- * the address was first verified: whoever signed up with somebody else's address keeps nothing.
+ * Sets a new password with the token of a mail, and ends all sessions. Also takes away what was set up before the address
+ * was first verified: whoever signed up with somebody else's address keeps nothing.
  */
 export const resetPassword = open
   .meta({
     rest: { method: "POST", path: "/auth/password/reset", status: 204 },
     summary: "Choose a new password with the link of a mail",
     description:
-      "A token works once, for an hour. Ends all sessions, and revokes the API keys that were created before the address was first verified.",
+      "A token works once, for an hour. Ends all sessions, and removes the API keys, webhook endpoints, payout account and " +
+      "second factor that were set up before the address was first verified.",
     rateGroup: "recovery",
     hashesPassword: true,
     errors: ["invalid_token"],
@@ -34,10 +36,7 @@ export const resetPassword = open
       if (token === null) throw new ApiError("invalid_token");
       const { userId, wasMailed } = token;
       await tx.query(sql`UPDATE users SET password_hash = ${passwordHash} WHERE id = ${userId}::uuid`);
-      await tx.query(sql`
-        UPDATE api_keys k SET revoked_at = ${now.toISOString()}::timestamptz FROM users u
-        WHERE u.id = ${userId}::uuid AND k.user_id = u.id AND k.revoked_at IS NULL
-          AND (u.email_verified_at IS NULL OR k.created_at < u.email_verified_at)`);
+      await reclaimAccount(tx, userId, { now, byMail: wasMailed });
       if (wasMailed) {
         await tx.query(sql`
           UPDATE users SET email_verified_at = clock_timestamp()

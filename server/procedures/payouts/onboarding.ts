@@ -9,6 +9,7 @@ export const onboarding = sessionOnly
     rest: { method: "POST", path: "/payouts/onboarding" },
     summary: "Start or continue the payout onboarding",
     errors: ["processor_unavailable"],
+    hasNoDryRun: true,
   })
   .input(NoInput)
   .output(
@@ -20,7 +21,7 @@ export const onboarding = sessionOnly
   .mutation(async ({ ctx }) => {
     const { publicUrl } = ctx.settings;
     const accountId = await ctx.claim(async () => {
-      const ensured = await ensurePayoutAccount(ctx, ctx.userId);
+      const ensured = await ensurePayoutAccount(ctx, ctx.principal);
       // Repeated before every link: a crash after the account was created would otherwise skip it.
       await ctx.processor.stopAutomaticPayouts(ensured);
       return ctx.change(async () => ensured);

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { lockCaller } from "../../auth/callerLock.ts";
 import { ApiError } from "../../errors.ts";
 import { Webhook, webhookInput } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
-import { lockUser } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 import { checkWebhookUrl } from "../../webhooks/checkUrl.ts";
 import { receivingHost } from "../../webhooks/host.ts";
@@ -19,6 +19,7 @@ export const create = scoped("webhook:write")
     summary: "Register a webhook endpoint",
     description: `At most ${MAX_ENDPOINTS} endpoints per user. How to verify deliveries: [/docs/webhooks](/docs/webhooks).`,
     errors: ["invalid_url", "limit_reached"],
+    hasNoDryRun: true,
     showsSecret: true,
   })
   .input(z.strictObject(webhookInput))
@@ -35,7 +36,7 @@ export const create = scoped("webhook:write")
       await checkWebhookUrl(ctx.egress, input.url);
       const host = receivingHost(input.url);
       return ctx.change(async (tx) => {
-        await lockUser(tx, ctx.userId);
+        await lockCaller(tx, ctx.principal);
         await tx.query(sql`INSERT INTO webhook_hosts (host) VALUES (${host}) ON CONFLICT DO NOTHING`);
         const [webhook] = await tx.query<Webhook>(sql`
           INSERT INTO webhook_endpoints AS e (user_id, url, host, events, signing_secret)

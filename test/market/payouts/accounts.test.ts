@@ -3,7 +3,7 @@ import type { Processor } from "../../../server/gateways/processor.ts";
 import { ensurePayoutAccount, syncPayoutAccount } from "../../../server/market/payouts/accounts.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { accountOf, createPayee } from "../../factories/payouts.ts";
-import { createPerson } from "../../factories/people.ts";
+import { callerOf, createPerson } from "../../factories/people.ts";
 import { control } from "../../setup/processorControl.ts";
 import { useService } from "../../setup/testService.ts";
 
@@ -35,14 +35,15 @@ test("an account whose creation got no response is found again, even long after 
     idempotencyKey: crypto.randomUUID(),
   }));
   const person = await createPerson(service);
+  const caller = await callerOf(service, person);
   const { made, keys, services } = watched({ loseFirst: "after" });
-  await expect(ensurePayoutAccount(services, person.id)).rejects.toThrow("killed");
+  await expect(ensurePayoutAccount(services, caller)).rejects.toThrow("killed");
   for (const other of others) await service.services.processor.createAccount(other);
   for (const hours of [23, 24 * 30]) {
     await service.services.database.query(sql`
       UPDATE payout_accounts SET account_id = NULL WHERE user_id = ${person.id}::uuid`);
     service.clock.advance(hours * HOUR_SECONDS);
-    expect(await ensurePayoutAccount(services, person.id)).toBe(made[0]);
+    expect(await ensurePayoutAccount(services, caller)).toBe(made[0]);
   }
   expect(await accountOf(service, person.id)).toBe(made[0]);
   expect(keys).toHaveLength(1);
@@ -50,12 +51,13 @@ test("an account whose creation got no response is found again, even long after 
 
 test("an expired key that created nothing is replaced by a new one, but only when no call with it can be under way", async () => {
   const person = await createPerson(service);
+  const caller = await callerOf(service, person);
   const { made, keys, services } = watched({ loseFirst: "before" });
-  await expect(ensurePayoutAccount(services, person.id)).rejects.toThrow("killed");
+  await expect(ensurePayoutAccount(services, caller)).rejects.toThrow("killed");
   service.clock.advance(23 * HOUR_SECONDS);
-  await expect(ensurePayoutAccount(services, person.id)).rejects.toMatchObject({ name: "ProcessorUnavailable" });
+  await expect(ensurePayoutAccount(services, caller)).rejects.toMatchObject({ name: "ProcessorUnavailable" });
   service.clock.advance(3 * HOUR_SECONDS);
-  const answers = await Promise.all(Array.from({ length: 5 }, () => ensurePayoutAccount(services, person.id)));
+  const answers = await Promise.all(Array.from({ length: 5 }, () => ensurePayoutAccount(services, caller)));
   expect(new Set(answers)).toEqual(new Set(made));
   expect(new Set(made).size).toBe(1);
   expect(new Set(keys).size).toBe(2);

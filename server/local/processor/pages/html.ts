@@ -97,7 +97,7 @@ h3 { margin: 20px 0 4px; font-size: 15px; font-weight: 600; color: var(--soft) }
 nav { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 0 0 8px; font-size: 15px }
 .amount { margin: 2px 0 24px; font-size: 40px; line-height: 1.15; font-weight: 680; letter-spacing: -0.02em;
   font-variant-numeric: tabular-nums }
-p { margin: 0 0 16px }
+p { margin: 0 0 16px; overflow-wrap: anywhere }
 .amount.small { margin-bottom: 12px; font-size: 28px }
 .soft { color: var(--soft) }
 label.field { display: block; margin-bottom: 6px; font-weight: 550 }
