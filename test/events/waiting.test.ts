@@ -232,7 +232,13 @@ describe("after a restore to an earlier point", () => {
 
 test("without HTTP, the procedures work as well", async () => {
   const ada = await createPerson(service);
-  const principal = { kind: "apiKey" as const, userId: ada.id, keyId: crypto.randomUUID(), scopes: [] };
+  const principal = {
+    kind: "apiKey" as const,
+    userId: ada.id,
+    keyId: crypto.randomUUID(),
+    scopes: [],
+    hasSpendLimit: false,
+  };
   const caller = appRouter.createCaller(buildContext(service.services, principal));
   expect((await caller.events.list({ after: "latest" })).events).toEqual([]);
 });
