@@ -120,7 +120,7 @@ async function seed(databaseUrl: string): Promise<{ many: string; few: string }>
      SELECT owner, position, 'task.updated', id FROM seeded WHERE owner IS NOT NULL`,
   );
   await client.query(
-    "UPDATE event_log_state SET last_position = $1, last_event_id = (SELECT id FROM seeded WHERE position = $1)",
+    "UPDATE event_log_state SET last_position = $1::int, last_event_id = (SELECT id FROM seeded WHERE position = $1::int)",
     [EVENTS],
   );
   await client.query("VACUUM ANALYZE event_log, event_log_entries, events");
