@@ -3,6 +3,7 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody } from "./errors.ts";
+import type { Client } from "./limits/address.ts";
 import { type RequestLimits, unlimited } from "./limits/requestLimits.ts";
 import {
   type Access,
@@ -50,16 +51,6 @@ export interface Context extends Services {
 
 /** What every procedure for a known caller receives. */
 export type CallerContext = Context & Changes & { readonly principal: Principal; readonly userId: string };
-
-/** Where the request comes from. */
-export interface Client {
-  /** As `clientAddress` returns it. */
-  readonly address: string;
-  /** True once the client has closed its connection, so that nobody waits for the response. */
-  hasLeft(): boolean;
-  /** Calls `leave` when the client has closed its connection, or has its whole response. Returns what ends that. */
-  onLeave(leave: () => void): () => void;
-}
 
 /** Waits this long without the turn, so that the caller's other calls go on. */
 export type Pause = (milliseconds: number) => Promise<void>;

@@ -2,11 +2,11 @@ import type { Request, Response } from "express";
 import { takesKeysOnly } from "../auth/origins.ts";
 import { authenticate, clearSessionCookie, isCrossSite, type Principal, setSessionCookie } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
-import { clientAddress } from "../limits/address.ts";
+import { type Client, clientAddress } from "../limits/address.ts";
 import { limitsOf, type RequestLimits } from "../limits/requestLimits.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
-import type { Client, Context } from "../trpc.ts";
+import type { Context } from "../trpc.ts";
 import { idle, takeTurn } from "./overload.ts";
 
 /** The limits of the requests whose caller is known, for `countUnserved`. */

@@ -15,3 +15,13 @@ export function clientAddress(...candidates: (string | undefined)[]): string {
     .map((part) => part.toString(16))
     .join(":")}::/64`;
 }
+
+/** Where the request comes from. */
+export interface Client {
+  /** As `clientAddress` returns it. */
+  readonly address: string;
+  /** True once the client has closed its connection, so that nobody waits for the response. */
+  hasLeft(): boolean;
+  /** Calls `leave` when the client has closed its connection, or has its whole response. Returns what ends that. */
+  onLeave(leave: () => void): () => void;
+}
