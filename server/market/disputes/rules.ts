@@ -1,4 +1,4 @@
-import type { Principal } from "../../auth/principal.ts";
+import { mayModerate, type Principal } from "../../auth/principal.ts";
 import type { resolutions } from "../../schemas/dispute.ts";
 import type { DisputeReader } from "./records.ts";
 
@@ -6,9 +6,8 @@ import type { DisputeReader } from "./records.ts";
  * A moderator's session reads every dispute. Other users, and API keys even of a moderator, read the disputes about
  * their own tasks.
  */
-export function disputeReader(principal: Principal): DisputeReader {
-  const isModerator = principal.kind === "session" && principal.moderator;
-  return { partyId: isModerator ? null : principal.userId };
+export function disputeReader(principal: Principal, settings: { moderatorTotp: boolean }): DisputeReader {
+  return { partyId: mayModerate(principal, settings) ? null : principal.userId };
 }
 
 interface Division {

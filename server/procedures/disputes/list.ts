@@ -31,7 +31,7 @@ export const list = signedIn
   .output(z.object({ disputes: z.array(DisputeListItem), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, status } = input;
-    const reader = disputeReader(ctx.principal);
+    const reader = disputeReader(ctx.principal, ctx.settings);
     const disputes = await listDisputes(ctx.database, { reader, statuses: status?.split(","), cursor, limit });
     return { disputes, nextCursor: nextCursorOf(disputes, limit) };
   });

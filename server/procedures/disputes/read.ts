@@ -13,4 +13,4 @@ export const read = signedIn
   .meta({ rest: { method: "GET", path: "/disputes/{id}" }, summary: "Read a dispute", errors: ["not_found"] })
   .input(z.strictObject({ id: Id }))
   .output(z.object({ dispute: Dispute, ...disputeCase }))
-  .query(({ ctx, input }) => getDisputeCase(ctx, input.id, disputeReader(ctx.principal)));
+  .query(({ ctx, input }) => getDisputeCase(ctx, input.id, disputeReader(ctx.principal, ctx.settings)));

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mayModerate } from "../../auth/principal.ts";
 import { readBidsForDetail } from "../../market/bids/records.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
@@ -45,7 +46,7 @@ export const read = open
     const { userId } = principal;
     const bids = await readBidsForDetail(ctx.database, task, userId);
     const isParty = task.buyerId === userId || task.awardedBidderId === userId;
-    const isModerator = principal.kind === "session" && principal.moderator;
+    const isModerator = mayModerate(principal, ctx.settings);
     if (!isParty && !isModerator) return { task, bids };
 
     const dispute = await findDisputeOfTask(ctx.database, task.id);
