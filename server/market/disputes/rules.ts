@@ -1,14 +1,4 @@
-import { mayModerate, type Principal } from "../../auth/principal.ts";
 import type { resolutions } from "../../schemas/dispute.ts";
-import type { DisputeReader } from "./records.ts";
-
-/**
- * A moderator's session reads every dispute. Other users, and API keys even of a moderator, read the disputes about
- * their own tasks.
- */
-export function disputeReader(principal: Principal, settings: { moderatorTotp: boolean }): DisputeReader {
-  return { partyId: mayModerate(principal, settings) ? null : principal.userId };
-}
 
 interface Division {
   resolution: (typeof resolutions)[number];
