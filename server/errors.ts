@@ -30,6 +30,10 @@ export const errorCatalogue = {
   ledger_failed: { status: 402, message: "The ledger refused the movement." },
   forbidden: { status: 403, message: "You are not allowed to do this." },
   missing_scope: { status: 403, message: "The API key lacks the scope in `requiredScope`." },
+  spend_limit: {
+    status: 403,
+    message: "This is more than the API key may still spend; see `limitCents` and `spentCents`.",
+  },
   not_found: { status: 404, message: "Not found." },
   method_not_allowed: { status: 405, message: "This path does not support the method; see the `Allow` header." },
   wrong_status: { status: 409, message: "The status of the task or bid does not allow this." },
@@ -130,6 +134,8 @@ export interface ErrorDetails {
   priceCents?: number;
   neededCents?: number;
   availableCents?: number;
+  limitCents?: number;
+  spentCents?: number;
   /** How many a user may have, for `limit_reached`. */
   limit?: number;
   taskId?: string;
@@ -150,6 +156,8 @@ export const ErrorBody = z.object({
   priceCents: z.int().optional().meta({ description: "The bid's price now." }),
   neededCents: z.int().optional().meta({ description: "What the operation takes from the wallet." }),
   availableCents: z.int().optional().meta({ description: "What the caller's wallet has available." }),
+  limitCents: z.int().optional().meta({ description: "What the API key may spend in a period." }),
+  spentCents: z.int().optional().meta({ description: "What the API key has spent in the current period." }),
   limit: z.int().optional(),
   taskId: z.uuid().optional().meta({
     description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",

@@ -4,7 +4,7 @@ import { type TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/
 import { z } from "zod";
 import { ApiError, type ErrorCode, errorCatalogue, type InputIssue, MAX_ISSUES } from "./errors.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "./gateways/processorErrors.ts";
-import { StorageUnavailable } from "./gateways/storage.ts";
+import { StorageUnavailable } from "./gateways/storageErrors.ts";
 import { shortName } from "./schemas/messages.ts";
 import { isDatabaseUnavailable } from "./store/databaseErrors.ts";
 

@@ -6,6 +6,7 @@ import { ApiError, type ErrorBody, type ErrorCode } from "./errors.ts";
 import type { RateGroup } from "./limits/policies.ts";
 import { type RequestLimits, unlimited } from "./limits/requestLimits.ts";
 import { type Changes, openChanges } from "./repeats/changes.ts";
+import { assertDryRun, isDryRun } from "./repeats/dryRun.ts";
 import { assertIdempotencyKey } from "./repeats/idempotencyKey.ts";
 import { currentRequestId } from "./requestId.ts";
 import { findUnacceptable } from "./schemas/inputBounds.ts";
@@ -31,6 +32,8 @@ export interface Context extends Services {
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
   readonly idempotencyKey?: string;
+  /** The header `Dry-Run` as it was sent. */
+  readonly dryRun?: string;
   /** Sets a header of the response; does nothing without HTTP. */
   setHeader(name: string, value: string): void;
 }
@@ -53,7 +56,7 @@ export type Pause = (milliseconds: number) => Promise<void>;
 export function buildContext(
   services: Services,
   principal: Principal | null,
-  options: { requestId?: string; idempotencyKey?: string } = {},
+  options: { requestId?: string; idempotencyKey?: string; dryRun?: string } = {},
 ): Context {
   return {
     ...services,
@@ -90,6 +93,8 @@ export interface Meta {
   showsSecret?: boolean;
   /** The operation changes something, but nothing that `Idempotency-Key` could protect. */
   ignoresIdempotencyKey?: boolean;
+  /** The operation asks the outside world or gives out an address, which no rollback undoes: `Dry-Run` is refused. */
+  hasNoDryRun?: boolean;
   /** What the rate limits count a call as, where that does not follow from its access and type. */
   rateGroup?: RateGroup;
   /** True if a call hashes a password, which at most one call of a batch may do. */
@@ -153,6 +158,11 @@ export function takesIdempotencyKey({ access = "public", rest, ignoresIdempotenc
   return access !== "public" && rest?.method !== "GET" && !ignoresIdempotencyKey;
 }
 
+/** Whether the operation can be tried with `Dry-Run`; those of accounts and sessions cannot. */
+export function takesDryRun(meta: Meta): boolean {
+  return takesIdempotencyKey(meta) && !meta.hasNoDryRun && !meta.rest?.path.startsWith("/auth/");
+}
+
 /** Turns every failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */
 const translateFailures = t.middleware(async ({ ctx, meta, path, next }) => {
   const result = await next();
@@ -188,9 +198,16 @@ const limitRate = t.middleware(async ({ ctx, meta = {}, type, next }) => {
   return next();
 });
 
-const base = t.procedure.use(translateFailures).use(limitRate);
+/** Says that nothing is changed in every answer to a dry run, refusals included. */
+const announceDryRun = t.middleware(({ ctx, meta = {}, next }) => {
+  if (takesDryRun(meta) && isDryRun(ctx)) ctx.setHeader("Dry-Run", "true");
+  return next();
+});
 
-const refuseUnacceptable = t.middleware(async ({ next, getRawInput }) => {
+const base = t.procedure.use(translateFailures).use(announceDryRun).use(limitRate);
+
+const refuseUnacceptable = t.middleware(async ({ ctx, meta = {}, type, next, getRawInput }) => {
+  if (type === "mutation") assertDryRun(ctx, takesDryRun(meta));
   const issues = findUnacceptable(await getRawInput());
   if (issues.length > 0) throw new ApiError("invalid_input", { issues });
   return next();
@@ -225,6 +242,7 @@ function authorized(access: Access, require: Requirement = () => {}) {
       const { database, log, userId, idempotencyKey, client, pause } = ctx;
       const changes = openChanges({
         ...{ database, log, userId, idempotencyKey, pause },
+        isDryRun: takesDryRun(meta) && isDryRun(ctx),
         operation: path,
         readInput: getRawInput,
         showsSecret: meta.showsSecret ?? false,

@@ -60,7 +60,8 @@ export class CallerWatch {
         AND u.suspended_at IS NULL
       UNION ALL
       SELECT k.id FROM api_keys k JOIN users u ON u.id = k.user_id
-      WHERE k.id = ANY (${keyIds}::uuid[]) AND k.revoked_at IS NULL AND u.suspended_at IS NULL`);
+      WHERE k.id = ANY (${keyIds}::uuid[]) AND k.revoked_at IS NULL
+        AND k.expires_at > ${clock.now().toISOString()}::timestamptz AND u.suspended_at IS NULL`);
     const valid = new Set(rows.map(({ id }) => id));
     const callbacks = [
       ...sessionIds.flatMap((id) => (valid.has(id) ? [] : [...(session.get(id) ?? [])])),

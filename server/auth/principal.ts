@@ -9,7 +9,7 @@ import { findSession, SESSION_LIFETIME_SECONDS, sealSession, sessionCookieName, 
 /** The authenticated caller. A session may do everything its user may; an API key only what its scopes allow. */
 export type Principal =
   | { kind: "session"; userId: string; sessionId: string; moderator: boolean; secondFactor: boolean }
-  | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[] };
+  | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[]; hasSpendLimit: boolean };
 
 /** Whether this is a moderator's session, which has proved a second factor if that is required. */
 export function mayModerate(principal: Principal, { moderatorTotp }: { moderatorTotp: boolean }): boolean {
@@ -52,11 +52,13 @@ export async function authenticate(
 async function findByBearer(header: string, { connection, now }: AuthenticateOptions): Promise<Principal | null> {
   const key = bearerPattern.exec(header)?.[1];
   if (key === undefined || !apiKeyPattern.test(key)) return null;
-  const [found] = await connection.query<{ keyId: string; userId: string; scopes: Scope[]; stale: boolean }>(sql`
-    SELECT k.id AS "keyId", k.user_id AS "userId", k.scopes,
+  type FoundKey = { keyId: string; userId: string; scopes: Scope[]; hasSpendLimit: boolean; stale: boolean };
+  const [found] = await connection.query<FoundKey>(sql`
+    SELECT k.id AS "keyId", k.user_id AS "userId", k.scopes, k.spend_limit_cents IS NOT NULL AS "hasSpendLimit",
            k.last_used_at IS NULL OR k.last_used_at < ${now.toISOString()}::timestamptz - ${TOUCH_INTERVAL}::interval AS stale
     FROM api_keys k JOIN users u ON u.id = k.user_id
-    WHERE k.key_hash = ${hashApiKey(key)} AND k.revoked_at IS NULL AND u.suspended_at IS NULL`);
+    WHERE k.key_hash = ${hashApiKey(key)} AND k.revoked_at IS NULL
+      AND k.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`);
   if (!found) return null;
   // At most one write a minute for each key, so that most reads do not write. Of parallel requests with one key, one
   // writes and the others do not wait for its lock, which would hold a connection each.
@@ -65,7 +67,8 @@ async function findByBearer(header: string, { connection, now }: AuthenticateOpt
       UPDATE api_keys SET last_used_at = ${now.toISOString()}::timestamptz
       WHERE id = (SELECT id FROM api_keys WHERE id = ${found.keyId}::uuid FOR NO KEY UPDATE SKIP LOCKED)`);
   }
-  return { kind: "apiKey", userId: found.userId, keyId: found.keyId, scopes: found.scopes };
+  const { stale: _, ...caller } = found;
+  return { kind: "apiKey", ...caller };
 }
 
 async function findBySeal(

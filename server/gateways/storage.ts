@@ -11,6 +11,7 @@ import {
   S3ServiceException,
 } from "@aws-sdk/client-s3";
 import { getSignedUrl, S3RequestPresigner } from "@aws-sdk/s3-request-presigner";
+import { StorageUnavailable } from "./storageErrors.ts";
 
 /** An object as the store describes it. */
 interface StoredObject {
@@ -73,14 +74,6 @@ export interface StorageSettings {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
-}
-
-/** The store is unreachable, did not respond in time, or failed. Trying again later may help. */
-export class StorageUnavailable extends Error {
-  constructor(cause: unknown) {
-    super("the object store is not available", { cause });
-    this.name = "StorageUnavailable";
-  }
 }
 
 const SEALED_PREFIX = "sealed/";

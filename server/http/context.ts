@@ -28,6 +28,7 @@ export async function createContext(services: Services, request: Request, respon
   const principal = await findPrincipal(services, request, response);
   const client = clientOf(request);
   const idempotencyKey = request.get("Idempotency-Key");
+  const dryRun = request.get("Dry-Run");
   return {
     ...services,
     requestId: currentRequestId(),
@@ -42,6 +43,7 @@ export async function createContext(services: Services, request: Request, respon
         needsCaller && principal ? (onEnd) => services.callerWatch.watch(principal, onEnd) : undefined,
       ),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(dryRun !== undefined && { dryRun }),
     setHeader: (name, value) => void response.setHeader(name, value),
     sessionCookie: {
       set: (sessionId) => setSessionCookie(response, sessionId, settings),

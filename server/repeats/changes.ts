@@ -11,12 +11,13 @@ export interface Changes {
    * Runs `work` in the request's transaction and returns its result. For a repeat of a request with the same
    * `Idempotency-Key`, it returns the result of the first, which is kept in that same transaction, and `work` either does
    * not run or is rolled back. Keep secrets and signed addresses out of the result: add them afterwards, every time. At
-   * most one change per request.
+   * most one change per request. In a dry run, everything is undone at the end, and nothing is kept.
    * @throws ApiError `idempotency_conflict` when the key was used for something else, or showed a secret.
    */
   change<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
   /**
-   * For an operation that asks the outside world before its change, which no transaction may do. Runs `ask`, which must
+   * For an operation that asks the outside world before its change, which no transaction may do; it declares
+   * `hasNoDryRun`. Runs `ask`, which must
    * end in `change` and return its result. A request with an `Idempotency-Key` first claims the key, so that its repeats
    * wait, without a database connection, and do not ask too. If the process dies, a repeat runs `ask` again with the same
    * `claimId`: name after it what is created outside. It is null for a request without a key.
@@ -25,6 +26,8 @@ export interface Changes {
 }
 
 export interface ChangingRequest {
+  /** Whether everything is undone at the end: the header `Dry-Run`. */
+  isDryRun: boolean;
   database: Database;
   log: Logger;
   userId: string;
@@ -53,27 +56,20 @@ const MAX_WAIT_MS = 300_000;
 
 export function openChanges(request: ChangingRequest): Changes {
   const { database, idempotencyKey } = request;
-  if (idempotencyKey === undefined) return { change: (work) => database.transaction(work), claim: (ask) => ask(null) };
-  return keyedChanges(request, idempotencyKey);
+  const answers = idempotencyKey === undefined ? null : keptAnswers(request, idempotencyKey);
+  if (request.isDryRun) return rehearsedChanges(request, answers);
+  if (answers === null) return { change: (work) => database.transaction(work), claim: (ask) => ask(null) };
+  return keyedChanges(request, answers);
 }
 
-function keyedChanges({ database, log, ...request }: ChangingRequest, key: string): Changes {
+/** What is kept under the key of a request. */
+function keptAnswers({ database, ...request }: ChangingRequest, key: string) {
   let keyed: kept.KeyedRequest | undefined;
-  /** Set while this request holds a claim. */
-  let owner: string | null = null;
-  let hasChanged = false;
 
   async function keyedRequest(): Promise<kept.KeyedRequest> {
     const { userId, operation } = request;
     keyed ??= { userId, key, operation, inputHash: hashInput(await request.readInput()) };
     return keyed;
-  }
-
-  async function keep(tx: Transaction, result: unknown): Promise<void> {
-    const shown = request.showsSecret ? { id: idOf(result) } : result;
-    const of = await keyedRequest();
-    const isKept = owner === null ? await kept.keepAnswer(tx, of, shown) : await kept.answerClaim(tx, of, owner, shown);
-    if (!isKept) throw new KeyTaken();
   }
 
   /** Returns the answer of an earlier request with this key; null if there is none, or none yet. */
@@ -87,6 +83,48 @@ function keyedChanges({ database, log, ...request }: ChangingRequest, key: strin
   }
 
   const findAnswer = async <Result>() => answerOf(await kept.findKey<Result>(database, await keyedRequest()));
+
+  return { keyedRequest, answerOf, findAnswer };
+}
+type KeptAnswers = ReturnType<typeof keptAnswers>;
+
+/**
+ * Everything is done and then undone. A key that has an answer answers as for any repeat; otherwise nothing is kept, and
+ * nobody waits for a request with the same key.
+ */
+function rehearsedChanges({ database, operation }: ChangingRequest, answers: KeptAnswers | null): Changes {
+  const findAnswer = async <Result>() => (answers === null ? null : answers.findAnswer<Result>());
+  return {
+    async change<Result>(work: (tx: Transaction) => Promise<Result>) {
+      const answer = await findAnswer<Result>();
+      if (answer !== null) return answer.result;
+      try {
+        return await database.rehearse(work);
+      } catch (error) {
+        // What a request with the same key has done meanwhile may be why this one is refused.
+        const later = await findAnswer<Result>();
+        if (later === null) throw error;
+        return later.result;
+      }
+    },
+    claim: () => Promise.reject(new Error(`${operation} asks the outside world: it must declare \`hasNoDryRun\``)),
+  };
+}
+
+function keyedChanges(
+  { database, log, ...request }: ChangingRequest,
+  { keyedRequest, answerOf, findAnswer }: KeptAnswers,
+): Changes {
+  /** Set while this request holds a claim. */
+  let owner: string | null = null;
+  let hasChanged = false;
+
+  async function keep(tx: Transaction, result: unknown): Promise<void> {
+    const shown = request.showsSecret ? { id: idOf(result) } : result;
+    const of = await keyedRequest();
+    const isKept = owner === null ? await kept.keepAnswer(tx, of, shown) : await kept.answerClaim(tx, of, owner, shown);
+    if (!isKept) throw new KeyTaken();
+  }
 
   const runOnce = <Result>(work: (tx: Transaction) => Promise<Result>) =>
     database.transaction(async (tx) => {

@@ -2,7 +2,6 @@ import { pino } from "pino";
 import { MigrationError } from "../../prisma/migrate.ts";
 import { ConfigError, readConfig } from "../config.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
-import { startService } from "./service.ts";
 
 /** Work that is unfinished this long after SIGTERM is aborted. */
 const SHUTDOWN_TIMEOUT_MS = 9_000;
@@ -35,7 +34,9 @@ async function main(): Promise<void> {
   const stopped = new Promise<null>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => resolve(null));
   });
-  const service = await Promise.race([startService(config, log), stopped]);
+  // Loaded only now, because that takes longer than finding a mistake in the settings.
+  const starting = import("./service.ts").then(({ startService }) => startService(config, log));
+  const service = await Promise.race([starting, stopped]);
   // Stopped during startup: the embedded services stop when the process exits.
   if (service === null) return;
   console.log(`Rebid is ready: ${service.url ?? "worker"}`);

@@ -29,6 +29,13 @@ export interface Database extends Connection {
    * timestamps, `work` runs again, so it must have no effect outside the transaction; above all, no remote call.
    */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * Like `transaction`, but undoes everything at the end, after checking what a commit would check. Sequences keep the
+   * numbers that they gave out.
+   */
+  rehearse<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  /** Runs `read` on one snapshot, so that what it reads belongs together, whatever is committed meanwhile. */
+  snapshot<Result>(read: (snapshot: Connection) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
 }
 
@@ -49,19 +56,41 @@ function transactionOver(client: pg.PoolClient, afterCommit: (() => void)[]): Tr
   };
 }
 
-async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+async function commit(client: pg.PoolClient): Promise<boolean> {
+  const { command } = await client.query("COMMIT");
+  // If a statement failed and `work` caught its error, Postgres answers COMMIT with ROLLBACK instead of an error.
+  if (command !== "COMMIT") {
+    throw new Error("a statement failed inside the transaction and its error was caught: nothing was committed");
+  }
+  return true;
+}
+
+async function undo(client: pg.PoolClient): Promise<boolean> {
+  // Runs the deferred constraint triggers, which a rollback alone would skip.
+  await client.query("SET CONSTRAINTS ALL IMMEDIATE");
+  await client.query("ROLLBACK");
+  return false;
+}
+
+interface Mode {
+  begin: string;
+  /** Throws if the database refuses what was done. Returns whether it lasts. */
+  end(client: pg.PoolClient): Promise<boolean>;
+}
+const change: Mode = { begin: "BEGIN", end: commit };
+const rehearsal: Mode = { begin: "BEGIN", end: undo };
+const reading: Mode = { begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", end: commit };
+
+type Work<Result> = (tx: Transaction) => Promise<Result>;
+
+async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, end }: Mode): Promise<Result> {
   const client = await pool.connect();
   const afterCommit: (() => void)[] = [];
   let broken: Error | undefined;
   try {
-    await client.query("BEGIN");
+    await client.query(begin);
     const result = await work(transactionOver(client, afterCommit));
-    const { command } = await client.query("COMMIT");
-    // If a statement failed and `work` caught its error, Postgres answers COMMIT with ROLLBACK instead of an error.
-    if (command !== "COMMIT") {
-      throw new Error("a statement failed inside the transaction and its error was caught: nothing was committed");
-    }
-    for (const follow of afterCommit) follow();
+    if (await end(client)) for (const follow of afterCommit) follow();
     return result;
   } catch (error) {
     // A connection that cannot roll back is closed, which releases its locks. A silent one would not answer this either.
@@ -77,6 +106,19 @@ async function runOnce<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise
   }
 }
 
+async function run<Result>(pool: pg.Pool, work: Work<Result>, mode: Mode): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runOnce(pool, work, mode);
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
+      // Full jitter, so that two transactions that collided do not collide again in step.
+      const pauseMs = Math.random() * 5 * 2 ** attempt;
+      await new Promise((resume) => setTimeout(resume, pauseMs));
+    }
+  }
+}
+
 /** Opens a pool of connections; each is made when it is first needed. */
 export function openDatabase(databaseUrl: string, settings: PoolSettings): Database {
   const pool = openPool(databaseUrl, settings);
@@ -85,18 +127,9 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
     ...connectionOver(pool),
     prisma,
     pool,
-    async transaction(work) {
-      for (let attempt = 1; ; attempt++) {
-        try {
-          return await runOnce(pool, work);
-        } catch (error) {
-          if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
-          // Full jitter, so that two transactions that collided do not collide again in step.
-          const pauseMs = Math.random() * 5 * 2 ** attempt;
-          await new Promise((resume) => setTimeout(resume, pauseMs));
-        }
-      }
-    },
+    transaction: (work) => run(pool, work, change),
+    rehearse: (work) => run(pool, work, rehearsal),
+    snapshot: (read) => run(pool, read, reading),
     async close() {
       await prisma.$disconnect();
       await pool.end();

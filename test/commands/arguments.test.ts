@@ -41,7 +41,10 @@ describe("a process", () => {
 
 describe("arguments that make no sense are refused before anything is opened", () => {
   test.each([
-    [[], "A subcommand is required: add, remove, list, disputes, resolve."],
+    [
+      [],
+      "A subcommand is required: add, remove, list, users, suspend, reinstate, remove-totp, disputes, resolve, reset-password.",
+    ],
     [["promote"], "Unknown subcommand: promote."],
     [["constructor"], "Unknown subcommand: constructor."],
     [["add"], "An email address is required."],

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSealedKey, type Storage, StorageUnavailable, s3Storage } from "../../server/gateways/storage.ts";
+import { createSealedKey, type Storage, s3Storage } from "../../server/gateways/storage.ts";
+import { StorageUnavailable } from "../../server/gateways/storageErrors.ts";
 import { startTestStore, type TestStore } from "../setup/testStore.ts";
 
 /** aws4 has no types. This is the part that we use: it signs a request in its query. */

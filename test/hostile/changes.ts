@@ -28,13 +28,17 @@ const recorder = `
   CREATE SCHEMA hostile;
   CREATE UNLOGGED TABLE hostile.changes (
     at timestamptz NOT NULL DEFAULT clock_timestamp(), transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
-    table_name text NOT NULL, operation text NOT NULL);
+    table_name text NOT NULL, operation text NOT NULL, idempotency_key text);
   CREATE FUNCTION hostile.record() RETURNS trigger LANGUAGE plpgsql AS $$
   BEGIN
     IF TG_OP = 'UPDATE' AND to_jsonb(OLD) - coalesce(TG_ARGV, '{}') = to_jsonb(NEW) - coalesce(TG_ARGV, '{}') THEN
       RETURN NULL;
     END IF;
-    INSERT INTO hostile.changes (table_name, operation) VALUES (TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP);
+    INSERT INTO hostile.changes (table_name, operation, idempotency_key)
+    VALUES (TG_TABLE_SCHEMA || '.' || TG_TABLE_NAME, TG_OP,
+            CASE TG_TABLE_NAME WHEN 'idempotency_keys' THEN
+              (SELECT concat_ws('/', kept ->> 'user_id', kept ->> 'key')
+               FROM (SELECT to_jsonb(CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END) AS kept) changed) END);
     RETURN NULL;
   END $$;`;
 
@@ -58,13 +62,16 @@ export async function watchChanges(pool: pg.Pool): Promise<void> {
 
 /**
  * Returns the changes since the last call, oldest first, without those that the payment processor's own events made: they
- * arrive some time after the request that caused them.
+ * arrive some time after the request that caused them. A claim of an `Idempotency-Key` that was released again is no change.
  */
 export async function takeChanges(pool: pg.Pool): Promise<Change[]> {
   const { rows } = await pool.query<Change>(`
     WITH taken AS (DELETE FROM hostile.changes RETURNING *)
     SELECT (extract(epoch FROM at) * 1000)::float8 AS "atMs", table_name AS table, operation FROM taken
     WHERE transaction NOT IN (SELECT transaction FROM taken WHERE table_name = 'public.processor_events')
+      AND (idempotency_key IS NULL OR idempotency_key IN (
+        SELECT idempotency_key FROM taken WHERE idempotency_key IS NOT NULL GROUP BY idempotency_key
+        HAVING count(*) FILTER (WHERE operation = 'INSERT') <> count(*) FILTER (WHERE operation = 'DELETE')))
     ORDER BY at`);
   return rows;
 }

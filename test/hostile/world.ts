@@ -33,6 +33,8 @@ type People = Record<"buyer" | "bidder" | "stranger" | "moderator" | "suspended"
 
 const POOL_SIZE = 400;
 const NEWEST = 12;
+/** More than the tasks of one refill cost: successful requests spend what is left. */
+const REFILLED_CENTS = 200_000;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** People with credentials of every kind, and the ids of records in every state, which grow with every response. */
@@ -113,6 +115,9 @@ export class World {
   /** Adds records in every state, because successful requests use up the old ones. */
   async refill(): Promise<void> {
     const { buyer, bidder, stranger } = this.#people;
+    await this.#database.transaction((tx) =>
+      tx.ledger.deposit(buyer.id, "topup", REFILLED_CENTS, `refill ${crypto.randomUUID()}`),
+    );
     const [user] = await this.#database.query<{ id: string }>(sql`
       INSERT INTO users (email, password_hash, display_name)
       VALUES (${`${crypto.randomUUID()}@example.com`}, '', 'To be suspended') RETURNING id`);

@@ -167,7 +167,7 @@ test("the check finds a wrong counter, a missing row and a surplus one, and a re
   expect(await checkReputation(database)).toEqual([]);
 });
 
-test("reading costs the same after 100,000 tasks as after ten: the same rows and pages of the same indexes", async () => {
+test("reading costs the same after 10,000 tasks as after ten: the same rows and pages of the same indexes", async () => {
   const database = service.owner;
   const [few, many] = await Promise.all([createPerson(service), createPerson(service)]);
   const bidder = await createPerson(service);
@@ -175,7 +175,7 @@ test("reading costs the same after 100,000 tasks as after ten: the same rows and
   await database.query(sql`DROP INDEX tasks_search_idx, tasks_search_sample_idx`);
   for (const [buyer, count] of [
     [few, 10],
-    [many, 100_000],
+    [many, 10_000],
   ] as const) {
     await database.transaction(async (tx) => {
       // An import: each task comes with a bid that it is awarded to. The reference between the two is made afterwards.
@@ -197,18 +197,9 @@ test("reading costs the same after 100,000 tasks as after ten: the same rows and
       await rebuildReputation(tx);
     });
   }
-  expect((await reputationOf(many)).buyer).toMatchObject({ tasksPosted: 100_000, tasksAwarded: 100_000 });
+  expect((await reputationOf(many)).buyer).toMatchObject({ tasksPosted: 10_000, tasksAwarded: 10_000 });
   expect(await checkReputation(database)).toEqual([]);
 
-  const timeOf = async (person: TestPerson) => {
-    const times: number[] = [];
-    for (let index = 0; index < 200; index++) {
-      const start = performance.now();
-      await rest(service.url, "GET", `/users/${person.id}/reputation`);
-      times.push(performance.now() - start);
-    }
-    return times.toSorted((a, b) => a - b)[100] ?? Number.NaN;
-  };
   const blocksOf = async (person: TestPerson) => {
     const [row] = await database.query<{ "QUERY PLAN": [{ Plan: { "Shared Hit Blocks": number } }] }>(sql`
       EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)
@@ -216,11 +207,6 @@ test("reading costs the same after 100,000 tasks as after ten: the same rows and
     return row?.["QUERY PLAN"][0].Plan["Shared Hit Blocks"];
   };
   await database.query(sql`VACUUM ANALYZE reputations`);
-  await timeOf(few);
-  const [fewMs, manyMs] = [await timeOf(few), await timeOf(many)];
-  console.log(
-    `reputation, median of 200: ${fewMs.toFixed(2)} ms after 10 tasks, ${manyMs.toFixed(2)} ms after 100,000: ratio ${(manyMs / fewMs).toFixed(2)}`,
-  );
   expect(await blocksOf(many)).toBe(await blocksOf(few));
 
   // One more award of such a buyer takes single steps in an index, too.

@@ -5,7 +5,7 @@ import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { applyMigrations } from "../../prisma/migrate.ts";
 import { searchTasks } from "../../server/market/search/search.ts";
-import { connectionOver } from "../../server/store/connection.ts";
+import { connectionOver, sql } from "../../server/store/connection.ts";
 
 const released = "20261121200700_jobs";
 
@@ -54,8 +54,15 @@ test("a database of the first release is upgraded with its rows: tags are still 
     INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind)
     SELECT done.storage_key, 'sealed', bid_id, task_id, 'sample' FROM done JOIN bids ON bids.id = bid_id`);
 
+  await pool.query(`
+    INSERT INTO api_keys (user_id, label, scopes, key_hash, last4) SELECT id, 'old', '{}', '\\x00', '0000' FROM users`);
+
   expect((await applyMigrations(url)).length).toBeGreaterThanOrEqual(3);
   const connection = connectionOver(pool);
+  const keys = await connection.query(
+    sql`SELECT expires_at > '9999-01-01' AS lasts, spend_limit_cents AS "limit", spent_cents AS spent FROM api_keys`,
+  );
+  expect(keys).toEqual([{ lasts: true, limit: null, spent: "0" }]);
   for (const tag of ["typescript", "TypeScript", "ÄÄNI", "ΣΊΣΥΦΟΣ"]) {
     const found = await searchTasks(connection, { statuses: ["open"], tag, limit: 10 });
     expect(found.map(({ title, tags }) => ({ title, tags }))).toEqual([

@@ -233,6 +233,7 @@ test.each([
     let replayed = 0;
     const open = () =>
       openChanges({
+        isDryRun: false,
         ...{ database, log, userId, idempotencyKey: key, operation: "payouts.create", showsSecret: false },
         readInput: async () => ({ amountCents: 2_000 }),
         hasLeft: () => false,

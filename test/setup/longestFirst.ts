@@ -3,16 +3,15 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take longest, in seconds on two quiet cores. A worker that starts one of them last works alone at the end. */
 const secondsOf: Record<string, number> = {
-  "test/store/ledger/property.test.ts": 75,
+  "test/store/ledger/property.test.ts": 20,
   "test/hostile/hostile.test.ts": 18,
-  "test/start/processes.test.ts": 45,
+  "test/start/processes.test.ts": 30,
   "test/jobs/killedWorker.test.ts": 33,
   "test/start/roles.test.ts": 29,
   "test/http/pages.test.ts": 28,
   "test/readme.test.ts": 24,
   "test/repeats/everyOperation.test.ts": 20,
-  "test/http/walks.test.ts": 20,
-  "test/market/reputation.test.ts": 20,
+  "test/http/walks.test.ts": 10,
   "test/procedures/payouts/payouts.test.ts": 16,
   "test/market/processorEvents/polling.test.ts": 15,
   "test/start/databaseOutage.test.ts": 15,

@@ -22,7 +22,7 @@ async function topUp(url: string, session: Record<string, string>, amountCents: 
 }
 
 describe("npm start", () => {
-  test("prints one line when it is ready, and data and sessions survive a restart", async () => {
+  test("prints one line when it is ready, and data and sessions survive a restart and a SIGKILL", async () => {
     const DATA_DIR = await dataDirectory();
     const first = await start({ DATA_DIR });
     await first.ready();
@@ -37,42 +37,33 @@ describe("npm start", () => {
     await second.ready();
     const wallet = await rest(second.url, "GET", "/wallet", { credentials: session });
     expect(wallet.body).toEqual({ availableCents: 2_500, heldCents: 0 });
-  }, 60_000);
+    const late = cookieOf(await signUp(second.url));
+    expect((await second.stop("SIGKILL")).code).toBe("SIGKILL");
 
-  test("on a data directory that is in use says so, names the service and exits with 1; the other goes on", async () => {
+    const third = await start({ DATA_DIR });
+    await third.ready();
+    expect((await rest(third.url, "GET", "/auth/me", { credentials: late })).status).toBe(200);
+  }, 90_000);
+
+  test("runs beside another instance with its own data directory and port, and says which of them is in use", async () => {
     const DATA_DIR = await dataDirectory();
-    const first = await start({ DATA_DIR });
-    await first.ready();
-    const second = await start({ DATA_DIR });
-    expect(await second.ended).toBe(1);
-    expect(second.stderr()).toContain(`The data directory ${DATA_DIR} is in use by process ${first.child.pid}`);
-    expect(second.stderr()).toContain("Stop it, or set DATA_DIR to another directory.");
-    expect(second.stderr()).not.toMatch(/^ +at /m);
-    expect((await rest(first.url, "GET", "/readyz")).status).toBe(200);
-  }, 60_000);
-
-  test("runs beside another instance that has its own data directory and port", async () => {
-    const [a, b] = await Promise.all([
-      start({ DATA_DIR: await dataDirectory() }),
-      start({ DATA_DIR: await dataDirectory() }),
-    ]);
+    const [a, b] = await Promise.all([start({ DATA_DIR }), start({ DATA_DIR: await dataDirectory() })]);
     await Promise.all([a.ready(), b.ready()]);
     const [inA, inB] = await Promise.all([signUp(a.url, "same@example.com"), signUp(b.url, "same@example.com")]);
     expect([inA.status, inB.status]).toEqual([201, 201]);
     await Promise.all([topUp(a.url, cookieOf(inA), 1_000), topUp(b.url, cookieOf(inB), 2_000)]);
     expect((await rest(b.url, "GET", "/wallet", { credentials: cookieOf(inA) })).status).toBe(401);
-  }, 60_000);
 
-  test("restarts after a SIGKILL with everything that it had confirmed", async () => {
-    const DATA_DIR = await dataDirectory();
-    const first = await start({ DATA_DIR });
-    await first.ready();
-    const session = cookieOf(await signUp(first.url));
-    expect((await first.stop("SIGKILL")).code).toBe("SIGKILL");
-    const second = await start({ DATA_DIR });
-    await second.ready();
-    expect((await rest(second.url, "GET", "/auth/me", { credentials: session })).status).toBe(200);
-  }, 60_000);
+    const { port: PORT } = new URL(a.url);
+    const [onDirectory, onPort] = [await start({ DATA_DIR }), await start({ DATA_DIR: await dataDirectory(), PORT })];
+    expect(await onDirectory.ended).toBe(1);
+    expect(onDirectory.stderr()).toContain(`The data directory ${DATA_DIR} is in use by process ${a.child.pid}`);
+    expect(onDirectory.stderr()).toContain("Stop it, or set DATA_DIR to another directory.");
+    expect(onDirectory.stderr()).not.toMatch(/^ +at /m);
+    expect(await onPort.ended).toBe(1);
+    expect(onPort.stderr()).toContain(`Port ${PORT} is in use`);
+    expect((await rest(a.url, "GET", "/readyz")).status).toBe(200);
+  }, 90_000);
 
   test("ends immediately, with 0, when it is stopped during startup", async () => {
     const DATA_DIR = await dataDirectory();
@@ -109,15 +100,6 @@ describe("a start that fails", () => {
     expect(service.stderr()).not.toMatch(/^ +at /m);
     expect(service.stdout()).toBe("");
   });
-
-  test("says which port is in use", async () => {
-    const first = await start({ DATA_DIR: await dataDirectory() });
-    await first.ready();
-    const { port: PORT } = new URL(first.url);
-    const second = await start({ DATA_DIR: await dataDirectory(), PORT });
-    expect(await second.ended).toBe(1);
-    expect(second.stderr()).toContain(`Port ${PORT} is in use`);
-  }, 60_000);
 });
 
 describe("SIGTERM", () => {

@@ -10,7 +10,7 @@ import { startProcessor } from "../../server/local/processor/start.ts";
 import { sql } from "../../server/store/connection.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { deliveredTask } from "../factories/tasks.ts";
+import { deliveredTask, taskInput } from "../factories/tasks.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
 import { rest } from "../setup/client.ts";
 import { rawRequest } from "../setup/rawRequest.ts";
@@ -98,6 +98,25 @@ async function expectRepeatedOnce(services: readonly Reachable[]): Promise<void>
   expect((await buyer.get("/wallet")).body).toEqual({ availableCents: 99_000, heldCents: 1_000 });
 }
 
+/** Posts 50 tasks at once over all processes, with a key that may spend as much as 20 of them cost. */
+async function expectLimitKept(services: readonly Reachable[]): Promise<void> {
+  const [first] = services;
+  if (first === undefined) throw new Error("no process to ask");
+  const buyer = await createPerson(first, { cents: 100_000 });
+  const spendLimit = { cents: 2_050, per: "total" };
+  const key = await buyer.post("/keys", { label: "limited", scopes: ["task:write"], spendLimit });
+  const statuses = await Promise.all(
+    Array.from({ length: 50 }, async (_, index) => {
+      const { url } = services[index % services.length] ?? first;
+      const credentials = { authorization: `Bearer ${key.body.raw}` };
+      return (await rest(url, "POST", "/tasks", { body: taskInput({ maxBudgetCents: 100 }), credentials })).status;
+    }),
+  );
+  expect(statuses.filter((status) => status === 201)).toHaveLength(20);
+  expect(statuses.filter((status) => status === 403)).toHaveLength(30);
+  expect((await buyer.get("/wallet")).body).toEqual({ availableCents: 98_000, heldCents: 2_000 });
+}
+
 describe("api and worker as separate processes", () => {
   test("share one data directory, in any order: the api starts the embedded services, the others join", async () => {
     const DATA_DIR = await dataDirectory();
@@ -116,6 +135,7 @@ describe("api and worker as separate processes", () => {
     for (const task of delivered) expect(await untilAccepted(task)).toBeLessThan(2);
     for (const service of services.slice(0, 1)) await expectPaidOnce(service, delivered);
     await expectRepeatedOnce(services);
+    await expectLimitKept(services);
 
     const owner = readLocalState(DATA_DIR)?.pid;
     const others = [...workers, ...apis].filter(({ child }) => child.pid !== owner);

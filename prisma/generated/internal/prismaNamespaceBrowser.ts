@@ -151,7 +151,12 @@ export const ApiKeyScalarFieldEnum = {
   last4: 'last4',
   createdAt: 'createdAt',
   lastUsedAt: 'lastUsedAt',
-  revokedAt: 'revokedAt'
+  revokedAt: 'revokedAt',
+  expiresAt: 'expiresAt',
+  spendLimitCents: 'spendLimitCents',
+  spendLimitPer: 'spendLimitPer',
+  spentCents: 'spentCents',
+  spentSince: 'spentSince'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]

@@ -20,8 +20,20 @@ export type ApiKeyModel = runtime.Types.Result.DefaultSelection<Prisma.$ApiKeyPa
 
 export type AggregateApiKey = {
   _count: ApiKeyCountAggregateOutputType | null
+  _avg: ApiKeyAvgAggregateOutputType | null
+  _sum: ApiKeySumAggregateOutputType | null
   _min: ApiKeyMinAggregateOutputType | null
   _max: ApiKeyMaxAggregateOutputType | null
+}
+
+export type ApiKeyAvgAggregateOutputType = {
+  spendLimitCents: number | null
+  spentCents: number | null
+}
+
+export type ApiKeySumAggregateOutputType = {
+  spendLimitCents: bigint | null
+  spentCents: bigint | null
 }
 
 export type ApiKeyMinAggregateOutputType = {
@@ -33,6 +45,11 @@ export type ApiKeyMinAggregateOutputType = {
   createdAt: Date | null
   lastUsedAt: Date | null
   revokedAt: Date | null
+  expiresAt: Date | null
+  spendLimitCents: bigint | null
+  spendLimitPer: string | null
+  spentCents: bigint | null
+  spentSince: Date | null
 }
 
 export type ApiKeyMaxAggregateOutputType = {
@@ -44,6 +61,11 @@ export type ApiKeyMaxAggregateOutputType = {
   createdAt: Date | null
   lastUsedAt: Date | null
   revokedAt: Date | null
+  expiresAt: Date | null
+  spendLimitCents: bigint | null
+  spendLimitPer: string | null
+  spentCents: bigint | null
+  spentSince: Date | null
 }
 
 export type ApiKeyCountAggregateOutputType = {
@@ -56,9 +78,24 @@ export type ApiKeyCountAggregateOutputType = {
   createdAt: number
   lastUsedAt: number
   revokedAt: number
+  expiresAt: number
+  spendLimitCents: number
+  spendLimitPer: number
+  spentCents: number
+  spentSince: number
   _all: number
 }
 
+
+export type ApiKeyAvgAggregateInputType = {
+  spendLimitCents?: true
+  spentCents?: true
+}
+
+export type ApiKeySumAggregateInputType = {
+  spendLimitCents?: true
+  spentCents?: true
+}
 
 export type ApiKeyMinAggregateInputType = {
   id?: true
@@ -69,6 +106,11 @@ export type ApiKeyMinAggregateInputType = {
   createdAt?: true
   lastUsedAt?: true
   revokedAt?: true
+  expiresAt?: true
+  spendLimitCents?: true
+  spendLimitPer?: true
+  spentCents?: true
+  spentSince?: true
 }
 
 export type ApiKeyMaxAggregateInputType = {
@@ -80,6 +122,11 @@ export type ApiKeyMaxAggregateInputType = {
   createdAt?: true
   lastUsedAt?: true
   revokedAt?: true
+  expiresAt?: true
+  spendLimitCents?: true
+  spendLimitPer?: true
+  spentCents?: true
+  spentSince?: true
 }
 
 export type ApiKeyCountAggregateInputType = {
@@ -92,6 +139,11 @@ export type ApiKeyCountAggregateInputType = {
   createdAt?: true
   lastUsedAt?: true
   revokedAt?: true
+  expiresAt?: true
+  spendLimitCents?: true
+  spendLimitPer?: true
+  spentCents?: true
+  spentSince?: true
   _all?: true
 }
 
@@ -133,6 +185,18 @@ export type ApiKeyAggregateArgs<ExtArgs extends runtime.Types.Extensions.Interna
   /**
    * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
    * 
+   * Select which fields to average
+  **/
+  _avg?: ApiKeyAvgAggregateInputType
+  /**
+   * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
+   * 
+   * Select which fields to sum
+  **/
+  _sum?: ApiKeySumAggregateInputType
+  /**
+   * {@link https://www.prisma.io/docs/concepts/components/prisma-client/aggregations Aggregation Docs}
+   * 
    * Select which fields to find the minimum value
   **/
   _min?: ApiKeyMinAggregateInputType
@@ -163,6 +227,8 @@ export type ApiKeyGroupByArgs<ExtArgs extends runtime.Types.Extensions.InternalA
   take?: number
   skip?: number
   _count?: ApiKeyCountAggregateInputType | true
+  _avg?: ApiKeyAvgAggregateInputType
+  _sum?: ApiKeySumAggregateInputType
   _min?: ApiKeyMinAggregateInputType
   _max?: ApiKeyMaxAggregateInputType
 }
@@ -177,7 +243,14 @@ export type ApiKeyGroupByOutputType = {
   createdAt: Date
   lastUsedAt: Date | null
   revokedAt: Date | null
+  expiresAt: Date
+  spendLimitCents: bigint | null
+  spendLimitPer: string | null
+  spentCents: bigint
+  spentSince: Date
   _count: ApiKeyCountAggregateOutputType | null
+  _avg: ApiKeyAvgAggregateOutputType | null
+  _sum: ApiKeySumAggregateOutputType | null
   _min: ApiKeyMinAggregateOutputType | null
   _max: ApiKeyMaxAggregateOutputType | null
 }
@@ -210,6 +283,11 @@ export type ApiKeyWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  expiresAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  spendLimitCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
+  spendLimitPer?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
+  spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -223,6 +301,11 @@ export type ApiKeyOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  expiresAt?: Prisma.SortOrder
+  spendLimitCents?: Prisma.SortOrderInput | Prisma.SortOrder
+  spendLimitPer?: Prisma.SortOrderInput | Prisma.SortOrder
+  spentCents?: Prisma.SortOrder
+  spentSince?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -239,6 +322,11 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  expiresAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  spendLimitCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
+  spendLimitPer?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
+  spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id" | "keyHash">
 
@@ -252,9 +340,16 @@ export type ApiKeyOrderByWithAggregationInput = {
   createdAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  expiresAt?: Prisma.SortOrder
+  spendLimitCents?: Prisma.SortOrderInput | Prisma.SortOrder
+  spendLimitPer?: Prisma.SortOrderInput | Prisma.SortOrder
+  spentCents?: Prisma.SortOrder
+  spentSince?: Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
+  _avg?: Prisma.ApiKeyAvgOrderByAggregateInput
   _max?: Prisma.ApiKeyMaxOrderByAggregateInput
   _min?: Prisma.ApiKeyMinOrderByAggregateInput
+  _sum?: Prisma.ApiKeySumOrderByAggregateInput
 }
 
 export type ApiKeyScalarWhereWithAggregatesInput = {
@@ -270,6 +365,11 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
   lastUsedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
+  expiresAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
+  spendLimitCents?: Prisma.BigIntNullableWithAggregatesFilter<"ApiKey"> | bigint | number | null
+  spendLimitPer?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
+  spentCents?: Prisma.BigIntWithAggregatesFilter<"ApiKey"> | bigint | number
+  spentSince?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
 }
 
 export type ApiKeyCreateInput = {
@@ -281,6 +381,11 @@ export type ApiKeyCreateInput = {
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  expiresAt?: Date | string
+  spendLimitCents?: bigint | number | null
+  spendLimitPer?: string | null
+  spentCents?: bigint | number
+  spentSince?: Date | string
   user: Prisma.UserCreateNestedOneWithoutApiKeysInput
 }
 
@@ -294,6 +399,11 @@ export type ApiKeyUncheckedCreateInput = {
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  expiresAt?: Date | string
+  spendLimitCents?: bigint | number | null
+  spendLimitPer?: string | null
+  spentCents?: bigint | number
+  spentSince?: Date | string
 }
 
 export type ApiKeyUpdateInput = {
@@ -305,6 +415,11 @@ export type ApiKeyUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutApiKeysNestedInput
 }
 
@@ -318,6 +433,11 @@ export type ApiKeyUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type ApiKeyCreateManyInput = {
@@ -330,6 +450,11 @@ export type ApiKeyCreateManyInput = {
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  expiresAt?: Date | string
+  spendLimitCents?: bigint | number | null
+  spendLimitPer?: string | null
+  spentCents?: bigint | number
+  spentSince?: Date | string
 }
 
 export type ApiKeyUpdateManyMutationInput = {
@@ -341,6 +466,11 @@ export type ApiKeyUpdateManyMutationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type ApiKeyUncheckedUpdateManyInput = {
@@ -353,6 +483,11 @@ export type ApiKeyUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type ApiKeyListRelationFilter = {
@@ -383,6 +518,16 @@ export type ApiKeyCountOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
+  expiresAt?: Prisma.SortOrder
+  spendLimitCents?: Prisma.SortOrder
+  spendLimitPer?: Prisma.SortOrder
+  spentCents?: Prisma.SortOrder
+  spentSince?: Prisma.SortOrder
+}
+
+export type ApiKeyAvgOrderByAggregateInput = {
+  spendLimitCents?: Prisma.SortOrder
+  spentCents?: Prisma.SortOrder
 }
 
 export type ApiKeyMaxOrderByAggregateInput = {
@@ -394,6 +539,11 @@ export type ApiKeyMaxOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
+  expiresAt?: Prisma.SortOrder
+  spendLimitCents?: Prisma.SortOrder
+  spendLimitPer?: Prisma.SortOrder
+  spentCents?: Prisma.SortOrder
+  spentSince?: Prisma.SortOrder
 }
 
 export type ApiKeyMinOrderByAggregateInput = {
@@ -405,6 +555,16 @@ export type ApiKeyMinOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
+  expiresAt?: Prisma.SortOrder
+  spendLimitCents?: Prisma.SortOrder
+  spendLimitPer?: Prisma.SortOrder
+  spentCents?: Prisma.SortOrder
+  spentSince?: Prisma.SortOrder
+}
+
+export type ApiKeySumOrderByAggregateInput = {
+  spendLimitCents?: Prisma.SortOrder
+  spentCents?: Prisma.SortOrder
 }
 
 export type ApiKeyCreateNestedManyWithoutUserInput = {
@@ -458,6 +618,26 @@ export type ApiKeyUpdatescopesInput = {
   push?: string | string[]
 }
 
+export type NullableBigIntFieldUpdateOperationsInput = {
+  set?: bigint | number | null
+  increment?: bigint | number
+  decrement?: bigint | number
+  multiply?: bigint | number
+  divide?: bigint | number
+}
+
+export type NullableStringFieldUpdateOperationsInput = {
+  set?: string | null
+}
+
+export type BigIntFieldUpdateOperationsInput = {
+  set?: bigint | number
+  increment?: bigint | number
+  decrement?: bigint | number
+  multiply?: bigint | number
+  divide?: bigint | number
+}
+
 export type ApiKeyCreateWithoutUserInput = {
   id?: string
   label: string
@@ -467,6 +647,11 @@ export type ApiKeyCreateWithoutUserInput = {
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  expiresAt?: Date | string
+  spendLimitCents?: bigint | number | null
+  spendLimitPer?: string | null
+  spentCents?: bigint | number
+  spentSince?: Date | string
 }
 
 export type ApiKeyUncheckedCreateWithoutUserInput = {
@@ -478,6 +663,11 @@ export type ApiKeyUncheckedCreateWithoutUserInput = {
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  expiresAt?: Date | string
+  spendLimitCents?: bigint | number | null
+  spendLimitPer?: string | null
+  spentCents?: bigint | number
+  spentSince?: Date | string
 }
 
 export type ApiKeyCreateOrConnectWithoutUserInput = {
@@ -519,6 +709,11 @@ export type ApiKeyScalarWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  expiresAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
+  spendLimitCents?: Prisma.BigIntNullableFilter<"ApiKey"> | bigint | number | null
+  spendLimitPer?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  spentCents?: Prisma.BigIntFilter<"ApiKey"> | bigint | number
+  spentSince?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
 }
 
 export type ApiKeyCreateManyUserInput = {
@@ -530,6 +725,11 @@ export type ApiKeyCreateManyUserInput = {
   createdAt?: Date | string
   lastUsedAt?: Date | string | null
   revokedAt?: Date | string | null
+  expiresAt?: Date | string
+  spendLimitCents?: bigint | number | null
+  spendLimitPer?: string | null
+  spentCents?: bigint | number
+  spentSince?: Date | string
 }
 
 export type ApiKeyUpdateWithoutUserInput = {
@@ -541,6 +741,11 @@ export type ApiKeyUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type ApiKeyUncheckedUpdateWithoutUserInput = {
@@ -552,6 +757,11 @@ export type ApiKeyUncheckedUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
@@ -563,6 +773,11 @@ export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  spendLimitCents?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  spendLimitPer?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  spentCents?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
+  spentSince?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 
@@ -577,6 +792,11 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   createdAt?: boolean
   lastUsedAt?: boolean
   revokedAt?: boolean
+  expiresAt?: boolean
+  spendLimitCents?: boolean
+  spendLimitPer?: boolean
+  spentCents?: boolean
+  spentSince?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -590,6 +810,11 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   createdAt?: boolean
   lastUsedAt?: boolean
   revokedAt?: boolean
+  expiresAt?: boolean
+  spendLimitCents?: boolean
+  spendLimitPer?: boolean
+  spentCents?: boolean
+  spentSince?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -603,6 +828,11 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   createdAt?: boolean
   lastUsedAt?: boolean
   revokedAt?: boolean
+  expiresAt?: boolean
+  spendLimitCents?: boolean
+  spendLimitPer?: boolean
+  spentCents?: boolean
+  spentSince?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -616,9 +846,14 @@ export type ApiKeySelectScalar = {
   createdAt?: boolean
   lastUsedAt?: boolean
   revokedAt?: boolean
+  expiresAt?: boolean
+  spendLimitCents?: boolean
+  spendLimitPer?: boolean
+  spentCents?: boolean
+  spentSince?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "label" | "scopes" | "keyHash" | "last4" | "createdAt" | "lastUsedAt" | "revokedAt", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "label" | "scopes" | "keyHash" | "last4" | "createdAt" | "lastUsedAt" | "revokedAt" | "expiresAt" | "spendLimitCents" | "spendLimitPer" | "spentCents" | "spentSince", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -644,6 +879,11 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     createdAt: Date
     lastUsedAt: Date | null
     revokedAt: Date | null
+    expiresAt: Date
+    spendLimitCents: bigint | null
+    spendLimitPer: string | null
+    spentCents: bigint
+    spentSince: Date
   }, ExtArgs["result"]["apiKey"]>
   composites: {}
 }
@@ -1077,6 +1317,11 @@ export interface ApiKeyFieldRefs {
   readonly createdAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly lastUsedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly revokedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly expiresAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly spendLimitCents: Prisma.FieldRef<"ApiKey", 'BigInt'>
+  readonly spendLimitPer: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly spentCents: Prisma.FieldRef<"ApiKey", 'BigInt'>
+  readonly spentSince: Prisma.FieldRef<"ApiKey", 'DateTime'>
 }
     
 

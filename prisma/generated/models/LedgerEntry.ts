@@ -527,14 +527,6 @@ export type LedgerEntryUncheckedUpdateManyWithoutTransferNestedInput = {
   deleteMany?: Prisma.LedgerEntryScalarWhereInput | Prisma.LedgerEntryScalarWhereInput[]
 }
 
-export type NullableBigIntFieldUpdateOperationsInput = {
-  set?: bigint | number | null
-  increment?: bigint | number
-  decrement?: bigint | number
-  multiply?: bigint | number
-  divide?: bigint | number
-}
-
 export type LedgerEntryCreateNestedOneWithoutPayoutInput = {
   create?: Prisma.XOR<Prisma.LedgerEntryCreateWithoutPayoutInput, Prisma.LedgerEntryUncheckedCreateWithoutPayoutInput>
   connectOrCreate?: Prisma.LedgerEntryCreateOrConnectWithoutPayoutInput

@@ -460,14 +460,6 @@ export type TotpFactorUncheckedUpdateOneWithoutUserNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TotpFactorUpdateToOneWithWhereWithoutUserInput, Prisma.TotpFactorUpdateWithoutUserInput>, Prisma.TotpFactorUncheckedUpdateWithoutUserInput>
 }
 
-export type BigIntFieldUpdateOperationsInput = {
-  set?: bigint | number
-  increment?: bigint | number
-  decrement?: bigint | number
-  multiply?: bigint | number
-  divide?: bigint | number
-}
-
 export type IntFieldUpdateOperationsInput = {
   set?: number
   increment?: number

@@ -72,6 +72,7 @@ function pageOf({ title, text, action, fields, button, done }: Form): Page {
     layout: "card",
     style,
     scripts: [SCRIPT_PATH],
+    hasSecretAddress: true,
     body: `<h1>${title}</h1>
 <p>${text}</p>
 <form data-action="${action}" data-done="${done}">

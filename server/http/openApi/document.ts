@@ -6,6 +6,7 @@ import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
 import {
   correctOperation,
+  dryRunParameter,
   errorResponses,
   errorSchema,
   idempotencyKeyParameter,
@@ -83,7 +84,11 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
   }
   document.components.responses = { ...errorResponses(routes), ...eventResponses };
   document.components.headers = responseHeaders;
-  document.components.parameters = { Signature: signatureParameter, IdempotencyKey: idempotencyKeyParameter };
+  document.components.parameters = {
+    Signature: signatureParameter,
+    IdempotencyKey: idempotencyKeyParameter,
+    DryRun: dryRunParameter,
+  };
   document.webhooks = toJson(webhooks);
   document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
     name,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../../errors.ts";
 import { idempotencyKeyPattern } from "../../repeats/idempotencyKey.ts";
-import { errorsOf, takesIdempotencyKey } from "../../trpc.ts";
+import { errorsOf, takesDryRun, takesIdempotencyKey } from "../../trpc.ts";
 import type { Route } from "../routes.ts";
 import { type Json, type JsonObject, type Operation, toJson } from "./json.ts";
 
@@ -16,13 +16,17 @@ export function correctOperation(operation: Operation, route: Route): void {
   const responses: JsonObject = {
     [status]: {
       description: successes[status] ?? "Done.",
-      headers: headersOf(status, { isReplayable: takesIdempotencyKey(meta) && !meta.showsSecret }),
+      headers: headersOf(status, {
+        isReplayable: takesIdempotencyKey(meta) && !meta.showsSecret,
+        canBeTried: takesDryRun(meta),
+      }),
       ...(status !== 204 && { content: success.content ?? {} }),
     },
   };
   if (takesIdempotencyKey(meta)) {
     const parameters = Array.isArray(operation.parameters) ? operation.parameters : [];
-    operation.parameters = [...parameters, { $ref: "#/components/parameters/IdempotencyKey" }];
+    const headers = takesDryRun(meta) ? ["IdempotencyKey", "DryRun"] : ["IdempotencyKey"];
+    operation.parameters = [...parameters, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
   }
   for (const [code, codes] of codesByStatus(errorsOf(meta))) {
     responses[code] = { $ref: `#/components/responses/${nameOfErrors(codes)}` };
@@ -80,6 +84,16 @@ export const idempotencyKeyParameter: Json = {
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: idempotencyKeyPattern.source },
 };
 
+/** What the operations that can be tried refer to. */
+export const dryRunParameter: Json = {
+  name: "Dry-Run",
+  in: "header",
+  description:
+    "With `true`, everything is done and then undone: status, body and errors are the real ones, the response has " +
+    "`Dry-Run: true`, and nothing has changed. What the body shows as new, such as an id or a key, does not exist.",
+  schema: { type: "string", enum: ["true", "false"], default: "false" },
+};
+
 /** The headers of responses, by their names in the document. */
 export const responseHeaders: JsonObject = {
   "RateLimit-Policy": {
@@ -102,13 +116,18 @@ export const responseHeaders: JsonObject = {
     description: "`true` if this is the answer of an earlier request with the same `Idempotency-Key`.",
     schema: { type: "string", enum: ["true"] },
   },
+  "Dry-Run": {
+    description: "`true` if the request had `Dry-Run: true`, so that nothing has changed. Refusals have it too.",
+    schema: { type: "string", enum: ["true"] },
+  },
 };
 
-function headersOf(status: number, { isReplayable = false } = {}): JsonObject {
+function headersOf(status: number, { isReplayable = false, canBeTried = false } = {}): JsonObject {
   const names = [
     ...["RateLimit-Policy", "RateLimit"],
     ...(status === 429 || status === 503 ? ["Retry-After"] : []),
     ...(isReplayable ? ["Idempotent-Replayed"] : []),
+    ...(canBeTried ? ["Dry-Run"] : []),
   ];
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }

@@ -1,3 +1,4 @@
+import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import type { ExportListName } from "../../schemas/accountExport.ts";
 import { type Sql, sql } from "../../store/connection.ts";
 import { deliveryColumns, webhookColumns } from "../../webhooks/records.ts";
@@ -32,8 +33,7 @@ export const exportSources: Record<ExportListName, ExportList> = {
   },
   keys: {
     select: sql`
-      SELECT k.id, k.label, k.scopes, k.last4, k.created_at AS "createdAt", k.last_used_at AS "lastUsedAt",
-             k.revoked_at AS "revokedAt"
+      SELECT ${apiKeyColumns("database")}, k.last_used_at AS "lastUsedAt", k.revoked_at AS "revokedAt"
       FROM api_keys k`,
     ownedBy: (user) => sql`k.user_id = ${user}`,
     table: sql`k`,

@@ -7,7 +7,7 @@ import type { Transaction } from "../../store/database.ts";
 import { recordAction } from "../moderation/actions.ts";
 import { getAwardedBid, moveTask } from "../tasks/moveTask.ts";
 import { lockTask, type TaskRecord } from "../tasks/records.ts";
-import { actorOf, assertTaskAction, momentOf } from "../tasks/rules.ts";
+import { assertTaskAction, moderatorActorOf, momentOf } from "../tasks/rules.ts";
 import type { TaskActor } from "../tasks/stateMachine.ts";
 import { disputeColumns, findDispute } from "./records.ts";
 import { decideBidderShare } from "./rules.ts";
@@ -46,11 +46,8 @@ export async function resolveDispute(
   return { dispute, task: resolved };
 }
 
-/** Returns whom a moderator acts as: with any bid on the task, even a rejected or withdrawn one, they have an interest in it. */
 async function moderatorOf(tx: Transaction, task: TaskRecord, moderatorId: string): Promise<TaskActor> {
-  const role = actorOf(task, moderatorId);
-  if (role !== "stranger") return role;
   const bids = await tx.query(sql`
     SELECT 1 FROM bids WHERE task_id = ${task.id}::uuid AND bidder_id = ${moderatorId}::uuid LIMIT 1`);
-  return bids.length > 0 ? "bidder" : "moderator";
+  return moderatorActorOf(task, moderatorId, bids.length > 0);
 }

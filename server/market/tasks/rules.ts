@@ -1,5 +1,4 @@
 import { ApiError } from "../../errors.ts";
-import type { Bid } from "../../schemas/bid.ts";
 import type { TaskRecord } from "./records.ts";
 import {
   type AllowedAction,
@@ -34,10 +33,17 @@ export function actorOf(task: TaskRecord, userId: string): TaskActor {
   return task.awardedBidderId === userId ? "awardedBidder" : "stranger";
 }
 
+/** Returns whom a moderator acts as: with any bid on the task, even a rejected or withdrawn one, they have an interest in it. */
+export function moderatorActorOf(task: TaskRecord, userId: string, hasBid: boolean): TaskActor {
+  const role = actorOf(task, userId);
+  if (role !== "stranger") return role;
+  return hasBid ? "bidder" : "moderator";
+}
+
 /**
  * Returns the role in a task of a user who uploads for `bid`: only its owner may upload, and only if it was awarded.
  */
-export function uploaderOf(task: TaskRecord, bid: Bid, userId: string): TaskActor {
+export function uploaderOf(task: TaskRecord, bid: { id: string; bidder: { id: string } }, userId: string): TaskActor {
   if (bid.bidder.id !== userId) return "stranger";
   return task.awardedBidId === bid.id ? "awardedBidder" : "bidder";
 }

@@ -106,7 +106,7 @@ const dimensionsOf = (width: number | null, height: number | null) =>
 
 /** Returns the samples and deliveries that were finalised for a task, oldest first. */
 export async function readArtifacts(
-  services: Pick<Services, "database" | "storage">,
+  services: Pick<Services, "storage"> & { database: Connection },
   taskId: string,
 ): Promise<{ samples: Artifact[]; deliveries: Artifact[] }> {
   const rows = await services.database.query<ArtifactRow>(sql`

@@ -65,6 +65,9 @@ export function assertSampleLimits({ mimeType, bytes, dimensions, durationSec }:
   if (violations.length > 0) throw new ApiError("sample_too_large", { violations });
 }
 
+/** Whether a bid with this many samples may get another one. */
+export const canAddSample = (count: number) => count < MAX_SAMPLES_PER_BID;
+
 /** Throws `sample_too_large` if a bid would have more than 10 samples. */
 export function assertSampleCount(count: number): void {
   const violations = violationsOf([["samples", MAX_SAMPLES_PER_BID, count]]);

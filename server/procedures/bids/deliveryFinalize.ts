@@ -15,6 +15,7 @@ export const deliveryFinalize = scoped("bid:write")
     rest: { method: "POST", path: "/bids/{id}/delivery/finalize", status: 201 },
     summary: "Finish the delivery's upload",
     errors: ["forbidden", "not_found", "wrong_status"],
+    hasNoDryRun: true,
   })
   .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
   .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))

@@ -11,6 +11,7 @@ export const deliveryInit = scoped("bid:write")
     rest: { method: "POST", path: "/bids/{id}/delivery/init" },
     summary: "Start the delivery's upload",
     errors: ["delivery_too_large", "forbidden", "not_found", "wrong_status"],
+    hasNoDryRun: true,
   })
   .input(
     z.strictObject({

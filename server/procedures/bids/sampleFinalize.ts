@@ -13,6 +13,7 @@ export const sampleFinalize = scoped("bid:write")
     rest: { method: "POST", path: "/bids/{id}/sample/finalize", status: 201 },
     summary: "Finish a sample's upload",
     errors: ["sample_too_large", "forbidden", "not_found", "wrong_status"],
+    hasNoDryRun: true,
   })
   .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
   .output(z.object({ sample: Sample }))

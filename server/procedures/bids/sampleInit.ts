@@ -12,6 +12,7 @@ export const sampleInit = scoped("bid:write")
     rest: { method: "POST", path: "/bids/{id}/sample/init" },
     summary: "Start a sample's upload",
     errors: ["sample_too_large", "forbidden", "not_found", "wrong_status"],
+    hasNoDryRun: true,
   })
   .input(
     z.strictObject({

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { listDisputes } from "../../market/disputes/records.ts";
-import { disputeReader } from "../../market/disputes/rules.ts";
+import { disputeReader, listDisputes } from "../../market/disputes/records.ts";
 import { InputTimestamp, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { disputeStatuses } from "../../schemas/dispute.ts";
 import { DisputeListItem } from "../../schemas/excerpts.ts";

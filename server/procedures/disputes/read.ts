@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { getDisputeCase } from "../../market/disputes/records.ts";
-import { disputeReader } from "../../market/disputes/rules.ts";
+import { disputeReader, getDisputeCase } from "../../market/disputes/records.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute, disputeCase } from "../../schemas/dispute.ts";
 import { signedIn } from "../../trpc.ts";

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { generateApiKey, hashApiKey } from "../../auth/apiKeys.ts";
 import { lockCaller } from "../../auth/callerLock.ts";
+import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
-import { ApiKey, Label, Scope } from "../../schemas/apiKey.ts";
+import { ApiKey, apiKeyInput } from "../../schemas/apiKey.ts";
 import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
@@ -14,30 +15,29 @@ export const create = sessionOnly
   .meta({
     rest: { method: "POST", path: "/keys", status: 201 },
     summary: "Create an API key",
-    description: `At most ${MAX_KEYS} keys per user; revoked ones do not count.`,
+    description: `At most ${MAX_KEYS} keys per user; revoked and expired ones do not count.`,
     errors: ["limit_reached"],
     showsSecret: true,
   })
-  .input(
-    z.strictObject({
-      label: Label,
-      scopes: z
-        .array(Scope)
-        .max(32)
-        .transform((scopes) => [...new Set(scopes)]),
-    }),
-  )
+  .input(z.strictObject(apiKeyInput))
   .output(ApiKey.extend({ raw: z.string().meta({ description: "The whole key: `rb_live_` and 22 characters." }) }))
   .mutation(async ({ ctx, input }) => {
     const raw = generateApiKey();
+    const { label, scopes, expiresAt, spendLimit } = input;
     const created = await ctx.change(async (tx) => {
+      const now = ctx.clock.now();
+      if (expiresAt !== undefined && Date.parse(expiresAt) <= now.getTime()) {
+        throw new ApiError("invalid_input", { issues: [{ path: "expiresAt", message: "Must be in the future." }] });
+      }
       await lockCaller(tx, ctx.principal);
-      const [key] = await tx.query<z.infer<typeof ApiKey>>(sql`
-        INSERT INTO api_keys (user_id, label, scopes, key_hash, last4)
-        SELECT ${ctx.userId}::uuid, ${input.label}, ${input.scopes}::text[], ${hashApiKey(raw)}, ${raw.slice(-4)}
+      const [key] = await tx.query<ApiKey>(sql`
+        INSERT INTO api_keys AS k (user_id, label, scopes, key_hash, last4, expires_at, spend_limit_cents, spend_limit_per)
+        SELECT ${ctx.userId}::uuid, ${label}, ${scopes}::text[], ${hashApiKey(raw)}, ${raw.slice(-4)},
+               ${expiresAt ?? "infinity"}::timestamptz, ${spendLimit?.cents ?? null}, ${spendLimit?.per ?? null}
         WHERE (SELECT count(*) FROM api_keys
-               WHERE user_id = ${ctx.userId}::uuid AND revoked_at IS NULL) < ${MAX_KEYS}
-        RETURNING id, label, scopes, last4, created_at AS "createdAt"`);
+               WHERE user_id = ${ctx.userId}::uuid AND revoked_at IS NULL
+                 AND expires_at > ${now.toISOString()}::timestamptz) < ${MAX_KEYS}
+        RETURNING ${apiKeyColumns(now)}`);
       if (!key) {
         const message = `You already have ${MAX_KEYS} API keys: revoke one first.`;
         throw new ApiError("limit_reached", { message, limit: MAX_KEYS });

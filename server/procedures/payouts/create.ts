@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countSpending } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
 import { Currency, Id, MAX_INT32 } from "../../schemas/common.ts";
@@ -11,7 +12,14 @@ export const create = scoped("payouts:write")
   .meta({
     rest: { method: "POST", path: "/payouts", status: 202 },
     summary: "Request a payout",
-    errors: ["insufficient_funds", "onboarding_required", "onboarding_incomplete", "processor_unavailable"],
+    errors: [
+      "insufficient_funds",
+      "spend_limit",
+      "onboarding_required",
+      "onboarding_incomplete",
+      "processor_unavailable",
+    ],
+    hasNoDryRun: true,
   })
   .input(z.strictObject({ amountCents: z.int().min(1000).max(MAX_INT32).meta({ description: "Integer cents." }) }))
   .output(
@@ -27,6 +35,7 @@ export const create = scoped("payouts:write")
       return ctx
         .change(async (tx) => {
           const payout = await queryOne<{ id: string }>(tx, sql`SELECT uuid_v7() AS id`);
+          await countSpending(tx, ctx, amountCents);
           const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, amountCents, `payout:${payout.id}`);
           if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was already booked`);
           await tx.query(sql`

@@ -9,6 +9,7 @@ export const onboarding = sessionOnly
     rest: { method: "POST", path: "/payouts/onboarding" },
     summary: "Start or continue the payout onboarding",
     errors: ["processor_unavailable"],
+    hasNoDryRun: true,
   })
   .input(NoInput)
   .output(

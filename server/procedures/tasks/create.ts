@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countSpending } from "../../auth/spendLimit.ts";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
 import { checkSpamGuard, hashOfText } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
@@ -12,7 +13,7 @@ export const create = scoped("task:write")
   .meta({
     rest: { method: "POST", path: "/tasks", status: 201 },
     summary: "Post a task",
-    errors: ["insufficient_funds", "spam_guard"],
+    errors: ["insufficient_funds", "spend_limit", "spam_guard"],
   })
   .input(
     z.strictObject({
@@ -40,6 +41,7 @@ export const create = scoped("task:write")
             RETURNING *)
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
         );
+        await countSpending(tx, ctx, task.maxBudgetCents);
         await tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
         await tx.events.record("task.created", { task });
         return { task };

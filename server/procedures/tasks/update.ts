@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { countSpending } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { lockTask, type TaskRecord, updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
@@ -7,7 +8,7 @@ import { Task, taskInput } from "../../schemas/task.ts";
 import { join, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
-import { scoped } from "../../trpc.ts";
+import { type CallerContext, scoped } from "../../trpc.ts";
 
 /**
  * Changes an open task. A new budget moves the difference between the buyer's buckets, and requires that no bid is
@@ -17,7 +18,7 @@ export const update = scoped("task:write")
   .meta({
     rest: { method: "PATCH", path: "/tasks/{id}" },
     summary: "Change a task",
-    errors: ["budget_locked_by_bids", "insufficient_funds", "forbidden", "not_found", "wrong_status"],
+    errors: ["budget_locked_by_bids", "insufficient_funds", "spend_limit", "forbidden", "not_found", "wrong_status"],
   })
   .input(
     z
@@ -39,7 +40,7 @@ export const update = scoped("task:write")
       .change(async (tx) => {
         const task = await lockTask(tx, input.id);
         assertTaskAction("update", task, actorOf(task, ctx.userId), momentOf(ctx));
-        if (input.maxBudgetCents !== undefined) await moveBudget(tx, task, input.maxBudgetCents);
+        if (input.maxBudgetCents !== undefined) await moveBudget(ctx, tx, task, input.maxBudgetCents);
         const changes = [
           input.title === undefined ? null : sql`title = ${input.title}`,
           input.description === undefined ? null : sql`description = ${input.description}`,
@@ -65,13 +66,19 @@ function changesContent(
 }
 type ContentField = "title" | "description" | "acceptanceCriteria";
 
-async function moveBudget(tx: Transaction, task: TaskRecord, maxBudgetCents: number): Promise<void> {
+async function moveBudget(
+  ctx: CallerContext,
+  tx: Transaction,
+  task: TaskRecord,
+  maxBudgetCents: number,
+): Promise<void> {
   const differenceCents = maxBudgetCents - task.maxBudgetCents;
   if (differenceCents === 0) return;
   // The task's lock keeps out new bids, so the result stays true until the commit.
   const [bid] = await tx.query(sql`SELECT 1 FROM bids WHERE task_id = ${task.id}::uuid AND status = 'active' LIMIT 1`);
   if (bid) throw new ApiError("budget_locked_by_bids");
   const reason = { taskId: task.id };
-  if (differenceCents > 0) await tx.ledger.hold(task.buyerId, differenceCents, reason);
-  else await tx.ledger.release(task.buyerId, -differenceCents, reason);
+  if (differenceCents < 0) return tx.ledger.release(task.buyerId, -differenceCents, reason);
+  await countSpending(tx, ctx, differenceCents);
+  await tx.ledger.hold(task.buyerId, differenceCents, reason);
 }

@@ -14,6 +14,7 @@ export const topup = sessionOnly
     rest: { method: "POST", path: "/wallet/topup" },
     summary: "Top up the wallet",
     errors: ["processor_unavailable"],
+    hasNoDryRun: true,
   })
   .input(z.strictObject({ amountCents: z.int().min(500).max(100_000).meta({ description: "Integer cents." }) }))
   .output(

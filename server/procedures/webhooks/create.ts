@@ -19,6 +19,7 @@ export const create = scoped("webhook:write")
     summary: "Register a webhook endpoint",
     description: `At most ${MAX_ENDPOINTS} endpoints per user. How to verify deliveries: [/docs/webhooks](/docs/webhooks).`,
     errors: ["invalid_url", "limit_reached"],
+    hasNoDryRun: true,
     showsSecret: true,
   })
   .input(z.strictObject(webhookInput))

@@ -21,6 +21,7 @@ export const test = scoped("webhook:write")
     summary: "Send a sample event",
     description: "Ten times a minute per endpoint.",
     errors: ["invalid_url", "not_found"],
+    hasNoDryRun: true,
   })
   .input(z.strictObject({ id: Id }))
   .output(z.object({ delivery: WebhookDelivery }))

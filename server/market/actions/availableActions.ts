@@ -1,0 +1,129 @@
+import type { Principal } from "../../auth/principal.ts";
+import type { BidStatus } from "../../schemas/bid.ts";
+import type { Scope } from "../../schemas/scope.ts";
+import { type TaskOperation, taskOperations } from "../../schemas/taskOperation.ts";
+import { type Connection, queryOne, sql } from "../../store/connection.ts";
+import { type BidAction, decideBid } from "../bids/rules.ts";
+import type { TaskRecord } from "../tasks/records.ts";
+import { actorOf, decideTaskAction, type Moment, moderatorActorOf, uploaderOf } from "../tasks/rules.ts";
+import type { TaskAction } from "../tasks/stateMachine.ts";
+import { canAddSample } from "../uploads/limits.ts";
+
+/** What the status of a task does not say, but decides about a caller's operations as well. */
+interface Facts {
+  /** The caller's bid that is active or awarded: there is at most one. */
+  ownBid: { id: string; status: BidStatus } | null;
+  /** Whether the caller has any bid on the task, even a rejected or withdrawn one. */
+  hasBid: boolean;
+  /** Whether the task has an active bid, of a bidder who may still be awarded it. */
+  hasAwardableBid: boolean;
+  hasRated: boolean;
+  /** Samples of `ownBid` that are finalised. */
+  sampleCount: number;
+}
+
+interface Situation extends Facts {
+  task: TaskRecord;
+  userId: string;
+  moment: Moment;
+}
+
+interface Rule {
+  /** What an API key needs; no key may do what only a moderator's session may. */
+  needs: Scope | "moderator";
+  isOpen(situation: Situation): boolean;
+}
+
+const always = () => true;
+
+/** What the table of tasks allows the caller, if `besides` is true as well. */
+const onTask = (action: TaskAction, needs: Scope, besides: (facts: Facts) => boolean = always): Rule => ({
+  needs,
+  isOpen: ({ task, userId, moment, ...facts }) =>
+    decideTaskAction(action, task, actorOf(task, userId), moment).refused === null && besides(facts),
+});
+
+/** What the table of bids allows the owner. */
+const onBid = (action: BidAction): Rule => ({
+  needs: "bid:write",
+  isOpen: ({ ownBid }) => ownBid !== null && decideBid(action, ownBid.status, "owner").refused === null,
+});
+
+/** What the table of tasks allows an uploader for the caller's bid. */
+const onUpload = (action: "uploadSample" | "deliver", besides: (facts: Facts) => boolean = always): Rule => ({
+  needs: "bid:write",
+  isOpen({ task, userId, moment, ...facts }) {
+    if (facts.ownBid === null) return false;
+    const uploader = uploaderOf(task, { id: facts.ownBid.id, bidder: { id: userId } }, userId);
+    return decideTaskAction(action, task, uploader, moment).refused === null && besides(facts);
+  },
+});
+
+const hasRoom = ({ sampleCount }: Facts) => canAddSample(sampleCount);
+
+const rules: Record<TaskOperation, Rule> = {
+  "tasks.update": onTask("update", "task:write"),
+  "tasks.cancel": onTask("cancel", "task:write"),
+  "tasks.award": onTask("award", "task:write", ({ hasAwardableBid }) => hasAwardableBid),
+  "tasks.accept": onTask("accept", "task:write"),
+  "tasks.dispute": onTask("dispute", "task:write"),
+  "tasks.rate": onTask("rate", "task:write", ({ hasRated }) => !hasRated),
+  "bids.place": onTask("placeBid", "bid:write", ({ ownBid }) => ownBid?.status !== "active"),
+  "bids.update": onBid("update"),
+  "bids.withdraw": onBid("withdraw"),
+  "bids.sampleInit": onUpload("uploadSample", hasRoom),
+  "bids.sampleFinalize": onUpload("uploadSample", hasRoom),
+  "bids.deliveryInit": onUpload("deliver"),
+  "bids.deliveryFinalize": onUpload("deliver"),
+  "disputes.resolve": {
+    needs: "moderator",
+    isOpen: ({ task, userId, moment, hasBid }) =>
+      decideTaskAction("resolve", task, moderatorActorOf(task, userId, hasBid), moment).refused === null,
+  },
+};
+
+interface Caller {
+  principal: Principal;
+  /** Whether moderators must have proved a second factor. */
+  settings: { readonly moderatorTotp: boolean };
+}
+
+function has({ principal, settings }: Caller, needs: Rule["needs"]): boolean {
+  if (principal.kind === "apiKey") return needs !== "moderator" && principal.scopes.includes(needs);
+  return needs !== "moderator" || (principal.moderator && (principal.secondFactor || !settings.moderatorTotp));
+}
+
+/**
+ * Returns the operations that the caller could do to the task, or to their own bid on it, at this moment: none of them is
+ * refused for role, scope or status, and all others are. `snapshot` is the one that `task` was read from.
+ * Source: docs/contract.md "States".
+ */
+export async function readAvailableActions(
+  snapshot: Connection,
+  task: TaskRecord,
+  caller: Caller,
+  moment: Moment,
+): Promise<TaskOperation[]> {
+  const { userId } = caller.principal;
+  const permitted = taskOperations.filter((operation) => has(caller, rules[operation].needs));
+  if (permitted.length === 0) return [];
+  const situation = { ...(await readFacts(snapshot, task, userId)), task, userId, moment };
+  return permitted.filter((operation) => rules[operation].isOpen(situation));
+}
+
+function readFacts(snapshot: Connection, { id: taskId }: TaskRecord, userId: string): Promise<Facts> {
+  return queryOne<Facts>(
+    snapshot,
+    sql`
+    SELECT CASE WHEN own.id IS NOT NULL THEN json_build_object('id', own.id, 'status', own.status) END AS "ownBid",
+           EXISTS (SELECT 1 FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid) AS "hasBid",
+           EXISTS (SELECT 1 FROM bids b JOIN users u ON u.id = b.bidder_id
+                   WHERE b.task_id = task.id AND b.status = 'active' AND u.suspended_at IS NULL AND u.closed_at IS NULL)
+             AS "hasAwardableBid",
+           EXISTS (SELECT 1 FROM ratings r WHERE r.task_id = task.id AND r.rater_id = ${userId}::uuid) AS "hasRated",
+           (SELECT count(*)::int FROM artifacts a
+            WHERE a.task_id = task.id AND a.bid_id = own.id AND a.kind = 'sample') AS "sampleCount"
+    FROM (VALUES (${taskId}::uuid)) AS task (id)
+    LEFT JOIN bids own ON own.task_id = task.id AND own.bidder_id = ${userId}::uuid AND own.status IN ('active', 'awarded')`,
+  );
+}

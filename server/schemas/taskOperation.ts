@@ -1,0 +1,22 @@
+import { z } from "zod";
+
+/** The operations that act on a task or on a bid on it, by their names over typed RPC. */
+export const taskOperations = [
+  "tasks.update",
+  "tasks.cancel",
+  "tasks.award",
+  "tasks.accept",
+  "tasks.dispute",
+  "tasks.rate",
+  "bids.place",
+  "bids.update",
+  "bids.withdraw",
+  "bids.sampleInit",
+  "bids.sampleFinalize",
+  "bids.deliveryInit",
+  "bids.deliveryFinalize",
+  "disputes.resolve",
+] as const;
+
+export const TaskOperation = z.enum(taskOperations).meta({ id: "TaskOperation" });
+export type TaskOperation = z.infer<typeof TaskOperation>;
