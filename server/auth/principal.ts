@@ -11,6 +11,11 @@ export type Principal =
   | { kind: "session"; userId: string; sessionId: string; moderator: boolean; secondFactor: boolean }
   | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[]; hasSpendLimit: boolean };
 
+/** Whether this is a moderator's session, which has proved a second factor if that is required. */
+export function mayModerate(principal: Principal, { moderatorTotp }: { moderatorTotp: boolean }): boolean {
+  return principal.kind === "session" && principal.moderator && (principal.secondFactor || !moderatorTotp);
+}
+
 /** How this service's session cookies are made: their name follows from the address, and the first secret seals them. */
 export interface CookieSettings {
   publicUrl: string;

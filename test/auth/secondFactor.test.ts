@@ -5,6 +5,7 @@ import { queryOne, sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson } from "../factories/people.ts";
 import { codeOf, setUpTotp, signIn } from "../factories/secondFactors.ts";
+import { disputedTask } from "../factories/tasks.ts";
 import { rest } from "../setup/client.ts";
 import { expectError, issuePaths } from "../setup/expectError.ts";
 import { useService } from "../setup/testService.ts";
@@ -177,7 +178,15 @@ test("MODERATOR_TOTP=required refuses a moderator's session without the factor, 
     expectError(answer, "forbidden");
     expect(answer.body.message).toContain("/auth/totp");
   }
+  const { task, dispute } = await disputedTask(await createPerson(strict, { cents: 10_000 }), user);
+  const seen = async () => [
+    (await moderator.get(`/disputes/${dispute.id}`)).status,
+    (await moderator.get("/disputes")).body.disputes.length,
+    "deliveries" in (await moderator.get(`/tasks/${task.id}`)).body,
+  ];
+  expect(await seen()).toEqual([404, 0, false]);
   const { secret } = await setUpTotp(strict, moderator);
+  expect(await seen()).toEqual([200, 1, true]);
   expect((await attempts()).map(({ status }) => status)).toEqual([200, 200, 200, 200, 404]);
   const { session } = await signIn(strict, moderator, codeOf(strict, secret));
   expect((await attempts(session)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 404]);

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ApiError } from "../../server/errors.ts";
 import { ProcessorUnavailable } from "../../server/gateways/processorErrors.ts";
 import { createApp } from "../../server/http/app.ts";
@@ -171,6 +171,19 @@ async function takeOver(by: TestPerson, key: string, lock: { unlock(): Promise<v
   await lock.unlock();
   await eventually(waits, (rows) => rows.length === 0);
 }
+
+test("a repeat that waits for a claim is 401 as soon as its session has ended", async () => {
+  const person = await createPerson(service);
+  const [key, input] = [newKey(), { amountCents: 1_000 }];
+  await send(person, "/wallet/topup", input, key);
+  await forgetAnswer(person, key, 300);
+  const watch = vi.spyOn(service.services.callerWatch, "watch");
+  onTestFinished(() => watch.mockRestore());
+  const repeat = send(person, "/wallet/topup", input, key);
+  await vi.waitFor(() => expect(watch).toHaveBeenCalled(), { timeout: 10_000 }); // it has begun to wait
+  await person.post("/auth/logout");
+  expectError(await repeat, "unauthenticated");
+});
 
 describe("a claim that another process has taken over cannot answer any more, and what it changed is undone", () => {
   test("a payout", async () => {

@@ -1,3 +1,4 @@
+import { mayModerate, type Principal } from "../../auth/principal.ts";
 import { ApiError } from "../../errors.ts";
 import type { Dispute, DisputeCase } from "../../schemas/dispute.ts";
 import { type DisputeListItem, EXCERPT_CHARACTERS, excerptOfDispute } from "../../schemas/excerpts.ts";
@@ -56,6 +57,14 @@ export async function addDispute(
 
 /** Whose disputes to read: all of them (null, for a moderator), or those about tasks that this user is a party to. */
 export type DisputeReader = { partyId: string | null };
+
+/**
+ * A moderator's session reads every dispute. Other users, and API keys even of a moderator, read the disputes about
+ * their own tasks.
+ */
+export function disputeReader(principal: Principal, settings: { moderatorTotp: boolean }): DisputeReader {
+  return { partyId: mayModerate(principal, settings) ? null : principal.userId };
+}
 
 /** A condition on `disputes d JOIN tasks t`. The statuses are those of tasks with a dispute, which have indexes by party. */
 const isReadableBy = ({ partyId }: DisputeReader) =>

@@ -1,15 +1,4 @@
-import type { Principal } from "../../auth/principal.ts";
 import type { resolutions } from "../../schemas/dispute.ts";
-import type { DisputeReader } from "./records.ts";
-
-/**
- * A moderator's session reads every dispute. Other users, and API keys even of a moderator, read the disputes about
- * their own tasks.
- */
-export function disputeReader(principal: Principal): DisputeReader {
-  const isModerator = principal.kind === "session" && principal.moderator;
-  return { partyId: isModerator ? null : principal.userId };
-}
 
 interface Division {
   resolution: (typeof resolutions)[number];

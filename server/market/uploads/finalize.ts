@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ApiError } from "../../errors.ts";
 import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
 import type { SealedObject } from "../../gateways/storage.ts";
@@ -40,11 +39,11 @@ const MAX_WAIT_MS = 150_000;
 
 /**
  * Copies an upload to where its URL cannot change it, inspects the copy, and records it. Of several requests for one
- * upload, one does so and the others wait, without a database connection.
+ * upload, one does so and the others wait, without a database connection and without holding up the caller's other requests.
  * @throws ApiError `invalid_input` when the bytes are not what was declared; `unavailable` when the wait is too long
  */
 export async function finalizeUpload<Recorded>(
-  services: Services & { client: { hasLeft(): boolean } },
+  services: Services & { client: { hasLeft(): boolean }; pause(milliseconds: number): Promise<void> },
   steps: Steps<Recorded>,
 ): Promise<Recorded> {
   const deadline = Date.now() + MAX_WAIT_MS;
@@ -58,7 +57,7 @@ export async function finalizeUpload<Recorded>(
       if (taken.abandonedKey !== null) await discard(services, taken.abandonedKey);
       return holdLease(services, taken.lease, () => seal(services, declared, taken.lease, steps.record));
     }
-    await sleep(pauseMs);
+    await services.pause(pauseMs);
     pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS);
   }
   throw new ApiError("unavailable");

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { listDisputes } from "../../market/disputes/records.ts";
-import { disputeReader } from "../../market/disputes/rules.ts";
+import { disputeReader, listDisputes } from "../../market/disputes/records.ts";
 import { InputTimestamp, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { disputeStatuses } from "../../schemas/dispute.ts";
 import { DisputeListItem } from "../../schemas/excerpts.ts";
@@ -31,7 +30,7 @@ export const list = signedIn
   .output(z.object({ disputes: z.array(DisputeListItem), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, status } = input;
-    const reader = disputeReader(ctx.principal);
+    const reader = disputeReader(ctx.principal, ctx.settings);
     const disputes = await listDisputes(ctx.database, { reader, statuses: status?.split(","), cursor, limit });
     return { disputes, nextCursor: nextCursorOf(disputes, limit) };
   });

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { getDisputeCase } from "../../market/disputes/records.ts";
-import { disputeReader } from "../../market/disputes/rules.ts";
+import { disputeReader, getDisputeCase } from "../../market/disputes/records.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute, disputeCase } from "../../schemas/dispute.ts";
 import { signedIn } from "../../trpc.ts";
@@ -13,4 +12,4 @@ export const read = signedIn
   .meta({ rest: { method: "GET", path: "/disputes/{id}" }, summary: "Read a dispute", errors: ["not_found"] })
   .input(z.strictObject({ id: Id }))
   .output(z.object({ dispute: Dispute, ...disputeCase }))
-  .query(({ ctx, input }) => getDisputeCase(ctx, input.id, disputeReader(ctx.principal)));
+  .query(({ ctx, input }) => getDisputeCase(ctx, input.id, disputeReader(ctx.principal, ctx.settings)));

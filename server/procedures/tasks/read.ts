@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mayModerate } from "../../auth/principal.ts";
 import { readAvailableActions } from "../../market/actions/availableActions.ts";
 import { readBidsForDetail } from "../../market/bids/records.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
@@ -58,7 +59,7 @@ export const read = open
       const availableActions = await readAvailableActions(snapshot, task, { principal, settings }, momentOf(ctx));
       const bids = await readBidsForDetail(snapshot, task, userId);
       const isParty = task.buyerId === userId || task.awardedBidderId === userId;
-      const isModerator = principal.kind === "session" && principal.moderator;
+      const isModerator = mayModerate(principal, settings);
       if (!isParty && !isModerator) return { task, availableActions, bids };
 
       const dispute = await findDisputeOfTask(snapshot, task.id);

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { finalizeUpload } from "../../../server/market/uploads/finalize.ts";
 import { finishUpload, takeLease } from "../../../server/market/uploads/lease.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPerson } from "../../factories/people.ts";
 import { awardedTask, upload } from "../../factories/tasks.ts";
+import { expectError } from "../../setup/expectError.ts";
 import { useService } from "../../setup/testService.ts";
 
 const service = useService();
@@ -61,7 +63,7 @@ const stepsOf = (storageKey: string, mimeType = "text/plain") => ({
   find: async () => ({ storageKey, bytes: 5, mimeType }),
   findRecorded: async () => null,
 });
-const anyone = { client: { hasLeft: () => false } };
+const anyone = { client: { hasLeft: () => false }, pause: sleep };
 
 test("a sealed copy is kept if its record may have been committed, until another request finalises the upload", async () => {
   const { buyer, bidder, bid } = await award();
@@ -84,6 +86,20 @@ test("a sealed copy is kept if its record may have been committed, until another
   expect(await storage.head(sealedKey)).toBeNull();
   const { samples } = (await buyer.get(`/tasks/${bid.taskId}`)).body;
   expect(await (await fetch(samples[0].downloadUrl)).text()).toBe("hello");
+});
+
+test("requests that wait for another's copy hold up nothing else, and are 401 as soon as their session has ended", async () => {
+  const { bidder, bid } = await award();
+  const storageKey = await upload(bidder, bid.id, "sample");
+  await takeLease(service.services.database, storageKey);
+  await service.services.database.query(sql`
+    UPDATE uploads SET sealing_until = 'infinity' WHERE storage_key = ${storageKey}`);
+  const watch = vi.spyOn(service.services.callerWatch, "watch");
+  const waiting = Array.from({ length: 3 }, () => bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey }));
+  await vi.waitFor(() => expect(watch.mock.calls.length).toBeGreaterThanOrEqual(3), { timeout: 10_000 });
+  expect((await bidder.get("/wallet")).status).toBe(200);
+  expect((await bidder.post("/auth/logout")).status).toBe(204);
+  for (const answer of await Promise.all(waiting)) expectError(answer, "unauthenticated");
 });
 
 test("a request that lost its lease records nothing", async () => {
