@@ -23,7 +23,7 @@ beforeAll(async () => {
   stops.push(database.drop);
   directory = await mkdtemp(join(tmpdir(), "rebid-hostile-"));
   stops.push(() => rm(directory, { recursive: true, force: true }));
-  stage = await prepare(database.url, join(directory, "data"));
+  stage = await prepare(database.url, database.ownerUrl, join(directory, "data"));
   stops.push(stage.stop);
 });
 

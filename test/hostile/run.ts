@@ -42,7 +42,7 @@ try {
 async function main(): Promise<boolean> {
   const databaseUrl = postgres.url;
   await applyMigrations(databaseUrl);
-  const stage = await prepare(databaseUrl, join(directory, "data"));
+  const stage = await prepare(databaseUrl, databaseUrl, join(directory, "data"));
   console.log(`${requests.toLocaleString("en")} requests with the seed ${seed} to ${stage.service.url}`);
   const began = performance.now();
   let printedMs = began;

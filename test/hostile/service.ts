@@ -64,9 +64,9 @@ export async function startService(
 }
 
 /** The service, its people and records, the contract that it serves, and a watch on its database. */
-export async function prepare(databaseUrl: string, directory: string) {
+export async function prepare(databaseUrl: string, ownerUrl: string, directory: string) {
   const service = await startService(databaseUrl, directory);
-  const database = openDatabase(databaseUrl, { poolSize: 4 });
+  const database = openDatabase(ownerUrl, { poolSize: 4 });
   const response = await fetch(`${service.url}/openapi.json`);
   const contract = readContract(await response.json());
   const world = await World.create(service.url, database);
