@@ -42,7 +42,7 @@ const isStatement = (argument: unknown): argument is pg.QueryConfig =>
 
 /** Returns the statements that a GET sends to the database. */
 async function statementsOf(person: TestPerson, path: string): Promise<pg.QueryConfig[]> {
-  const query = vi.spyOn(service.services.database.pool, "query");
+  const query = vi.spyOn(pg.Client.prototype, "query");
   expect((await person.get(path)).status).toBe(200);
   const sent: unknown[] = query.mock.calls.flat();
   query.mockRestore();
@@ -167,8 +167,9 @@ describe("a task with a hundred withdrawn bids", () => {
     await client.query("ANALYZE bids");
     const sent = [];
     for (const person of [buyer, stranger]) sent.push(...(await statementsOf(person, `/tasks/${taskId}`)));
-    const statements = sent.filter(({ text }) => /FROM bids b JOIN/.test(text));
-    expect(statements).toHaveLength(2);
+    const statements = sent.filter(({ text }) => /FROM bids b JOIN users/.test(text));
+    // The bids that are shown, and what the caller may do about them.
+    expect(statements).toHaveLength(4);
     for (const { text, values = [] } of statements) {
       // As a connection that has prepared the statement runs it: planned once for all values.
       await client.query("SET plan_cache_mode = force_generic_plan");
@@ -179,7 +180,7 @@ describe("a task with a hundred withdrawn bids", () => {
       const plan = JSON.stringify(rows[0]["QUERY PLAN"][0].Plan);
       expect(plan).toMatch(/bids_task_(live|bidder)_idx/);
       const rowsRead = [...plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":([\d.]+)/g)];
-      expect(Math.max(...rowsRead.map(([, count]) => Number(count)))).toBe(100);
+      expect(Math.max(...rowsRead.map(([, count]) => Number(count)))).toBeLessThanOrEqual(100);
     }
   });
 });
@@ -317,14 +318,15 @@ describe("an event", () => {
       "SELECT id, type, octet_length(data::text) AS bytes FROM events WHERE task_id = $1 ORDER BY id",
       [task.id],
     );
-    const types = ["task.created", "bid.received", "task.awarded", "delivery.posted", "task.disputed"];
+    const types = ["task.created", "task.updated", "bid.received", "task.awarded", "delivery.posted", "task.disputed"];
     expect(rows.map(({ type }) => type)).toEqual([...types, "task.dispute_resolved"]);
     for (const { bytes } of rows) expect(bytes).toBeLessThan(15_000);
-    const [created, ...later] = await Promise.all(rows.map(({ id }) => readBody(id)));
+    const [created, updated, ...later] = await Promise.all(rows.map(({ id }) => readBody(id)));
     expect(created.data.task).toMatchObject({
       ...{ id: task.id, description: owls(500), descriptionTruncated: true },
       ...{ acceptanceCriteria: owls(500), acceptanceCriteriaTruncated: true },
     });
+    expect(updated.data.task.description).toBe("Another text.");
     for (const { data } of later) {
       expect(data.task.description).toBe("Another text.");
       expect(data.task).not.toHaveProperty("descriptionTruncated");

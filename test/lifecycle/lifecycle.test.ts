@@ -38,6 +38,8 @@ const provokedElsewhere = [
   "auth.login: second_factor_required",
   "keys.create: limit_reached",
   "tasks.create: spam_guard",
+  "tasks.create: spend_limit",
+  "tasks.update: spend_limit",
   "tasks.award: bid_changed",
   "tasks.award: ledger_failed",
   "wallet.topup: processor_unavailable",

@@ -216,7 +216,7 @@ function findCommand(wish: Wish, model: Model, users: readonly string[]): Comman
       const task = dispute && model.tasks.get(dispute.task);
       const bid = task && model.awardedBidOf(task);
       if (!dispute || !task || !bid) return null;
-      const others = [...model.moderators].filter((user) => user !== task.buyer && user !== bid.bidder);
+      const others = [...model.moderators].filter((user) => !model.isInvolved(user, task));
       const user = (aimed ? at(others, wish.actor) : at([...model.moderators, anyone], wish.actor)) ?? anyone;
       return { kind, user, dispute: dispute.id, decision: decisionOf(wish, bid.price) };
     }

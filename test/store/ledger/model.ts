@@ -140,6 +140,11 @@ export class Model {
     return clone;
   }
 
+  /** Whether a moderator may not decide about the task: they posted it, or have a bid on it, whatever became of it. */
+  isInvolved(user: string, task: ModelTask): boolean {
+    return user === task.buyer || this.bidsOf(task.id).some((bid) => bid.bidder === user);
+  }
+
   bidsOf(taskId: string): ModelBid[] {
     return [...this.bids.values()].filter((bid) => bid.task === taskId);
   }
@@ -423,7 +428,7 @@ export class Model {
     if (!dispute) return "not_found";
     const task = this.#task(dispute.task);
     const { bidder, price } = this.#agreement(task);
-    if (user === task.buyer || user === bidder) return "forbidden";
+    if (this.isInvolved(user, task)) return "forbidden";
     if (task.status !== "disputed") return "wrong_status";
     if ((resolution === "split") !== (bidderCents !== undefined)) return "invalid_input";
     const share = bidderCents ?? (resolution === "release" ? price : 0);
