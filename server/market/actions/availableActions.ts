@@ -116,7 +116,9 @@ function readFacts(snapshot: Connection, { id: taskId }: TaskRecord, userId: str
     snapshot,
     sql`
     SELECT CASE WHEN own.id IS NOT NULL THEN json_build_object('id', own.id, 'status', own.status) END AS "ownBid",
-           EXISTS (SELECT 1 FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid) AS "hasBid",
+           -- Not EXISTS, for which a task full of one user's bids would be read from end to end.
+           (SELECT b.id FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid
+            ORDER BY b.created_at DESC LIMIT 1) IS NOT NULL AS "hasBid",
            EXISTS (SELECT 1 FROM bids b JOIN users u ON u.id = b.bidder_id
                    WHERE b.task_id = task.id AND b.status = 'active' AND u.suspended_at IS NULL AND u.closed_at IS NULL)
              AS "hasAwardableBid",
