@@ -103,6 +103,7 @@ export function createServices(
     async close() {
       services.eventFollower.stop();
       services.securityLog.flush();
+      services.callerWatch.stop();
       await services.egress.close();
       services.storage.close();
       services.mail?.close();

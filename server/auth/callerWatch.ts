@@ -20,6 +20,7 @@ export class CallerWatch {
   /** What to call when a credential ends, by the id of the session or key. */
   readonly #watched = { session: new Map<string, Set<() => void>>(), apiKey: new Map<string, Set<() => void>>() };
   #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
   constructor(options: WatchOptions) {
     this.#options = options;
@@ -38,9 +39,15 @@ export class CallerWatch {
     };
   }
 
+  /** Looks nobody up any more: the database is about to be closed. */
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+  }
+
   #schedule(): void {
     const { session, apiKey } = this.#watched;
-    if (this.#timer !== undefined || session.size + apiKey.size === 0) return;
+    if (this.#isStopped || this.#timer !== undefined || session.size + apiKey.size === 0) return;
     this.#timer = setTimeout(async () => {
       await this.#endInvalid().catch((error: unknown) =>
         this.#options.log.warn({ error }, "waiting callers could not be looked up"),
