@@ -1,7 +1,7 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { mailsTo } from "../setup/mails.ts";
 import { useService } from "../setup/testService.ts";
@@ -32,7 +32,7 @@ test("the pages of links send no referrer, allow only our own script, and readin
   expect((await fetch(`${service.url}/account/form.js`, { method: "POST" })).status).toBe(405);
 });
 
-describe.skipIf(!hasBrowser)("in a real browser", () => {
+describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
   let browser: Browser;
   let page: Page;
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { refuseBroken } from "../../server/http/refuseBroken.ts";
 import { securityHeaders } from "../../server/http/securityHeaders.ts";
 import type { Settings } from "../../server/services.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { rawRequest } from "../setup/rawRequest.ts";
 import { useService } from "../setup/testService.ts";
@@ -177,7 +177,7 @@ describe("APP_ORIGINS", () => {
   });
 });
 
-describe.skipIf(!hasBrowser)("in a real browser", () => {
+describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
   let browser: Browser;
   let page: Page;
   let app: string;

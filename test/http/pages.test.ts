@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -35,7 +35,7 @@ test("the viewer's files come from its package, can be cached, and are compresse
 });
 
 // Without a browser, only the tests above check the pages.
-describe.skipIf(!hasBrowser)("the API reference in a real browser", () => {
+describe.skipIf(!hasBrowser)("the API reference in a real browser", browserTimeout, () => {
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
@@ -132,7 +132,7 @@ describe.skipIf(!hasBrowser)("the API reference in a real browser", () => {
   test("tries out an operation with an API key", async () => {
     await open("/docs#/wallet/wallet_read");
     const key = person.key.authorization ?? "";
-    await page.getByRole("button", { name: "Authorize" }).first().click();
+    await page.locator("button.authorize").first().click();
     const dialog = page.locator(".dialog-ux");
     const bearer = dialog.locator(".auth-container").filter({ hasText: "(http, Bearer)" });
     await bearer.getByRole("textbox").fill(key.replace("Bearer ", ""));

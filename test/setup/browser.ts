@@ -6,6 +6,9 @@ const executablePath = "/usr/bin/chromium";
 
 export const hasBrowser = existsSync(executablePath);
 
+/** Starting Chromium and rendering a page beside the tests of other files takes long on two cores. */
+export const browserTimeout = { timeout: 120_000 };
+
 /** Launches a browser that sends no requests of its own. */
 export function launchBrowser(): Promise<Browser> {
   const args = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"];
