@@ -200,7 +200,8 @@ export class EventFollower {
 
   async #readNews(): Promise<void> {
     const { database } = this.#options;
-    const end = await advanceLog(database);
+    // Whoever is numbering at this moment may have what somebody here waits for: do not leave it to the next poll.
+    const end = await advanceLog(database, { waits: true });
     const seen = this.#seen;
     if (seen === null) return;
     if (end.epoch !== seen.epoch || end.position < seen.position) {

@@ -22,11 +22,11 @@ const NUMBERED_AT_ONCE = 1_000;
  * Numbers what has been committed, and returns the end of the log. Whoever reads the log or waits for it does so, besides
  * the worker, so that a reader sees everything that was committed before. It costs one short query if nothing is new.
  */
-export function advanceLog(connection: Connection): Promise<Place> {
+export function advanceLog(connection: Connection, { waits = false } = {}): Promise<Place> {
   return queryOne<Place>(
     connection,
     sql`
-    SELECT epoch, last_position AS position, last_event_id AS "eventId" FROM advance_event_log(${NUMBERED_AT_ONCE})`,
+    SELECT epoch, last_position AS position, last_event_id AS "eventId" FROM advance_event_log(${NUMBERED_AT_ONCE}, ${waits})`,
   );
 }
 

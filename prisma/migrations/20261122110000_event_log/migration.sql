@@ -63,14 +63,18 @@ $$;
 INSERT INTO event_log_state (origin) VALUES (event_log_origin());
 
 -- Numbers up to `batch` committed events, and returns the state of the log. Numbering happens after the commit, so that an
--- event that becomes visible later also gets a later position. One process at a time does it; the others do not wait.
-CREATE FUNCTION advance_event_log(batch integer) RETURNS SETOF event_log_state LANGUAGE plpgsql AS $$
+-- event that becomes visible later also gets a later position. One process at a time does it. The others return what there
+-- is, or wait for it and go on if they say so.
+CREATE FUNCTION advance_event_log(batch integer, waits boolean) RETURNS SETOF event_log_state LANGUAGE plpgsql AS $$
 DECLARE
   here text := event_log_origin();
 BEGIN
   IF NOT EXISTS (SELECT FROM event_log_state WHERE origin = here) THEN
     PERFORM pg_advisory_xact_lock(hashtextextended('event_log', 0));
     UPDATE event_log_state SET epoch = gen_random_uuid(), origin = here WHERE origin <> here;
+  END IF;
+  IF waits AND EXISTS (SELECT FROM event_log_queue) THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('event_log', 0));
   END IF;
   IF EXISTS (SELECT FROM event_log_queue) AND pg_try_advisory_xact_lock(hashtextextended('event_log', 0)) THEN
     -- A statement of its own, so that its snapshot contains what the previous holder of the lock has committed.
