@@ -9,16 +9,8 @@ const REQUEST_HEADERS = [
 ].join(", ");
 /** The headers of answers that a page may read, beside those that it always may. */
 const RESPONSE_HEADERS = [
-  ...[
-    "RateLimit",
-    "RateLimit-Policy",
-    "Retry-After",
-    "X-Request-Id",
-    "Idempotent-Replayed",
-    "Dry-Run",
-    "Allow",
-    "ETag",
-  ],
+  ...["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
+  ...["Idempotent-Replayed", "Dry-Run", "Allow", "ETag"],
 ].join(", ");
 /** Browsers ask again after this time; Chromium caps it at two hours. */
 const PREFLIGHT_SECONDS = 600;

@@ -16,7 +16,7 @@ export const jobPayloads = {
   auditLedger: z.object({}),
   /** Deletes events from the log, and for good, that are older than 30 days. */
   pruneEvents: z.object({}),
-  /** Deletes webhook deliveries that are older than 30 days. */
+  /** Deletes webhook deliveries that are older than 30 days, except failed ones of endpoints that exist. */
   pruneWebhookDeliveries: z.object({}),
   /** Sends a mail with a link to an account, if there is one with this address. It has no token: sending makes one. */
   sendAccountMail: z.strictObject({

@@ -9,6 +9,7 @@ import type { Settings } from "../../server/services.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
+import { openStream } from "../setup/eventStream.ts";
 import { rawRequest } from "../setup/rawRequest.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -156,6 +157,20 @@ describe("APP_ORIGINS", () => {
     expect((await rest(url, "POST", "/trpc/keys.create", { body, credentials })).status).toBe(200);
     const other = { ...person.session, origin: "https://app.example.evil.example" };
     expect((await rest(url, "POST", "/keys", { body, credentials: other })).status).toBe(403);
+  });
+
+  test("follow the event log with the cookie; to pages of other origins, it is no credential or the browser hides the stream", async () => {
+    const url = await startWith({ appOrigins: ["https://app.example"], corsOrigins: ["https://tools.example"] });
+    const stream = await openStream(url, "/events/stream", { ...person.session, origin: "https://app.example" });
+    expect([stream.status, stream.headers.get("access-control-allow-origin")]).toEqual([200, "https://app.example"]);
+    expect(stream.headers.get("access-control-allow-credentials")).toBe("true");
+    expect(await stream.next()).toMatchObject({ comment: "still here" });
+    stream.close();
+    const keysOnly = { ...person.session, origin: "https://tools.example" };
+    expect((await openStream(url, "/events/stream", keysOnly)).status).toBe(401);
+    const foreign = await openStream(url, "/events/stream", { ...person.session, origin: "https://other.example" });
+    expect([...foreign.headers.keys()].filter((name) => name.startsWith("access-control-"))).toEqual([]);
+    foreign.close();
   });
 
   test("in development, any port of localhost is one; elsewhere only what is listed", async () => {

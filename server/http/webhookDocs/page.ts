@@ -74,9 +74,9 @@ not followed.</p>
 <p>At first an endpoint gets up to four requests at a time; later up to 64 while it responds within a second, and up to 16
 while it takes longer. An endpoint that does not respond gets its queue one by one, oldest first, so retries can come later
 than stated above.</p>
-<p>Every delivery is kept for 30 days from its <code>createdAt</code>, whether it succeeded or not.
-<code>GET /webhooks/{id}/deliveries?status=failed</code> shows every attempt, with its time, status code, duration and error.
-Older deliveries cannot be replayed.</p>
+<p>A delivery that succeeded is kept for 30 days from its <code>createdAt</code>, a failed one until a replay succeeds or its
+endpoint is deleted. <code>GET /webhooks/{id}/deliveries?status=failed</code> shows every attempt, with its time, status code,
+duration and error.</p>
 
 <h2 id="off">Switching off</h2>
 <p>An endpoint is switched off when it responds with <code>410 Gone</code>, or fails 100 times in a row over at least 3 days:

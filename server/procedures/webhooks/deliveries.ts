@@ -7,7 +7,7 @@ import { readPage } from "../../store/cursorLists.ts";
 import { scoped } from "../../trpc.ts";
 import { deliveryColumns, requireOwnEndpoint } from "../../webhooks/records.ts";
 
-/** The deliveries to an endpoint in the last 30 days, newest first, each with its latest 20 attempts. */
+/** The deliveries to an endpoint that are kept, newest first, each with its latest 20 attempts. */
 export const deliveries = scoped("webhook:read")
   .meta({
     rest: { method: "GET", path: "/webhooks/{id}/deliveries" },
