@@ -104,11 +104,11 @@ function objectText({ properties = {}, required = [] }: Schema, direction: Direc
   return `{\n${fields.join("\n")}\n}`;
 }
 
-/** What is true of every field of its type is not worth a line on each. */
-const commonplace = new Set(["A UUID.", "UTC, ISO 8601.", "One line, trimmed."]);
+/** What every field of this name or type has is not worth a line on each. */
+const commonplace = /^(The [\w -]+'s id|UTC, ISO 8601|One line, trimmed)\.$/;
 
 /** A nullable field's description can sit in the first of its alternatives. A reference's is at its own declaration. */
 function descriptionOf({ description, anyOf }: Schema): string | undefined {
   const text = description ?? anyOf?.[0]?.description;
-  return text === undefined || commonplace.has(text) ? undefined : text;
+  return text === undefined || commonplace.test(text) ? undefined : text;
 }

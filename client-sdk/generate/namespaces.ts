@@ -1,5 +1,4 @@
 import { documentOperation } from "./documentation.ts";
-import { pascalCase } from "./names.ts";
 import { namespaces, type Operation, operations } from "./operations.ts";
 import { operationTypes } from "./types.ts";
 
@@ -24,7 +23,7 @@ ${classes}`;
 }
 
 /** The classes that a namespace of the router is called after. A hand-written class of `src/` can extend one. */
-const className = (namespace: string): string => `${pascalCase(namespace)}Api`;
+const className = (namespace: string): string => `${namespace.charAt(0).toUpperCase()}${namespace.slice(1)}Api`;
 
 function printNamespace(namespace: string): string {
   // A stream is not one answer: `events.follow`, which is written by hand, reads it.

@@ -20,7 +20,7 @@ export function printRouter(): string {
   TRPCSubscriptionProcedure,
 } from "@trpc/server";
 import type { TrackedMessages } from "../trackedMessages.ts";
-import type { ErrorBody, ${imported.join(", ")} } from "./types.ts";
+import type { ApiError, ${imported.join(", ")} } from "./types.ts";
 
 /** The input of a procedure that takes none. */
 type NoInput = Record<string, never> | undefined;
@@ -29,7 +29,7 @@ type NoInput = Record<string, never> | undefined;
 interface Root {
   ctx: object;
   meta: object;
-  errorShape: { message: string; code: TRPC_ERROR_CODE_NUMBER; data: ErrorBody };
+  errorShape: { message: string; code: TRPC_ERROR_CODE_NUMBER; data: ApiError };
   transformer: false;
 }
 

@@ -1,10 +1,7 @@
-import { z } from "zod";
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../../server/errors.ts";
-import { eventSchemas } from "../../server/http/openApi/webhooks.ts";
-import { eventTypes, isForWebhooks, LogEvent, logEventTypes } from "../../server/schemas/event.ts";
+import { eventSchemaName, eventTypes, LogEvent, logEventTypes } from "../../server/schemas/event.ts";
 import { LogMessage } from "../../server/schemas/eventLog.ts";
 import { Declarations, itemType } from "./declarations.ts";
-import { inputName, outputName, pascalCase } from "./names.ts";
 import { operations } from "./operations.ts";
 
 /** The names that a procedure's input and output have in the generated code. */
@@ -16,30 +13,22 @@ export interface OperationTypes {
   item: string | undefined;
 }
 
-const named: [z.ZodType, string][] = [
-  ...Object.entries(eventSchemas).map(([name, schema]): [z.ZodType, string] => [schema, name]),
-  [LogEvent, "LogEvent"],
-  [ErrorBody, "ErrorBody"],
-];
-for (const [schema, id] of named) {
-  if (schema.meta()?.id === undefined) z.globalRegistry.add(schema, { ...schema.meta(), id });
-}
-
 const declarations = new Declarations();
 
 /** The types of every procedure, by its path. */
 export const operationTypes: ReadonlyMap<string, OperationTypes> = new Map(
-  operations.map(({ procedurePath, namespace, verb, listOf, hasNoOutput, takesNoInput, ...operation }) => {
+  operations.map(({ procedurePath, names, listOf, hasNoOutput, takesNoInput, ...operation }) => {
     const output = operation.output ?? LogMessage;
     const types: OperationTypes = {
-      input: takesNoInput ? "NoInput" : declarations.declare(operation.input, inputName(namespace, verb), "input"),
-      output: hasNoOutput ? "void" : declarations.declare(output, outputName(namespace, verb), "output"),
+      input: takesNoInput ? "NoInput" : declarations.declare(operation.input, names.input, "input"),
+      output: hasNoOutput ? "void" : declarations.declare(output, names.output, "output"),
       item: listOf === undefined ? undefined : itemType(output, listOf),
     };
     return [procedurePath, types];
   }),
 );
-for (const [schema, name] of named) declarations.declare(schema, name, "output");
+declarations.declare(LogEvent, "LogEvent", "output");
+declarations.declare(ErrorBody, "ApiError", "output");
 
 const union = (names: readonly string[]): string => names.map((name) => JSON.stringify(name)).join(" | ");
 
@@ -69,11 +58,8 @@ export const errorCodes: readonly ErrorCode[] = ${JSON.stringify(Object.keys(err
 
 /** The file with all types. */
 export function printTypes(): string {
-  const webhookEvents = eventTypes.filter(isForWebhooks).map((type) => pascalCase(type, "event"));
+  const webhookEvents = eventTypes.map(eventSchemaName);
   return `${declarations.print()}
-/** The types of the events that webhooks can subscribe to. */
-export type WebhookEventType = ${union(eventTypes)};
-
 /** The types of all events, as the event log has them. */
 export type LogEventType = ${union(logEventTypes)};
 

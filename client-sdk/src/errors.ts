@@ -1,5 +1,5 @@
 import { errorCodes } from "./generated/errorCodes.ts";
-import type { ErrorBody, ErrorCode, ErrorCodes } from "./generated/types.ts";
+import type { ApiError, ErrorCode, ErrorCodes } from "./generated/types.ts";
 
 /** Not from the service: an answer that has no code that this version knows. `message` and `body` say more. */
 type Unexpected = "unexpected_response";
@@ -20,7 +20,7 @@ export class RebidError extends Error {
   /** A stable code to program against. */
   readonly code: ErrorCode | Unexpected;
   /** What is wrong with the input, field by field. */
-  readonly issues: NonNullable<ErrorBody["issues"]>;
+  readonly issues: NonNullable<ApiError["issues"]>;
   /** Quote it to report a problem. */
   readonly requestId: string | undefined;
   /** Seconds after which the same request may succeed. */
@@ -29,29 +29,29 @@ export class RebidError extends Error {
   readonly body: unknown;
 
   /** The limits that an upload exceeds. */
-  readonly violations: ErrorBody["violations"];
+  readonly violations: ApiError["violations"];
   /** With `missing_scope`: the scope that the API key lacks. */
-  readonly requiredScope: ErrorBody["requiredScope"];
+  readonly requiredScope: ApiError["requiredScope"];
   /** With `idempotency_conflict`: what the first request created, if its answer had a secret. */
-  readonly id: ErrorBody["id"];
+  readonly id: ApiError["id"];
   /** With `active_bid_exists`: that bid. */
-  readonly bidId: ErrorBody["bidId"];
+  readonly bidId: ApiError["bidId"];
   /** With `bid_changed`: the bid's price now. */
-  readonly priceCents: ErrorBody["priceCents"];
+  readonly priceCents: ApiError["priceCents"];
   /** With 402: what the operation takes from the wallet. */
-  readonly neededCents: ErrorBody["neededCents"];
+  readonly neededCents: ApiError["neededCents"];
   /** With 402: what the wallet has available. */
-  readonly availableCents: ErrorBody["availableCents"];
+  readonly availableCents: ApiError["availableCents"];
   /** With `spend_limit`: what the API key may spend in a period. */
-  readonly limitCents: ErrorBody["limitCents"];
+  readonly limitCents: ApiError["limitCents"];
   /** With `spend_limit`: what it has spent in the current one. */
-  readonly spentCents: ErrorBody["spentCents"];
+  readonly spentCents: ApiError["spentCents"];
   /** With `limit_reached`: how many a user may have. */
-  readonly limit: ErrorBody["limit"];
+  readonly limit: ApiError["limit"];
   /** With `spam_guard`: the newest task with the same text. */
-  readonly taskId: ErrorBody["taskId"];
+  readonly taskId: ApiError["taskId"];
   /** With `account_in_use`: what must be finished first. */
-  readonly open: ErrorBody["open"];
+  readonly open: ApiError["open"];
 
   constructor({ status, headers, body }: ErrorAnswer) {
     const known = errorBodyOf(body);
@@ -78,15 +78,15 @@ export class RebidError extends Error {
 }
 
 /** The body if it is one of the service's errors, with a code that this version knows. */
-function errorBodyOf(body: unknown): ErrorBody | undefined {
+function errorBodyOf(body: unknown): ApiError | undefined {
   if (typeof body !== "object" || body === null || !("error" in body)) return undefined;
   const codes: readonly unknown[] = errorCodes;
-  return codes.includes(body.error) ? (body as ErrorBody) : undefined; // the document promises the other fields
+  return codes.includes(body.error) ? (body as ApiError) : undefined; // the document promises the other fields
 }
 
 const MAX_ISSUES_IN_MESSAGE = 3;
 
-function messageOf({ message, issues = [] }: ErrorBody): string {
+function messageOf({ message, issues = [] }: ApiError): string {
   if (!Array.isArray(issues) || issues.length === 0) return message;
   const first = issues.slice(0, MAX_ISSUES_IN_MESSAGE).map((issue) => `${issue.path}: ${issue.message}`);
   return `${message} ${first.join(" ")}${issues.length > first.length ? " …" : ""}`;

@@ -15,7 +15,7 @@ import {
   type TRPCLink,
 } from "@trpc/client";
 import type { RebidRouter } from "./generated/router.ts";
-import type { ErrorBody } from "./generated/types.ts";
+import type { ApiError } from "./generated/types.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
 import { retryDelayMs } from "./retries.ts";
 
@@ -90,7 +90,7 @@ export function rebidLinks({
 }
 
 /** The service's error in what a call was rejected with; undefined if there was no answer, or it was not the service's. */
-export function errorBodyOf(error: unknown): ErrorBody | undefined {
+export function errorBodyOf(error: unknown): ApiError | undefined {
   if (!(error instanceof TRPCClientError)) return undefined;
   const { data } = error as TRPCClientError<RebidRouter>; // the router's `errorFormatter` makes no other
   return typeof data?.error === "string" ? data : undefined;

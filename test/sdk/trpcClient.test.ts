@@ -1,5 +1,4 @@
-import { createRebidClient, errorBodyOf, type RebidRouter, rebidLinks } from "@rebid/sdk/trpc";
-import { createTRPCClient, TRPCClientError } from "@trpc/client";
+import { createRebidClient, errorBodyOf } from "@rebid/sdk/trpc";
 import { beforeAll, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { taskInput } from "../factories/tasks.ts";
@@ -40,4 +39,53 @@ test("a change whose answer is lost is repeated with its key, and made once", as
   expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
   expect(keys[1]).toBe(keys[0]);
   expect(await heldCents()).toBe(before + task.maxBudgetCents);
+});
+
+test("a call can bring its own key", async () => {
+  const client = createRebidClient({ baseUrl: service.url, headers: buyer.session });
+  const input = taskInput();
+  const context = { idempotencyKey: crypto.randomUUID() };
+  const first = await client.tasks.create.mutate(input, { context });
+  expect(await client.tasks.create.mutate(input, { context })).toEqual(first);
+});
+
+test("queries that are made together are one request, and changes one each", async () => {
+  const paths: string[] = [];
+  const counting: typeof fetch = (input, init) => {
+    paths.push(new URL(String(input)).pathname);
+    return fetch(input, init);
+  };
+  const client = createRebidClient({ baseUrl: service.url, headers: buyer.session, fetch: counting });
+  await Promise.all([client.wallet.read.query(), client.auth.me.query(), client.tasks.list.query({})]);
+  expect(paths).toEqual(["/trpc/wallet.read,auth.me,tasks.list"]);
+  await Promise.all([client.tasks.create.mutate(taskInput()), client.tasks.create.mutate(taskInput())]);
+  expect(paths.slice(1)).toEqual(["/trpc/tasks.create", "/trpc/tasks.create"]);
+});
+
+test("a refusal has the service's error, and is not repeated", async () => {
+  let requests = 0;
+  const counting: typeof fetch = (input, init) => {
+    requests++;
+    return fetch(input, init);
+  };
+  const client = createRebidClient({ baseUrl: service.url, headers: buyer.session, fetch: counting });
+  const error = await client.tasks.create.mutate(taskInput({ maxBudgetCents: 9_000_000 })).catch((caught) => caught);
+  expect(errorBodyOf(error)).toMatchObject({ error: "insufficient_funds", neededCents: 9_000_000 });
+  expect(requests).toBe(1);
+  expect(errorBodyOf(new Error("no answer"))).toBeUndefined();
+});
+
+test("a call that is given up is not repeated", async () => {
+  let requests = 0;
+  const hanging: typeof fetch = (_input, init) => {
+    requests++;
+    return new Promise((_, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
+  };
+  const client = createRebidClient({ baseUrl: service.url, headers: buyer.session, fetch: hanging });
+  const controller = new AbortController();
+  const call = client.tasks.create.mutate(taskInput(), { signal: controller.signal }).catch((caught) => caught);
+  await expect.poll(() => requests).toBe(1);
+  controller.abort();
+  expect(await call).toBeInstanceOf(Error);
+  expect(requests).toBe(1);
 });

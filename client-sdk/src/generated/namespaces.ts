@@ -11,44 +11,45 @@ import type {
   AwardTask,
   AwardTaskResponse,
   BidExcerpt,
+  Caller,
   CancelTask,
   CancelTaskResponse,
   ChangePassword,
-  Close,
+  CloseAccount,
   ConfirmTotp,
   ConfirmTotpResponse,
-  CreateKey,
-  CreateKeyResponse,
+  CreateApiKey,
+  CreatedApiKey,
+  CreatedWebhook,
   CreatePayout,
   CreatePayoutResponse,
   CreateTask,
   CreateTaskResponse,
   CreateWebhook,
-  CreateWebhookResponse,
-  DeliveriesWebhook,
-  DeliveriesWebhookResponse,
-  DeliveryFinalizeBid,
-  DeliveryFinalizeBidResponse,
-  DeliveryInitBid,
+  DisputeCase,
   DisputeListItem,
   DisputeTask,
   DisputeTaskResponse,
   EndSession,
-  Export,
+  EventPage,
+  ExportAccount,
+  FinalizeDelivery,
+  FinalizeDeliveryResponse,
+  FinalizeSample,
+  FinalizeSampleResponse,
   ForgotPassword,
   ForgotPasswordResponse,
+  InitDelivery,
+  InitSample,
   LedgerEntry,
-  LedgerWallet,
-  LedgerWalletResponse,
-  ListActionsModeration,
-  ListActionsModerationResponse,
-  ListBidsForTask,
-  ListBidsForTaskResponse,
+  ListApiKeysResponse,
   ListDisputes,
   ListDisputesResponse,
   ListEvents,
-  ListEventsResponse,
-  ListKeysResponse,
+  ListLedgerEntries,
+  ListLedgerEntriesResponse,
+  ListModerationActions,
+  ListModerationActionsResponse,
   ListOwnBids,
   ListOwnBidsResponse,
   ListOwnTasks,
@@ -56,17 +57,20 @@ import type {
   ListPayouts,
   ListPayoutsResponse,
   ListSessionsResponse,
+  ListTaskBids,
+  ListTaskBidsResponse,
   ListTasks,
   ListTasksResponse,
   ListUsers,
   ListUsersResponse,
+  ListWebhookDeliveries,
+  ListWebhookDeliveriesResponse,
   ListWebhooksResponse,
   Login,
   LoginResponse,
-  MeResponse,
   ModeratedUser,
   ModerationAction,
-  OnboardingPayoutResponse,
+  OnboardingLink,
   Payout,
   PlaceBid,
   PlaceBidResponse,
@@ -75,30 +79,25 @@ import type {
   ReadBid,
   ReadBidResponse,
   ReadDispute,
-  ReadDisputeResponse,
   ReadPayout,
   ReadPayoutResponse,
+  ReadReputation,
   ReadTask,
   ReadTaskResponse,
-  ReadWalletResponse,
   ReinstateUser,
   ReinstateUserResponse,
   RemoveTotp,
   RemoveWebhook,
-  ReplaySinceWebhook,
-  ReplaySinceWebhookResponse,
-  ReplayWebhook,
-  ReplayWebhookResponse,
+  ReplayWebhookDeliveries,
+  ReplayWebhookDeliveriesResponse,
+  ReplayWebhookDelivery,
+  ReplayWebhookDeliveryResponse,
   Reputation,
-  ReputationUser,
   ResendVerificationResponse,
   ResetPassword,
   ResolveDispute,
   ResolveDisputeResponse,
-  RevokeKey,
-  SampleFinalizeBid,
-  SampleFinalizeBidResponse,
-  SampleInitBid,
+  RevokeApiKey,
   Signup,
   SignupResponse,
   StartTotp,
@@ -108,16 +107,17 @@ import type {
   TaskListItem,
   TestWebhook,
   TestWebhookResponse,
-  TopupWallet,
-  TopupWalletResponse,
-  Update,
+  TopUpWallet,
+  TopUpWalletResponse,
+  UpdateAccount,
+  UpdateAccountResponse,
   UpdateBid,
   UpdateBidResponse,
-  UpdateResponse,
   UpdateTask,
   UpdateTaskResponse,
   UploadTarget,
   VerifyEmail,
+  Wallet,
   WebhookDelivery,
   WithdrawBid,
   WithdrawBidResponse,
@@ -125,7 +125,10 @@ import type {
 
 export class AuthApi extends Namespace {
   /**
-   * Create an account and sign in.
+   * Create an account.
+   *
+   * Creates an account and signs you in: the response sets the session cookie. A mail asks you to verify the
+   * address; nothing waits for that. An address that has an account already is `email_taken`.
    *
    * `POST /auth/signup`. Anyone may call it.
    *
@@ -138,6 +141,10 @@ export class AuthApi extends Namespace {
 
   /**
    * Sign in.
+   *
+   * Signs you in with email address and password, and sets the session cookie. A session lasts 14 days from its last
+   * use. If the account has a second factor, send `code` too: without a right one, the answer to a right password is
+   * `second_factor_required`. An unknown address and a wrong password have the same answer, `invalid_credentials`.
    *
    * `POST /auth/login`. Anyone may call it.
    *
@@ -152,6 +159,9 @@ export class AuthApi extends Namespace {
   /**
    * Sign out.
    *
+   * Ends the session at once, wherever its cookie was copied to, and clears the cookie. With an API key, which has
+   * no session, it does nothing.
+   *
    * `POST /auth/logout`. With any credentials.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `payload_too_large`
@@ -162,19 +172,24 @@ export class AuthApi extends Namespace {
   }
 
   /**
-   * Who am I.
+   * Read my account.
+   *
+   * Returns your account, and what the credentials of this request allow. A session has the scope `*`; an API key
+   * has the scopes that it was created with.
    *
    * `GET /auth/me`. With any credentials.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
    * (500), `unavailable` (503).
    */
-  me(options: RequestOptions = {}): Call<MeResponse> {
+  me(options: RequestOptions = {}): Call<Caller> {
     return this.requests.read("/auth/me", {}, options);
   }
 
   /**
-   * Change the display name.
+   * Change my display name.
+   *
+   * Changes the name that other people see. Events that were recorded before keep the old one.
    *
    * `PATCH /auth/me`. With a browser session; API keys are refused.
    *
@@ -182,14 +197,14 @@ export class AuthApi extends Namespace {
    * (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
    * `unavailable` (503).
    */
-  update(input: Update, options: ChangeOptions = {}): Call<UpdateResponse> {
+  update(input: UpdateAccount, options: ChangeOptions = {}): Call<UpdateAccountResponse> {
     return this.requests.change("PATCH", "/auth/me", input, options);
   }
 
   /**
-   * Change the password.
+   * Change my password.
    *
-   * Ends the caller's other sessions. API keys stay valid.
+   * Changes your password, after checking the current one, and ends your other sessions. API keys stay valid.
    *
    * `POST /auth/password`. With a browser session; API keys are refused.
    *
@@ -204,7 +219,8 @@ export class AuthApi extends Namespace {
   /**
    * Ask for a link to choose a new password.
    *
-   * The response is the same whether or not the address has an account.
+   * Mails a link to choose a new password, if the address has an account. The response is the same for every
+   * address. The link works once, for an hour, and at most 5 mails an hour are sent to one account.
    *
    * `POST /auth/password/forgot`. Anyone may call it.
    *
@@ -216,10 +232,11 @@ export class AuthApi extends Namespace {
   }
 
   /**
-   * Choose a new password with the link of a mail.
+   * Choose a new password with a mailed link.
    *
-   * A token works once, for an hour. Ends all sessions, and removes the API keys, webhook endpoints, payout account
-   * and second factor that were set up before the address was first verified.
+   * Sets a new password with the token of a mailed link, which works once, for an hour, and ends all sessions. It
+   * also removes the API keys, webhook endpoints, payout account and second factor that were set up before the
+   * address was first verified, so that whoever signed up with somebody else's address keeps nothing.
    *
    * `POST /auth/password/reset`. Anyone may call it.
    *
@@ -231,9 +248,10 @@ export class AuthApi extends Namespace {
   }
 
   /**
-   * Verify the email address with the link of a mail.
+   * Verify an email address with a mailed link.
    *
-   * A token works once, for a day. No session is needed.
+   * Records that the address belongs to its owner, who has the token of the mail that was sent to it. A token works
+   * once, for a day. No session is needed, and nothing waits for a verified address.
    *
    * `POST /auth/email/verify`. Anyone may call it.
    *
@@ -245,7 +263,9 @@ export class AuthApi extends Namespace {
   }
 
   /**
-   * Ask for another link to verify the email address.
+   * Ask for another link to verify my email address.
+   *
+   * Mails another link to verify your address, unless it is verified already. At most 5 mails an hour are sent.
    *
    * `POST /auth/email/resend`. With a browser session; API keys are refused.
    *
@@ -258,7 +278,9 @@ export class AuthApi extends Namespace {
   }
 
   /**
-   * List sessions.
+   * List my sessions.
+   *
+   * Lists your sessions that have not ended, the one last used first. `current` marks the session of this request.
    *
    * `GET /auth/sessions`. With a browser session; API keys are refused.
    *
@@ -270,7 +292,10 @@ export class AuthApi extends Namespace {
   }
 
   /**
-   * End a session.
+   * End one of my sessions.
+   *
+   * Ends one of your sessions at once, wherever its cookie was copied to. It may be the current one. Another user's
+   * session is `not_found`.
    *
    * `DELETE /auth/sessions/{id}`. With a browser session; API keys are refused.
    *
@@ -284,9 +309,9 @@ export class AuthApi extends Namespace {
   /**
    * Set up a second factor.
    *
-   * Returns the secret for an authenticator app, as text and as the address that a QR code shows. It is shown only
-   * here. `POST /auth/totp/confirm` finishes the set-up with the app's first code; until then, another call replaces
-   * the secret.
+   * Begins to set up a second factor: returns the secret for an authenticator app, as text and as the address that a
+   * QR code shows. The secret appears only here. `POST /auth/totp/confirm` finishes the set-up with the app's first
+   * code; until then nothing changes for logins, and another call replaces the secret.
    *
    * `POST /auth/totp`. With a browser session; API keys are refused.
    *
@@ -301,7 +326,9 @@ export class AuthApi extends Namespace {
   /**
    * Confirm the second factor.
    *
-   * Returns recovery codes, which are shown only here: each replaces a code once. Ends the other sessions.
+   * Finishes the set-up of the second factor with the authenticator's first code. From then on, signing in needs a
+   * code. Returns ten recovery codes, each of which replaces a code once; they appear only here. Your other sessions
+   * end.
    *
    * `POST /auth/totp/confirm`. With a browser session; API keys are refused.
    *
@@ -316,7 +343,8 @@ export class AuthApi extends Namespace {
   /**
    * Remove the second factor.
    *
-   * Ends the other sessions. Without an authenticator, send a recovery code.
+   * Removes the second factor and ends your other sessions. It needs the password and a code, as a full login does;
+   * without the authenticator, send a recovery code.
    *
    * `DELETE /auth/totp`. With a browser session; API keys are refused.
    *
@@ -331,23 +359,25 @@ export class AuthApi extends Namespace {
   /**
    * Export my data.
    *
-   * Everything that the service knows about you, without secrets: long texts are whole, and files are described, not
-   * included. One document, unless that would be larger than 8 MB: then `nextPart` leads to the next part.
+   * Returns everything that the service knows about you, without secrets: long texts are whole, and files are
+   * described, not included. It is one document, unless that would be larger than 8 MB: then `nextPart` leads to the
+   * next part.
    *
    * `GET /auth/export`. With a browser session; API keys are refused.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
    * `internal_error` (500), `unavailable` (503).
    */
-  export(input: Export = {}, options: RequestOptions = {}): Call<AccountExport> {
+  export(input: ExportAccount = {}, options: RequestOptions = {}): Call<AccountExport> {
     return this.requests.read("/auth/export", input, options);
   }
 
   /**
    * Close my account.
    *
-   * For good. Sessions, API keys and webhook endpoints are deleted, and others' records show “Deleted user”. The
-   * address can sign up again. `GET /auth/export` has your data.
+   * Closes your account for good, if nothing is unfinished and no money is left; otherwise the answer is
+   * `account_in_use`, and `open` says why. Sessions, API keys and webhook endpoints are deleted, others' records
+   * show “Deleted user”, and the address can sign up again. `GET /auth/export` has your data.
    *
    * `DELETE /auth/me`. With a browser session; API keys are refused.
    *
@@ -355,7 +385,7 @@ export class AuthApi extends Namespace {
    * `unauthenticated` (401), `forbidden` (403), `account_in_use` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
-  close(input: Close, options: RequestOptions = {}): Call<void> {
+  close(input: CloseAccount, options: RequestOptions = {}): Call<void> {
     return this.requests.changeUnkeyed("DELETE", "/auth/me", input, options);
   }
 }
@@ -364,7 +394,9 @@ export class KeysApi extends Namespace {
   /**
    * Create an API key.
    *
-   * At most 500 keys per user; revoked and expired ones do not count.
+   * Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry and a spend
+   * limit. The whole key, `raw`, appears only in this response. None of this can be changed later: create another
+   * key and revoke this one. At most 500 keys per user; revoked and expired ones do not count.
    *
    * `POST /keys`. With a browser session; API keys are refused.
    *
@@ -372,62 +404,78 @@ export class KeysApi extends Namespace {
    * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
    * `internal_error` (500), `unavailable` (503).
    */
-  create(input: CreateKey, options: TryOptions = {}): Call<CreateKeyResponse> {
+  create(input: CreateApiKey, options: TryOptions = {}): Call<CreatedApiKey> {
     return this.requests.change("POST", "/keys", input, options);
   }
 
   /**
-   * List API keys.
+   * List my API keys.
+   *
+   * Lists your API keys that are neither revoked nor expired, newest first, each with when it was last used and what
+   * it has spent of its limit.
    *
    * `GET /keys`. With a browser session; API keys are refused.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
    * `internal_error` (500), `unavailable` (503).
    */
-  list(options: RequestOptions = {}): Call<ListKeysResponse> {
+  list(options: RequestOptions = {}): Call<ListApiKeysResponse> {
     return this.requests.read("/keys", {}, options);
   }
 
   /**
    * Revoke an API key.
    *
+   * Revokes one of your API keys at once: from then on, requests with it are `unauthenticated`. A key that is
+   * revoked already, or another user's, is `not_found`.
+   *
    * `DELETE /keys/{id}`. With a browser session; API keys are refused.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `not_found` (404),
    * `idempotency_conflict` (409), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
-  revoke(input: RevokeKey, options: TryOptions = {}): Call<void> {
+  revoke(input: RevokeApiKey, options: TryOptions = {}): Call<void> {
     return this.requests.change("DELETE", "/keys/{id}", input, options);
   }
 }
 
 export class WalletApi extends Namespace {
   /**
-   * Read the wallet.
+   * Read my wallet.
+   *
+   * Returns the two buckets of your wallet: `availableCents` can be spent, and `heldCents` backs your tasks under
+   * way. Both are 0 if you never had any money.
    *
    * `GET /wallet`. With any credentials.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
    * (500), `unavailable` (503).
    */
-  read(options: RequestOptions = {}): Call<ReadWalletResponse> {
+  read(options: RequestOptions = {}): Call<Wallet> {
     return this.requests.read("/wallet", {}, options);
   }
 
   /**
-   * List ledger entries.
+   * List my ledger entries.
+   *
+   * Lists every movement of money into and out of your two buckets, newest first. Entries are never changed or
+   * deleted, and each bucket is the sum of its entries.
    *
    * `GET /wallet/ledger`. With any credentials.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
    * (500), `unavailable` (503).
    */
-  ledger(input: LedgerWallet = {}, options: RequestOptions = {}): List<LedgerEntry, LedgerWalletResponse> {
+  ledger(input: ListLedgerEntries = {}, options: RequestOptions = {}): List<LedgerEntry, ListLedgerEntriesResponse> {
     return this.requests.readList("/wallet/ledger", "entries", input, options);
   }
 
   /**
-   * Top up the wallet.
+   * Top up my wallet.
+   *
+   * Opens a checkout page of the payment processor: send the browser to `checkoutUrl`. The wallet is credited when
+   * the processor reports the payment, usually within seconds of it; until then no money has moved. Only a browser
+   * session can top up: agents spend what a person has paid in.
    *
    * `POST /wallet/topup`. With a browser session; API keys are refused.
    *
@@ -435,7 +483,7 @@ export class WalletApi extends Namespace {
    * (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
    * `processor_unavailable` (502), `unavailable` (503).
    */
-  topup(input: TopupWallet, options: ChangeOptions = {}): Call<TopupWalletResponse> {
+  topup(input: TopUpWallet, options: ChangeOptions = {}): Call<TopUpWalletResponse> {
     return this.requests.change("POST", "/wallet/topup", input, options);
   }
 }
@@ -443,6 +491,9 @@ export class WalletApi extends Namespace {
 export class TasksApi extends Namespace {
   /**
    * Search tasks.
+   *
+   * Searches the public feed, newest first. A task must match all filters; without `status`, only open tasks are
+   * found. You need not be signed in.
    *
    * `GET /tasks`. Anyone may call it.
    *
@@ -454,6 +505,11 @@ export class TasksApi extends Namespace {
 
   /**
    * Post a task.
+   *
+   * Posts a task, which is then `open` for bids. Its whole maximum budget moves from the available to the held
+   * bucket of your wallet; if too little is available, the answer is `insufficient_funds` and nothing is posted. The
+   * hold shrinks to the bid's price when you award the task, and returns when you cancel it. Send an
+   * `Idempotency-Key`, so that a repeat after a lost response does not post a second task.
    *
    * `POST /tasks`. An API key needs the scope `task:write`.
    *
@@ -469,6 +525,10 @@ export class TasksApi extends Namespace {
   /**
    * Read a task.
    *
+   * Returns a task and what you may see beside it. Anonymous callers get the public fields; signed-in callers all
+   * fields, their own bids and `availableActions`; the buyer everyone's bids, up to 100. The buyer and the awarded
+   * bidder, and a moderator's session if there is a dispute, also get samples, deliveries, the dispute and ratings.
+   *
    * `GET /tasks/{id}`. Anyone may call it.
    *
    * @throws {RebidError} `invalid_input` (400), `not_found` (404), `rate_limited` (429), `internal_error` (500),
@@ -480,6 +540,10 @@ export class TasksApi extends Namespace {
 
   /**
    * Change a task.
+   *
+   * Changes an open task of yours: only the fields that you send, and `tags` replaces all tags. A larger budget
+   * holds the difference, a smaller one returns it to your available money. The budget is locked while a bid is
+   * active (`budget_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.
    *
    * `PATCH /tasks/{id}`. An API key needs the scope `task:write`.
    *
@@ -495,6 +559,9 @@ export class TasksApi extends Namespace {
   /**
    * Cancel a task.
    *
+   * Cancels an open task of yours: the hold returns to your available money, and the active bids are rejected. A
+   * task that was awarded can no longer be cancelled.
+   *
    * `POST /tasks/{id}/cancel`. An API key needs the scope `task:write`.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
@@ -507,6 +574,11 @@ export class TasksApi extends Namespace {
 
   /**
    * Award a task to a bid.
+   *
+   * Awards an open task of yours to one of its active bids. The hold shrinks to the bid's price, and the rest
+   * returns to your available money; the other active bids are rejected, and `deliveryDueAt` becomes now plus the
+   * bid's `etaHours`. Send the price that you have seen as `expectedPriceCents`: if the bidder has changed it since,
+   * the answer is `bid_changed` and nothing happens.
    *
    * `POST /tasks/{id}/award`. An API key needs the scope `task:write`.
    *
@@ -522,6 +594,10 @@ export class TasksApi extends Namespace {
   /**
    * Accept the delivery.
    *
+   * Accepts the delivery of your task, which becomes `accepted`: the price moves from your held money to the
+   * bidder's available money. That is final, so open a dispute instead if the delivery is not what was agreed. If
+   * you do neither, the delivery is accepted at `acceptanceDeadlineAt`, 48 hours after it arrived.
+   *
    * `POST /tasks/{id}/accept`. An API key needs the scope `task:write`.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
@@ -534,6 +610,10 @@ export class TasksApi extends Namespace {
 
   /**
    * Dispute the delivery.
+   *
+   * Opens a dispute about a delivery, for the buyer or the awarded bidder, before `acceptanceDeadlineAt`. The money
+   * stays held, and nothing is paid automatically any more: a moderator refunds it, releases it to the bidder or
+   * splits it. A task has at most one dispute.
    *
    * `POST /tasks/{id}/dispute`. An API key needs the scope `task:write`.
    *
@@ -549,6 +629,10 @@ export class TasksApi extends Namespace {
   /**
    * Rate the other side.
    *
+   * Rates the other side of a finished task, once it is `accepted` or `resolved`: the bidder if you are the buyer,
+   * the buyer if you are the awarded bidder. Each side rates once, and a rating cannot be changed; a second one is
+   * `already_rated`. Ratings count towards the other side's reputation.
+   *
    * `POST /tasks/{id}/rate`. An API key needs the scope `task:write`.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
@@ -562,6 +646,8 @@ export class TasksApi extends Namespace {
 
   /**
    * List my tasks.
+   *
+   * Lists the tasks that you posted or were awarded, newest first. `GET /tasks/{id}` has all fields of one.
    *
    * `GET /me/tasks`. With any credentials.
    *
@@ -577,6 +663,10 @@ export class BidsApi extends Namespace {
   /**
    * Place a bid.
    *
+   * Places a bid on an open task of another user: a price of at most the task's maximum budget, and the hours that
+   * you need from the award to the delivery. No money moves. You can have one active bid per task; for another one
+   * the answer is `active_bid_exists`, with the `bidId` of the first.
+   *
    * `POST /tasks/{id}/bids`. An API key needs the scope `bid:write`.
    *
    * @throws {RebidError} `invalid_input` (400), `price_above_budget` (400), `unauthenticated` (401), `forbidden`
@@ -591,17 +681,23 @@ export class BidsApi extends Namespace {
   /**
    * List a task's bids.
    *
+   * Lists a task's bids, newest first: all of them for the task's buyer, only your own for anyone else. `notes` are
+   * shortened to 500 characters.
+   *
    * `GET /tasks/{id}/bids`. With any credentials.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `not_found` (404), `rate_limited` (429),
    * `internal_error` (500), `unavailable` (503).
    */
-  listForTask(input: ListBidsForTask, options: RequestOptions = {}): List<BidExcerpt, ListBidsForTaskResponse> {
+  listForTask(input: ListTaskBids, options: RequestOptions = {}): List<BidExcerpt, ListTaskBidsResponse> {
     return this.requests.readList("/tasks/{id}/bids", "bids", input, options);
   }
 
   /**
    * List my bids.
+   *
+   * Lists your bids on all tasks, newest first. `notes` are shortened to 500 characters; `GET /bids/{id}` has all of
+   * them.
    *
    * `GET /bids`. With any credentials.
    *
@@ -615,7 +711,8 @@ export class BidsApi extends Namespace {
   /**
    * Read a bid.
    *
-   * For the bidder and the task's buyer, with all of its `notes`; lists show the first 500 characters.
+   * Returns a bid, with all of its `notes`, to its bidder and to the task's buyer. For anyone else it is
+   * `not_found`.
    *
    * `GET /bids/{id}`. With any credentials.
    *
@@ -628,6 +725,10 @@ export class BidsApi extends Namespace {
 
   /**
    * Change a bid.
+   *
+   * Changes an active bid of yours: only the fields that you send. The price is checked against the task's current
+   * maximum budget. The buyer sees the new price before awarding, and a client that sends `expectedPriceCents` is
+   * never surprised by it.
    *
    * `PATCH /bids/{id}`. An API key needs the scope `bid:write`.
    *
@@ -643,6 +744,9 @@ export class BidsApi extends Namespace {
   /**
    * Withdraw a bid.
    *
+   * Withdraws an active bid of yours. You may place another one while the task is open. A bid that was awarded can
+   * no longer be withdrawn.
+   *
    * `POST /bids/{id}/withdraw`. An API key needs the scope `bid:write`.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
@@ -654,7 +758,12 @@ export class BidsApi extends Namespace {
   }
 
   /**
-   * Start a sample's upload.
+   * Start the upload of a sample.
+   *
+   * Starts the upload of a sample, which shows the buyer how the work is going, while the task is `awarded` to your
+   * bid. Declare the file's exact type and size, PUT its bytes to `uploadUrl` within an hour with the same
+   * `Content-Type` and `Content-Length`, and finish with `POST /bids/{id}/sample/finalize`. A bid has up to 10
+   * samples. What is allowed depends on the type: `violations` lists every limit that the file exceeds.
    *
    * `POST /bids/{id}/sample/init`. An API key needs the scope `bid:write`.
    *
@@ -663,12 +772,16 @@ export class BidsApi extends Namespace {
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
    * `unavailable` (503).
    */
-  sampleInit(input: SampleInitBid, options: ChangeOptions = {}): Call<UploadTarget> {
+  sampleInit(input: InitSample, options: ChangeOptions = {}): Call<UploadTarget> {
     return this.requests.change("POST", "/bids/{id}/sample/init", input, options);
   }
 
   /**
-   * Finish a sample's upload.
+   * Finish the upload of a sample.
+   *
+   * Adds an uploaded sample to the task, within 24 hours of the start: the buyer sees it from now on, and it can no
+   * longer change. Bytes that have not arrived, or that are not of the declared size and type, are `invalid_input`
+   * on `storageKey`. Repeated with the same `storageKey`, it returns the same sample.
    *
    * `POST /bids/{id}/sample/finalize`. An API key needs the scope `bid:write`.
    *
@@ -677,12 +790,16 @@ export class BidsApi extends Namespace {
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
    * `unavailable` (503).
    */
-  sampleFinalize(input: SampleFinalizeBid, options: ChangeOptions = {}): Call<SampleFinalizeBidResponse> {
+  sampleFinalize(input: FinalizeSample, options: ChangeOptions = {}): Call<FinalizeSampleResponse> {
     return this.requests.change("POST", "/bids/{id}/sample/finalize", input, options);
   }
 
   /**
-   * Start the delivery's upload.
+   * Start the upload of the delivery.
+   *
+   * Starts the upload of the delivery, the finished work, while the task is `awarded` to your bid. Declare the
+   * file's exact type and size, PUT its bytes to `uploadUrl` within an hour with the same `Content-Type` and
+   * `Content-Length`, and finish with `POST /bids/{id}/delivery/finalize`. A delivery is one file of up to 1 GB.
    *
    * `POST /bids/{id}/delivery/init`. An API key needs the scope `bid:write`.
    *
@@ -691,12 +808,17 @@ export class BidsApi extends Namespace {
    * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
    * `unavailable` (503).
    */
-  deliveryInit(input: DeliveryInitBid, options: ChangeOptions = {}): Call<UploadTarget> {
+  deliveryInit(input: InitDelivery, options: ChangeOptions = {}): Call<UploadTarget> {
     return this.requests.change("POST", "/bids/{id}/delivery/init", input, options);
   }
 
   /**
-   * Finish the delivery's upload.
+   * Deliver.
+   *
+   * Delivers the uploaded file: the task becomes `delivered`, and the buyer has until `acceptanceDeadlineAt` to
+   * accept or dispute. You are paid when the buyer accepts, or at that time if nobody has opened a dispute. A task
+   * has one delivery, and it can no longer change. Bytes that have not arrived, or that are not of the declared size
+   * and type, are `invalid_input` on `storageKey`.
    *
    * `POST /bids/{id}/delivery/finalize`. An API key needs the scope `bid:write`.
    *
@@ -704,7 +826,7 @@ export class BidsApi extends Namespace {
    * `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
-  deliveryFinalize(input: DeliveryFinalizeBid, options: ChangeOptions = {}): Call<DeliveryFinalizeBidResponse> {
+  deliveryFinalize(input: FinalizeDelivery, options: ChangeOptions = {}): Call<FinalizeDeliveryResponse> {
     return this.requests.change("POST", "/bids/{id}/delivery/finalize", input, options);
   }
 }
@@ -713,18 +835,27 @@ export class PayoutsApi extends Namespace {
   /**
    * Start or continue the payout onboarding.
    *
+   * Opens the payment processor's page where you enter your bank details: send the browser to `url`, which works
+   * once. The first call creates your account at the processor; later calls continue where you left. Until the
+   * processor has verified the details, payouts are `onboarding_incomplete`.
+   *
    * `POST /payouts/onboarding`. With a browser session; API keys are refused.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `idempotency_conflict`
    * (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
    * `processor_unavailable` (502), `unavailable` (503).
    */
-  onboarding(options: ChangeOptions = {}): Call<OnboardingPayoutResponse> {
+  onboarding(options: ChangeOptions = {}): Call<OnboardingLink> {
     return this.requests.change("POST", "/payouts/onboarding", {}, options);
   }
 
   /**
    * Request a payout.
+   *
+   * Requests a payout to your bank account. The amount leaves your available money at once, as the ledger entry
+   * `pendingLedgerId`; the transfer to the bank follows in the background, and `GET /payouts` shows its progress. A
+   * payout that fails for good is credited back. Send an `Idempotency-Key`, so that a repeat after a lost response
+   * does not pay out twice.
    *
    * `POST /payouts`. An API key needs the scope `payouts:write`.
    *
@@ -738,7 +869,9 @@ export class PayoutsApi extends Namespace {
   }
 
   /**
-   * List payouts.
+   * List my payouts.
+   *
+   * Lists your payouts, newest first, each with its current status.
    *
    * `GET /payouts`. With any credentials.
    *
@@ -751,6 +884,8 @@ export class PayoutsApi extends Namespace {
 
   /**
    * Read a payout.
+   *
+   * Returns one of your payouts with its current status. Another user's is `not_found`.
    *
    * `GET /payouts/{id}`. With any credentials.
    *
@@ -766,9 +901,9 @@ export class DisputesApi extends Namespace {
   /**
    * List disputes.
    *
-   * A moderator's session sees all disputes; anyone else sees those of their own tasks. `GET /disputes/{id}` has
-   * what is needed to decide one. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a
-   * walk ends with the newest.
+   * Lists the disputes of your own tasks, and all disputes in a moderator's session. **Oldest first**: a page
+   * contains the disputes strictly newer than `cursor`, so a walk ends with the newest. `GET /disputes/{id}` has
+   * what is needed to decide one.
    *
    * `GET /disputes`. With any credentials.
    *
@@ -782,17 +917,25 @@ export class DisputesApi extends Namespace {
   /**
    * Read a dispute.
    *
+   * Returns a dispute with everything that a decision needs: the task, the awarded bid, samples, deliveries, and the
+   * reputations of both sides. It is for the two sides and for a moderator's session; for anyone else it is
+   * `not_found`.
+   *
    * `GET /disputes/{id}`. With any credentials.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `not_found` (404), `rate_limited` (429),
    * `internal_error` (500), `unavailable` (503).
    */
-  read(input: ReadDispute, options: RequestOptions = {}): Call<ReadDisputeResponse> {
+  read(input: ReadDispute, options: RequestOptions = {}): Call<DisputeCase> {
     return this.requests.read("/disputes/{id}", input, options);
   }
 
   /**
    * Resolve a dispute.
+   *
+   * Decides a dispute for good, as a moderator. `refund` returns the held price to the buyer, `release` pays it to
+   * the bidder, and `split` pays `bidderCents` to the bidder and returns the rest. The task becomes `resolved`. A
+   * moderator who posted the task, or has ever bid on it, may not decide.
    *
    * `POST /disputes/{id}/resolve`. With a moderator's browser session.
    *
@@ -809,15 +952,16 @@ export class EventsApi extends Namespace {
   /**
    * Read my event log.
    *
-   * Send `nextCursor` back as `after` to go on; it is never null. Each event comes once, in one order, with the body
-   * that webhooks have. With `wait`, an empty answer is held back until something happens.
+   * Returns what concerns you, oldest first. Each event comes exactly once, in one order, with the body that
+   * webhooks have. Send `nextCursor` back as `after` to go on; it is never null. With `wait`, an empty answer is
+   * held back until something happens.
    *
    * `GET /events`. With any credentials.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `limit_reached` (409), `cursor_expired`
    * (410), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
-  list(input: ListEvents = {}, options: RequestOptions = {}): Call<ListEventsResponse> {
+  list(input: ListEvents = {}, options: RequestOptions = {}): Call<EventPage> {
     return this.requests.read("/events", input, options);
   }
 }
@@ -825,6 +969,9 @@ export class EventsApi extends Namespace {
 export class UsersApi extends Namespace {
   /**
    * List users.
+   *
+   * Lists users for moderators, newest first. `query` finds a part of the email address or of the display name, or a
+   * whole id. Closed accounts are left out.
    *
    * `GET /users`. With a moderator's browser session.
    *
@@ -838,20 +985,25 @@ export class UsersApi extends Namespace {
   /**
    * Read a user's reputation.
    *
+   * Returns a user's reputation as buyer and as bidder, counted from their tasks, disputes and ratings. A side
+   * without activity is null. You need not be signed in. A closed account is `not_found`.
+   *
    * `GET /users/{id}/reputation`. Anyone may call it.
    *
    * @throws {RebidError} `invalid_input` (400), `not_found` (404), `rate_limited` (429), `internal_error` (500),
    * `unavailable` (503).
    */
-  reputation(input: ReputationUser, options: RequestOptions = {}): Call<Reputation> {
+  reputation(input: ReadReputation, options: RequestOptions = {}): Call<Reputation> {
     return this.requests.read("/users/{id}/reputation", input, options);
   }
 
   /**
    * Suspend a user.
    *
-   * Deletes the user's sessions and API keys for good. Their open tasks are cancelled and their active bids
-   * withdrawn within seconds; what is awarded or later goes its way.
+   * Suspends a user, as a moderator: deletes their sessions and API keys for good, and nothing new of theirs
+   * appears. Within seconds their open tasks are cancelled, with the holds returned, and their active bids
+   * withdrawn; what is awarded or later goes its way, so that the other side loses nothing. Repeated, it changes
+   * nothing.
    *
    * `POST /users/{id}/suspend`. With a moderator's browser session.
    *
@@ -866,7 +1018,8 @@ export class UsersApi extends Namespace {
   /**
    * Reinstate a user.
    *
-   * The user can sign in again. Sessions, API keys, tasks and bids that the suspension ended stay ended.
+   * Lifts a suspension, as a moderator: the user can sign in again. Sessions, API keys, tasks and bids that the
+   * suspension ended stay ended. Repeated, it changes nothing.
    *
    * `POST /users/{id}/reinstate`. With a moderator's browser session.
    *
@@ -883,15 +1036,18 @@ export class ModerationApi extends Namespace {
   /**
    * List what moderators did.
    *
+   * Lists what moderators and operators did, newest first: who, when, to whom and why. Only moderators can read it,
+   * and nobody can change it.
+   *
    * `GET /moderation/actions`. With a moderator's browser session.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
    * `internal_error` (500), `unavailable` (503).
    */
   listActions(
-    input: ListActionsModeration = {},
+    input: ListModerationActions = {},
     options: RequestOptions = {},
-  ): List<ModerationAction, ListActionsModerationResponse> {
+  ): List<ModerationAction, ListModerationActionsResponse> {
     return this.requests.readList("/moderation/actions", "actions", input, options);
   }
 }
@@ -900,6 +1056,8 @@ export class WebhooksApi extends Namespace {
   /**
    * Register a webhook endpoint.
    *
+   * Registers a public HTTPS address to which events are sent as signed POST requests. `signingSecret`, the key to
+   * verify them with, appears only in this response; to replace it, register another endpoint and delete this one.
    * At most 100 endpoints per user. How to verify deliveries: [/docs/webhooks](/docs/webhooks).
    *
    * `POST /webhooks`. An API key needs the scope `webhook:write`.
@@ -908,12 +1066,14 @@ export class WebhooksApi extends Namespace {
    * `missing_scope` (403), `limit_reached` (409), `idempotency_conflict` (409), `payload_too_large` (413),
    * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
-  create(input: CreateWebhook, options: ChangeOptions = {}): Call<CreateWebhookResponse> {
+  create(input: CreateWebhook, options: ChangeOptions = {}): Call<CreatedWebhook> {
     return this.requests.change("POST", "/webhooks", input, options);
   }
 
   /**
-   * List webhook endpoints.
+   * List my webhook endpoints.
+   *
+   * Lists your webhook endpoints, newest first, without their secrets. `active` is false while one is switched off.
    *
    * `GET /webhooks`. An API key needs the scope `webhook:read`.
    *
@@ -926,6 +1086,9 @@ export class WebhooksApi extends Namespace {
 
   /**
    * Delete a webhook endpoint.
+   *
+   * Deletes one of your endpoints and its secret. Nothing more is sent to it, and its deliveries are deleted after
+   * 30 days.
    *
    * `DELETE /webhooks/{id}`. An API key needs the scope `webhook:write`.
    *
@@ -940,19 +1103,26 @@ export class WebhooksApi extends Namespace {
   /**
    * List an endpoint's deliveries.
    *
+   * Lists the deliveries to one of your endpoints, newest first, each with its latest 20 attempts. They are kept for
+   * 30 days, failed ones until they are replayed or the endpoint is deleted.
+   *
    * `GET /webhooks/{id}/deliveries`. An API key needs the scope `webhook:read`.
    *
    * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `missing_scope` (403), `not_found` (404),
    * `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
-  deliveries(input: DeliveriesWebhook, options: RequestOptions = {}): List<WebhookDelivery, DeliveriesWebhookResponse> {
+  deliveries(
+    input: ListWebhookDeliveries,
+    options: RequestOptions = {},
+  ): List<WebhookDelivery, ListWebhookDeliveriesResponse> {
     return this.requests.readList("/webhooks/{id}/deliveries", "deliveries", input, options);
   }
 
   /**
    * Send a sample event.
    *
-   * Ten times a minute per endpoint.
+   * Sends a sample of the endpoint's first event type through the real delivery path, signed like any event but
+   * without retries, and switches the endpoint on. Ten times a minute per endpoint.
    *
    * `POST /webhooks/{id}/test`. An API key needs the scope `webhook:write`.
    *
@@ -967,7 +1137,8 @@ export class WebhooksApi extends Namespace {
   /**
    * Replay an endpoint's failed deliveries.
    *
-   * Once a minute per endpoint.
+   * Sends the deliveries of an endpoint again that have failed for good since a given time, with the same event ids,
+   * and switches the endpoint on if it was off. Once a minute per endpoint.
    *
    * `POST /webhooks/{id}/replay`. An API key needs the scope `webhook:write`.
    *
@@ -975,13 +1146,14 @@ export class WebhooksApi extends Namespace {
    * `not_found` (404), `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
    * `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
-  replaySince(input: ReplaySinceWebhook, options: TryOptions = {}): Call<ReplaySinceWebhookResponse> {
+  replaySince(input: ReplayWebhookDeliveries, options: TryOptions = {}): Call<ReplayWebhookDeliveriesResponse> {
     return this.requests.change("POST", "/webhooks/{id}/replay", input, options);
   }
 
   /**
    * Replay a delivery.
    *
+   * Sends a delivery again, whatever its status, with the same event id, and switches its endpoint on if it was off.
    * Once in 10 seconds per delivery.
    *
    * `POST /webhooks/deliveries/{id}/replay`. An API key needs the scope `webhook:write`.
@@ -990,7 +1162,7 @@ export class WebhooksApi extends Namespace {
    * `not_found` (404), `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
    * `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
-  replay(input: ReplayWebhook, options: TryOptions = {}): Call<ReplayWebhookResponse> {
+  replay(input: ReplayWebhookDelivery, options: TryOptions = {}): Call<ReplayWebhookDeliveryResponse> {
     return this.requests.change("POST", "/webhooks/deliveries/{id}/replay", input, options);
   }
 }

@@ -5,569 +5,40 @@ export interface AcceptTask {
 }
 
 export interface AcceptTaskResponse {
+  /** The task, accepted. */
   task: Task;
 }
 
+/** Everything that the service knows about a user, without secrets. */
 export interface AccountExport {
+  /** When the data was read. */
   exportedAt: string;
-  user: {
-    id: string;
-    email: string;
-    displayName: string;
-    role: "member" | "moderator";
-    suspendedAt: string | null;
-    emailVerifiedAt: string | null;
-    createdAt: string;
-    /** Null without a second factor. */
-    secondFactorSince: string | null;
-  };
-  wallet: {
-    /** Integer cents. */
-    availableCents: number;
-    /** Integer cents. */
-    heldCents: number;
-    /** Integer cents. */
-    debtCents: number;
-  };
-  payoutAccount: {
-    /** The id at the payment processor. */
-    accountId: string | null;
-    email: string;
-    displayName: string;
-    active: boolean;
-    createdAt: string;
-  } | null;
-  sessions: {
-    id: string;
-    createdAt: string;
-    lastSeenAt: string;
-    expiresAt: string;
-    secondFactor: boolean;
-  }[];
-  keys: {
-    id: string;
-    label: string;
-    scopes: ("task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
-    last4: string;
-    createdAt: string;
-    expiresAt: string | null;
-    spendLimit: SpendLimit | null;
-    lastUsedAt: string | null;
-    revokedAt: string | null;
-  }[];
+  user: ExportedUser;
+  wallet: ExportedWallet;
+  /** Null before the first payout onboarding. */
+  payoutAccount: ExportedPayoutAccount | null;
+  sessions: ExportedSession[];
+  keys: ExportedApiKey[];
   tasks: Task[];
   bids: Bid[];
-  files: {
-    id: string;
-    bidId: string;
-    taskId: string;
-    /** As it was declared. */
-    mimeType: string;
-    /** What the bytes are, without parameters; null when they are not recognised. */
-    detectedMimeType: string | null;
-    fileName: string | null;
-    bytes: number;
-    durationSec: number | null;
-    sha256: string | null;
-    createdAt: string;
-    kind: "sample" | "delivery";
-    width: number | null;
-    height: number | null;
-    detectedWidth: number | null;
-    detectedHeight: number | null;
-    detectedDurationSec: number | null;
-  }[];
+  files: ExportedFile[];
   disputes: Dispute[];
   ratingsGiven: Rating[];
   ratingsReceived: Rating[];
   ledger: LedgerEntry[];
-  topups: {
-    id: string;
-    /** Integer cents. */
-    amountCents: number;
-    currency: string;
-    status: string;
-    createdAt: string;
-    updatedAt: string;
-  }[];
+  topups: ExportedTopup[];
   payouts: Payout[];
-  webhooks: {
-    id: string;
-    url: string;
-    events: (
-      | "task.created"
-      | "bid.received"
-      | "task.awarded"
-      | "delivery.posted"
-      | "task.accepted"
-      | "task.disputed"
-      | "task.dispute_resolved"
-    )[];
-    /**
-     * False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3
-     * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
-     */
-    active: boolean;
-    createdAt: string;
-    deletedAt: string | null;
-  }[];
+  webhooks: ExportedWebhook[];
   webhookDeliveries: WebhookDelivery[];
-  moderationActions: {
-    id: string;
-    action:
-      | "resolve_dispute"
-      | "suspend_user"
-      | "reinstate_user"
-      | "add_moderator"
-      | "remove_moderator"
-      | "remove_second_factor";
-    disputeId: string | null;
-    reason: string | null;
-    createdAt: string;
-  }[];
-  ownModerationActions: {
-    id: string;
-    action:
-      | "resolve_dispute"
-      | "suspend_user"
-      | "reinstate_user"
-      | "add_moderator"
-      | "remove_moderator"
-      | "remove_second_factor";
-    disputeId: string | null;
-    reason: string | null;
-    createdAt: string;
-  }[];
+  moderationActions: ExportedModerationAction[];
+  ownModerationActions: ExportedModerationAction[];
   /** Null when this is everything. Otherwise, the rest follows with this as `after`. */
   nextPart: string | null;
 }
 
-export interface AwardTask {
-  id: string;
-  bidId: string;
-  /** The price that you have seen. If it is another one by now, nothing happens. */
-  expectedPriceCents?: number | undefined;
-}
-
-export interface AwardTaskResponse {
-  task: Task;
-  awardedBid: Bid;
-}
-
-export interface Bid {
-  id: string;
-  taskId: string;
-  bidder: Person;
-  priceCents: number;
-  etaHours: number;
-  notes: string | null;
-  status: "active" | "withdrawn" | "rejected" | "awarded";
-  createdAt: string;
-  updatedAt: string;
-  /**
-   * When the task's title, description or acceptance criteria last changed, if that was after an active bid was
-   * placed.
-   */
-  taskEditedAt: string | null;
-}
-
-export interface BidExcerpt {
-  id: string;
-  taskId: string;
-  bidder: Person;
-  priceCents: number;
-  etaHours: number;
-  notes: string | null;
-  status: "active" | "withdrawn" | "rejected" | "awarded";
-  createdAt: string;
-  updatedAt: string;
-  /**
-   * When the task's title, description or acceptance criteria last changed, if that was after an active bid was
-   * placed.
-   */
-  taskEditedAt: string | null;
-  /** Present if `notes` has only the first 500 characters. */
-  notesTruncated?: true;
-}
-
-export interface BidReceivedEvent {
-  /** Stays the same over retries and replays, so use it to skip duplicates. */
-  id: string;
-  type: "bid.received";
-  createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-  };
-}
-
-export interface BidRejectedEvent {
-  /** Stays the same over retries and replays, so use it to skip duplicates. */
-  id: string;
-  type: "bid.rejected";
-  createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-  };
-}
-
-export interface BidUpdatedEvent {
-  /** Stays the same over retries and replays, so use it to skip duplicates. */
-  id: string;
-  type: "bid.updated";
-  createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-  };
-}
-
-export interface BidWithdrawnEvent {
-  /** Stays the same over retries and replays, so use it to skip duplicates. */
-  id: string;
-  type: "bid.withdrawn";
-  createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-  };
-}
-
-export interface BidderReputation {
-  tasksAwarded: number;
-  tasksDelivered: number;
-  tasksAccepted: number;
-  tasksExpired: number;
-  /** Share of the delivered or expired tasks that were delivered by `deliveryDueAt`: 0 to 1; null without such tasks. */
-  onTimeRate: number | null;
-  disputes: number;
-  /** Disputes in which the other side got all the money. */
-  disputesLost: number;
-  ratingCount: number;
-  /** From 1 to 5 with two decimals; null without ratings. */
-  ratingAverage: number | null;
-}
-
-export interface BuyerReputation {
-  tasksPosted: number;
-  tasksAwarded: number;
-  tasksAccepted: number;
-  tasksCancelled: number;
-  /** Median number of hours from posting a task to awarding it; null before the first award. */
-  medianDecisionHours: number | null;
-  disputes: number;
-  /** Disputes in which the other side got all the money. */
-  disputesLost: number;
-  ratingCount: number;
-  /** From 1 to 5 with two decimals; null without ratings. */
-  ratingAverage: number | null;
-}
-
-export interface CancelTask {
-  id: string;
-}
-
-export interface CancelTaskResponse {
-  task: Task;
-}
-
-export interface ChangePassword {
-  currentPassword: string;
-  newPassword: string;
-}
-
-export interface Close {
-  password: string;
-  /**
-   * If the account has a second factor: the current six digits of the authenticator, which work once, or a recovery
-   * code.
-   */
-  code?: string | undefined;
-}
-
-export interface ConfirmTotp {
-  code: string;
-}
-
-export interface ConfirmTotpResponse {
-  id: string;
-  recoveryCodes: string[];
-}
-
-export interface CreateKey {
-  label: string;
-  scopes: ("task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
-  /** When the key stops working, a time in the future. Never by default. */
-  expiresAt?: string | undefined;
-  /**
-   * The most that the key may spend in a period: holds for new tasks and larger budgets, and payouts. What comes
-   * back does not reduce it. Unlimited by default.
-   */
-  spendLimit?:
-    | {
-        /** Integer cents. */
-        cents: number;
-        /** A day or month in UTC, or the key's whole life. */
-        per: "day" | "month" | "total";
-      }
-    | undefined;
-}
-
-export interface CreateKeyResponse {
-  id: string;
-  label: string;
-  scopes: ("task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
-  last4: string;
-  createdAt: string;
-  expiresAt: string | null;
-  spendLimit: SpendLimit | null;
-  /** The whole key: `rb_live_` and 22 characters. */
-  raw: string;
-}
-
-export interface CreatePayout {
-  /** Integer cents. */
-  amountCents: number;
-}
-
-export interface CreatePayoutResponse {
-  /** The ledger entry that debited the wallet. */
-  pendingLedgerId: string;
-  status: "pending";
-}
-
-export interface CreateTask {
-  title: string;
-  description: string;
-  acceptanceCriteria?: string | null | undefined;
-  /** Integer cents. Held while the task is open. */
-  maxBudgetCents: number;
-  /** Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept. */
-  tags: string[];
-}
-
-export interface CreateTaskResponse {
-  task: Task;
-}
-
-export interface CreateWebhook {
-  /** A public HTTPS address. */
-  url: string;
-  events: (
-    | "task.created"
-    | "bid.received"
-    | "task.awarded"
-    | "delivery.posted"
-    | "task.accepted"
-    | "task.disputed"
-    | "task.dispute_resolved"
-  )[];
-}
-
-export interface CreateWebhookResponse {
-  id: string;
-  url: string;
-  events: (
-    | "task.created"
-    | "bid.received"
-    | "task.awarded"
-    | "delivery.posted"
-    | "task.accepted"
-    | "task.disputed"
-    | "task.dispute_resolved"
-  )[];
-  /**
-   * False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3
-   * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
-   */
-  active: boolean;
-  createdAt: string;
-  /** `whsec_…`: the key to verify the signatures of deliveries with. */
-  signingSecret: string;
-}
-
-export interface CreditedTopup {
-  id: string;
-  /** As `POST /wallet/topup` returned it. */
-  sessionId: string;
-  /** Integer cents. */
-  amountCents: number;
-  createdAt: string;
-}
-
-export interface DeliveriesWebhook {
-  /**
-   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
-   */
-  cursor?: string | undefined;
-  /** Rows per page. */
-  limit?: number | undefined;
-  id: string;
-  /**
-   * A comma-separated list of: task.created, bid.received, task.awarded, delivery.posted, task.accepted,
-   * task.disputed, task.dispute_resolved.
-   */
-  event?: string | undefined;
-  /** A comma-separated list of: pending, succeeded, failed. */
-  status?: string | undefined;
-}
-
-export interface DeliveriesWebhookResponse {
-  deliveries: WebhookDelivery[];
-  /** `createdAt` of the last row, or null if this is the last page. */
-  nextCursor: string | null;
-}
-
-export interface Delivery {
-  id: string;
-  bidId: string;
-  taskId: string;
-  /** As it was declared. */
-  mimeType: string;
-  /** What the bytes are, without parameters; null when they are not recognised. */
-  detectedMimeType: string | null;
-  fileName?: string;
-  bytes: number;
-  /** Pixels, as the file states them. */
-  detectedDimensions?: Dimensions;
-  /** Seconds, as the file states them. */
-  detectedDurationSec?: number;
-  sha256?: string;
-  createdAt: string;
-  /** Valid for 15 minutes. Read the record again to get a new one. */
-  downloadUrl: string;
-}
-
-export interface DeliveryFinalizeBid {
-  id: string;
-  storageKey: string;
-}
-
-export interface DeliveryFinalizeBidResponse {
-  delivery: Delivery;
-  task: {
-    acceptanceDeadlineAt: string;
-  };
-}
-
-export interface DeliveryInitBid {
-  id: string;
-  /** A MIME type, with or without parameters. */
-  mimeType: string;
-  /** The file's exact size. */
-  bytes: number;
-  /** The name that downloads have, without a path. */
-  fileName?: string | undefined;
-}
-
-export interface DeliveryPostedEvent {
-  /** Stays the same over retries and replays, so use it to skip duplicates. */
-  id: string;
-  type: "delivery.posted";
-  createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-  };
-}
-
-/** Pixels. */
-export interface Dimensions {
-  width: number;
-  height: number;
-}
-
-export interface Dispute {
-  id: string;
-  taskId: string;
-  openedBy: "buyer" | "bidder";
-  reason: string;
-  status: "open" | "resolved";
-  resolution: "refund" | "release" | "split" | null;
-  /** Integer cents that went back to the buyer; null while the dispute is open. */
-  buyerCents: number | null;
-  /** Integer cents that the bidder was paid; null while the dispute is open. */
-  bidderCents: number | null;
-  /** The moderator's comment. */
-  note: string | null;
-  createdAt: string;
-  resolvedAt: string | null;
-}
-
-export interface DisputeExcerpt {
-  id: string;
-  taskId: string;
-  openedBy: "buyer" | "bidder";
-  reason: string;
-  status: "open" | "resolved";
-  resolution: "refund" | "release" | "split" | null;
-  /** Integer cents that went back to the buyer; null while the dispute is open. */
-  buyerCents: number | null;
-  /** Integer cents that the bidder was paid; null while the dispute is open. */
-  bidderCents: number | null;
-  /** The moderator's comment. */
-  note: string | null;
-  createdAt: string;
-  resolvedAt: string | null;
-  /** Present if `reason` has only the first 500 characters. */
-  reasonTruncated?: true;
-  /** Present if `note` has only the first 500 characters. */
-  noteTruncated?: true;
-}
-
-export interface DisputeListItem {
-  id: string;
-  taskId: string;
-  openedBy: "buyer" | "bidder";
-  reason: string;
-  status: "open" | "resolved";
-  resolution: "refund" | "release" | "split" | null;
-  /** Integer cents that went back to the buyer; null while the dispute is open. */
-  buyerCents: number | null;
-  /** Integer cents that the bidder was paid; null while the dispute is open. */
-  bidderCents: number | null;
-  /** The moderator's comment. */
-  note: string | null;
-  createdAt: string;
-  resolvedAt: string | null;
-  /** Present if `reason` has only the first 500 characters. */
-  reasonTruncated?: true;
-  /** Present if `note` has only the first 500 characters. */
-  noteTruncated?: true;
-  task: DisputedTask;
-  buyer: Person;
-  bidder: Person;
-  /** Integer cents: the price of the awarded bid, which the dispute is about. */
-  priceCents: number;
-}
-
-export interface DisputeTask {
-  id: string;
-  reason: string;
-}
-
-export interface DisputeTaskResponse {
-  dispute: Dispute;
-  task: Task;
-}
-
-export interface DisputedTask {
-  id: string;
-  title: string;
-  maxBudgetCents: number;
-  status: "open" | "awarded" | "delivered" | "accepted" | "cancelled" | "disputed" | "resolved" | "expired";
-  createdAt: string;
-  /** Number of bids, without withdrawn ones. */
-  bidCount: number;
-}
-
-export interface EndSession {
-  id: string;
-}
-
-export interface ErrorBody {
+/** The body of every error. */
+export interface ApiError {
+  /** A stable code to program against. */
   error:
     | "invalid_input"
     | "budget_locked_by_bids"
@@ -607,55 +78,758 @@ export interface ErrorBody {
     | "internal_error"
     | "processor_unavailable"
     | "unavailable";
+  /** What is wrong and what to do, for people. It may change. */
   message: string;
+  /** Quote it to report a problem. It is also in the header `X-Request-Id`. */
   requestId: string;
-  issues?: {
-    path: string;
-    message: string;
-  }[];
-  violations?: {
-    field: string;
-    limit: number;
-    actual: number;
-  }[];
+  /** With `invalid_input`: up to 100 problems. */
+  issues?: InputIssue[];
+  /** With `sample_too_large` and `delivery_too_large`: every limit that is exceeded. */
+  violations?: LimitViolation[];
+  /** With `missing_scope`: the scope that the API key lacks. */
   requiredScope?: string;
   /** What an earlier request with the same `Idempotency-Key` created. */
   id?: string;
-  /** The active bid that exists already. */
+  /** With `active_bid_exists`: the active bid. */
   bidId?: string;
-  /** The bid's price now. */
+  /** With `bid_changed`: the bid's price now, in integer cents. */
   priceCents?: number;
-  /** What the operation takes from the wallet. */
+  /** What the operation takes from the wallet, in integer cents. */
   neededCents?: number;
-  /** What the caller's wallet has available. */
+  /** What your wallet has available, in integer cents. */
   availableCents?: number;
-  /** What the API key may spend in a period. */
+  /** What the API key may spend in a period, in integer cents. */
   limitCents?: number;
-  /** What the API key has spent in the current period. */
+  /** What the API key has spent in this period, in integer cents. */
   spentCents?: number;
+  /** With `limit_reached`: how many you may have. */
   limit?: number;
   /** With `spam_guard`, for a task that was posted too often: the newest one with the same text. */
   taskId?: string;
   /** With `account_in_use`: what must be finished first. */
-  open?: {
-    /**
-     * `tasks`: that you posted and that are not finished. `awards`: tasks that you were awarded and that are not
-     * finished. `bids`: active ones. `disputes`: undecided ones. `topups` and `payouts`: under way. `available`,
-     * `held`, `debt`: money.
-     */
-    kind: "tasks" | "awards" | "bids" | "disputes" | "topups" | "payouts" | "available" | "held" | "debt";
-    /** How many there are. */
-    count?: number;
-    /** The oldest ten. */
-    ids?: string[];
-    /** Of money: how much. */
-    cents?: number;
-  }[];
+  open?: OpenMatter[];
 }
 
-export interface Export {
+export interface AwardTask {
+  id: string;
+  /** The bid to award the task to. */
+  bidId: string;
+  /** The price that you have seen. If it is another one by now, nothing happens. */
+  expectedPriceCents?: number | undefined;
+}
+
+export interface AwardTaskResponse {
+  /** The task, awarded. */
+  task: Task;
+  /** The bid that has won. */
+  awardedBid: Bid;
+}
+
+/** An offer to do a task. */
+export interface Bid {
+  id: string;
+  /** The task that the bid is for. */
+  taskId: string;
+  /** Who placed the bid. */
+  bidder: Person;
+  /** What the bidder earns, in integer cents. */
+  priceCents: number;
+  /** Hours from the award to the delivery. */
+  etaHours: number;
+  /** The bidder's words to the buyer. */
+  notes: string | null;
+  status: BidStatus;
+  /** When the bid was placed. */
+  createdAt: string;
+  /** When the bid last changed. */
+  updatedAt: string;
+  /**
+   * When the task's title, description or acceptance criteria last changed, if that was after an active bid was
+   * placed.
+   */
+  taskEditedAt: string | null;
+}
+
+/** What events about a bid or an awarded task have. */
+export interface BidEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+  /** The bid as it was right after the change. */
+  bid: BidExcerpt;
+}
+
+/** A bid as lists and events show it: of its notes, the first 500 characters. */
+export interface BidExcerpt {
+  id: string;
+  /** The task that the bid is for. */
+  taskId: string;
+  /** Who placed the bid. */
+  bidder: Person;
+  /** What the bidder earns, in integer cents. */
+  priceCents: number;
+  /** Hours from the award to the delivery. */
+  etaHours: number;
+  /** The bidder's words to the buyer. */
+  notes: string | null;
+  status: BidStatus;
+  /** When the bid was placed. */
+  createdAt: string;
+  /** When the bid last changed. */
+  updatedAt: string;
+  /**
+   * When the task's title, description or acceptance criteria last changed, if that was after an active bid was
+   * placed.
+   */
+  taskEditedAt: string | null;
+  /** Present, and true, if `notes` has only the first 500 characters. */
+  notesTruncated?: true;
+}
+
+/** Happens when a bid is placed on a task; for the task's buyer. */
+export interface BidReceivedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "bid.received";
+  /** When it happened. */
+  createdAt: string;
+  data: BidEventData;
+}
+
+/** Happens when the task goes to another bid or is cancelled; for the bidder. */
+export interface BidRejectedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "bid.rejected";
+  /** When it happened. */
+  createdAt: string;
+  data: BidEventData;
+}
+
+/**
+ * `active`: can be awarded. `withdrawn`: by the bidder. `rejected`: the task went to another bid, or was
+ * cancelled. `awarded`: the bidder does the task.
+ */
+export type BidStatus = "active" | "withdrawn" | "rejected" | "awarded";
+
+/** Happens when a bid is changed; for the buyer and the bidder. */
+export interface BidUpdatedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "bid.updated";
+  /** When it happened. */
+  createdAt: string;
+  data: BidEventData;
+}
+
+/** Happens when a bid is withdrawn; for the buyer and the bidder. */
+export interface BidWithdrawnEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "bid.withdrawn";
+  /** When it happened. */
+  createdAt: string;
+  data: BidEventData;
+}
+
+/** What a user has done as a bidder. */
+export interface BidderReputation {
+  /** Tasks that the user was awarded. */
+  tasksAwarded: number;
+  /** Of these, those that were delivered. */
+  tasksDelivered: number;
+  /** Of these, those whose delivery was accepted. */
+  tasksAccepted: number;
+  /** Tasks that the user was awarded and did not deliver. */
+  tasksExpired: number;
+  /** Share of the delivered or expired tasks that were delivered by `deliveryDueAt`: 0 to 1; null without such tasks. */
+  onTimeRate: number | null;
+  /** Disputes about deliveries, whoever opened them. */
+  disputes: number;
+  /** Disputes in which the other side got all the money. */
+  disputesLost: number;
+  /** Ratings by other sides. */
+  ratingCount: number;
+  /** From 1 to 5 with two decimals; null without ratings. */
+  ratingAverage: number | null;
+}
+
+/** What a user has done as a buyer. */
+export interface BuyerReputation {
+  /** Tasks that the user posted. */
+  tasksPosted: number;
+  /** Of these, those that were awarded. */
+  tasksAwarded: number;
+  /** Of these, those whose delivery was accepted. */
+  tasksAccepted: number;
+  /** Tasks that the user cancelled. */
+  tasksCancelled: number;
+  /** Median number of hours from posting a task to awarding it; null before the first award. */
+  medianDecisionHours: number | null;
+  /** Disputes about deliveries, whoever opened them. */
+  disputes: number;
+  /** Disputes in which the other side got all the money. */
+  disputesLost: number;
+  /** Ratings by other sides. */
+  ratingCount: number;
+  /** From 1 to 5 with two decimals; null without ratings. */
+  ratingAverage: number | null;
+}
+
+/** Who is calling. */
+export interface Caller {
+  /** You. */
+  user: User;
+  auth: CallerCredentials;
+}
+
+/** What these credentials allow. */
+export interface CallerCredentials {
+  /** How this request is authenticated. */
+  kind: "session" | "apiKey";
+  /** What it may do; `*` is everything. */
+  scopes: ("*" | "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
+}
+
+export interface CancelTask {
+  id: string;
+}
+
+export interface CancelTaskResponse {
+  /** The task, cancelled. */
+  task: Task;
+}
+
+export interface ChangePassword {
+  /** The account's password. */
+  currentPassword: string;
+  /** Any text. In production, the commonest passwords are refused. */
+  newPassword: string;
+}
+
+export interface CloseAccount {
+  /** The account's password. */
+  password: string;
+  /**
+   * If the account has a second factor: the current six digits of the authenticator, which work once, or a recovery
+   * code.
+   */
+  code?: string | undefined;
+}
+
+export interface ConfirmTotp {
+  /** The six digits that the authenticator shows. */
+  code: string;
+}
+
+export interface ConfirmTotpResponse {
+  id: string;
+  /** Each replaces a code once. Keep them where the authenticator is not. */
+  recoveryCodes: string[];
+}
+
+export interface CreateApiKey {
+  /** A name for the key. One line, trimmed. */
+  label: string;
+  /** What the key may do; with none, it can read your records. */
+  scopes: Scope[];
+  /** When the key stops working, a time in the future. Never by default. */
+  expiresAt?: string | undefined;
+  spendLimit?: NewSpendLimit | undefined;
+}
+
+export interface CreatePayout {
+  /** What the bank account receives, in integer cents. */
+  amountCents: number;
+}
+
+export interface CreatePayoutResponse {
+  /** The ledger entry that debited the wallet. */
+  pendingLedgerId: string;
+  /** The payout is being prepared. */
+  status: "pending";
+}
+
+export interface CreateTask {
+  /** One line, trimmed. Everyone sees it. */
+  title: string;
+  /** What is to be done, kept as it is sent. Everyone sees it. */
+  description: string;
+  /** What the delivery must fulfil. Signed-in users see it. Null or empty for none. */
+  acceptanceCriteria?: string | null | undefined;
+  /** Integer cents. Held while the task is open. */
+  maxBudgetCents: number;
+  /** Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept. */
+  tags: string[];
+}
+
+export interface CreateTaskResponse {
+  /** The new task. */
+  task: Task;
+}
+
+export interface CreateWebhook {
+  /** A public HTTPS address. */
+  url: string;
+  /** The types to send. */
+  events: WebhookEventType[];
+}
+
+/** A new API key, with the key itself. */
+export interface CreatedApiKey {
+  id: string;
+  /** The name that its owner gave it. */
+  label: string;
+  /** What the key may do. */
+  scopes: Scope[];
+  /** The key's last four characters. */
+  last4: string;
+  /** When the key was created. */
+  createdAt: string;
+  /** When the key stops working; null for never. */
+  expiresAt: string | null;
+  /** Null for a key without a limit. */
+  spendLimit: SpendLimit | null;
+  /** The whole key: `rb_live_` and 22 characters. It is never shown again. */
+  raw: string;
+}
+
+/** A new endpoint, with its secret. */
+export interface CreatedWebhook {
+  id: string;
+  /** Where events are sent. */
+  url: string;
+  /** The types that are sent. */
+  events: WebhookEventType[];
+  /**
+   * False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3
+   * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
+   */
+  active: boolean;
+  /** When the endpoint was registered. */
+  createdAt: string;
+  /** The key to verify the signatures of deliveries with. It is never shown again. */
+  signingSecret: string;
+}
+
+/** A top-up that was credited to its owner's wallet. */
+export interface CreditedTopup {
+  id: string;
+  /** As `POST /wallet/topup` returned it. */
+  sessionId: string;
+  /** What the wallet was credited, in integer cents. */
+  amountCents: number;
+  /** When the top-up was started. */
+  createdAt: string;
+}
+
+/** Of the task, what has changed. */
+export interface DeliveredTask {
+  /** Until when the buyer can dispute; then the delivery counts as accepted. */
+  acceptanceDeadlineAt: string;
+}
+
+/** The file that was delivered. */
+export interface Delivery {
+  id: string;
+  /** The bid that the file belongs to. */
+  bidId: string;
+  /** The task that the file belongs to. */
+  taskId: string;
+  /** As it was declared. */
+  mimeType: string;
+  /** What the bytes are, without parameters; null when they are not recognised. */
+  detectedMimeType: string | null;
+  /** The name that downloads have. */
+  fileName?: string;
+  /** The file's size. */
+  bytes: number;
+  /** Pixels, as the file states them. */
+  detectedDimensions?: Dimensions;
+  /** Seconds, as the file states them. */
+  detectedDurationSec?: number;
+  /** SHA-256 of the bytes, in hex, if the object store knows it. */
+  sha256?: string;
+  /** When the upload was finalised. */
+  createdAt: string;
+  /** Works for 15 minutes. Read the record again to get a new one. */
+  downloadUrl: string;
+}
+
+/** Happens when the awarded bidder delivers; for the buyer and the awarded bidder. */
+export interface DeliveryPostedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "delivery.posted";
+  /** When it happened. */
+  createdAt: string;
+  data: BidEventData;
+}
+
+/** Width and height of an image or video. */
+export interface Dimensions {
+  /** Pixels. */
+  width: number;
+  /** Pixels. */
+  height: number;
+}
+
+/** A delivery that one side does not accept as it is. */
+export interface Dispute {
+  id: string;
+  /** The task whose delivery is disputed. */
+  taskId: string;
+  /** The side that opened the dispute. */
+  openedBy: "buyer" | "bidder";
+  /** What that side says. */
+  reason: string;
+  status: DisputeStatus;
+  /** Who got the money; null while the dispute is open. */
+  resolution: "refund" | "release" | "split" | null;
+  /** Integer cents that went back to the buyer; null while the dispute is open. */
+  buyerCents: number | null;
+  /** Integer cents that the bidder was paid; null while the dispute is open. */
+  bidderCents: number | null;
+  /** The moderator's comment. */
+  note: string | null;
+  /** When the dispute was opened. */
+  createdAt: string;
+  /** When a moderator decided. */
+  resolvedAt: string | null;
+}
+
+/** A dispute, with what a decision needs. */
+export interface DisputeCase {
+  /** The dispute. */
+  dispute: Dispute;
+  /** What was agreed. */
+  task: Task;
+  /** The awarded bid, with the price in dispute. */
+  bid: Bid;
+  /** Newest last. */
+  samples: Sample[];
+  /** What was delivered. */
+  deliveries: Delivery[];
+  reputations: DisputeReputations;
+}
+
+/** What events about a dispute have. */
+export interface DisputeEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+  /** The bid as it was right after the change. */
+  bid: BidExcerpt;
+  /** The dispute as it was right after the change. */
+  dispute: DisputeExcerpt;
+}
+
+/** A dispute as lists and events show it: of its texts, the first 500 characters. */
+export interface DisputeExcerpt {
+  id: string;
+  /** The task whose delivery is disputed. */
+  taskId: string;
+  /** The side that opened the dispute. */
+  openedBy: "buyer" | "bidder";
+  /** What that side says. */
+  reason: string;
+  status: DisputeStatus;
+  /** Who got the money; null while the dispute is open. */
+  resolution: "refund" | "release" | "split" | null;
+  /** Integer cents that went back to the buyer; null while the dispute is open. */
+  buyerCents: number | null;
+  /** Integer cents that the bidder was paid; null while the dispute is open. */
+  bidderCents: number | null;
+  /** The moderator's comment. */
+  note: string | null;
+  /** When the dispute was opened. */
+  createdAt: string;
+  /** When a moderator decided. */
+  resolvedAt: string | null;
+  /** Present, and true, if `reason` has only the first 500 characters. */
+  reasonTruncated?: true;
+  /** Present, and true, if `note` has only the first 500 characters. */
+  noteTruncated?: true;
+}
+
+/** A dispute as lists show it, with what tells the cases apart. */
+export interface DisputeListItem {
+  id: string;
+  /** The task whose delivery is disputed. */
+  taskId: string;
+  /** The side that opened the dispute. */
+  openedBy: "buyer" | "bidder";
+  /** What that side says. */
+  reason: string;
+  status: DisputeStatus;
+  /** Who got the money; null while the dispute is open. */
+  resolution: "refund" | "release" | "split" | null;
+  /** Integer cents that went back to the buyer; null while the dispute is open. */
+  buyerCents: number | null;
+  /** Integer cents that the bidder was paid; null while the dispute is open. */
+  bidderCents: number | null;
+  /** The moderator's comment. */
+  note: string | null;
+  /** When the dispute was opened. */
+  createdAt: string;
+  /** When a moderator decided. */
+  resolvedAt: string | null;
+  /** Present, and true, if `reason` has only the first 500 characters. */
+  reasonTruncated?: true;
+  /** Present, and true, if `note` has only the first 500 characters. */
+  noteTruncated?: true;
+  task: DisputedTask;
+  /** Who posted the task. */
+  buyer: Person;
+  /** Who delivered. */
+  bidder: Person;
+  /** Integer cents: the price of the awarded bid, which the dispute is about. */
+  priceCents: number;
+}
+
+/** The reputations of both sides. */
+export interface DisputeReputations {
+  /** Of the buyer. */
+  buyer: Reputation;
+  /** Of the bidder. */
+  bidder: Reputation;
+}
+
+/** `open` until a moderator has decided, then `resolved`. */
+export type DisputeStatus = "open" | "resolved";
+
+export interface DisputeTask {
+  id: string;
+  /** What is wrong. The other side and moderators see it. */
+  reason: string;
+}
+
+export interface DisputeTaskResponse {
+  /** The new dispute. */
+  dispute: Dispute;
+  /** The task, disputed. */
+  task: Task;
+}
+
+/** The task, without its tags. */
+export interface DisputedTask {
+  id: string;
+  /** One line. */
+  title: string;
+  /** The most that a bid may cost, in integer cents. */
+  maxBudgetCents: number;
+  status: TaskStatus;
+  /** When the task was posted. */
+  createdAt: string;
+  /** Number of bids, without withdrawn ones. */
+  bidCount: number;
+}
+
+export interface EndSession {
+  id: string;
+}
+
+/** A page of the event log. */
+export interface EventPage {
+  /** Oldest first. */
+  events: LogEvent[];
+  /** Send it as `after` to go on behind this point. Opaque. */
+  nextCursor: string;
+}
+
+export interface ExportAccount {
   /** Take it from the previous part's `nextPart`; omit it for the first part. */
   after?: string | undefined;
+}
+
+/** An API key, also one that was revoked or has expired. */
+export interface ExportedApiKey {
+  id: string;
+  /** The name that its owner gave it. */
+  label: string;
+  /** What the key may do. */
+  scopes: Scope[];
+  /** The key's last four characters. */
+  last4: string;
+  /** When the key was created. */
+  createdAt: string;
+  /** When the key stops working; null for never. */
+  expiresAt: string | null;
+  /** Null for a key without a limit. */
+  spendLimit: SpendLimit | null;
+  /** When the key was last used. */
+  lastUsedAt: string | null;
+  /** When the key was revoked. */
+  revokedAt: string | null;
+}
+
+/** A file that was uploaded, without its bytes. */
+export interface ExportedFile {
+  id: string;
+  /** The bid that the file belongs to. */
+  bidId: string;
+  /** The task that the file belongs to. */
+  taskId: string;
+  /** As it was declared. */
+  mimeType: string;
+  /** What the bytes are, without parameters; null when they are not recognised. */
+  detectedMimeType: string | null;
+  /** The name that downloads have. */
+  fileName: string | null;
+  /** The file's size. */
+  bytes: number;
+  /** Seconds, as declared. */
+  durationSec: number | null;
+  /** SHA-256 of the bytes, in hex. */
+  sha256: string | null;
+  /** When the upload was finalised. */
+  createdAt: string;
+  /** What the file was uploaded as. */
+  kind: "sample" | "delivery";
+  /** Pixels, as declared. */
+  width: number | null;
+  /** Pixels, as declared. */
+  height: number | null;
+  /** Pixels, as the file states them. */
+  detectedWidth: number | null;
+  /** Pixels, as the file states them. */
+  detectedHeight: number | null;
+  /** Seconds, as the file states them. */
+  detectedDurationSec: number | null;
+}
+
+/** What a moderator or an operator did, without names. */
+export interface ExportedModerationAction {
+  id: string;
+  /** What was done. */
+  action:
+    | "resolve_dispute"
+    | "suspend_user"
+    | "reinstate_user"
+    | "add_moderator"
+    | "remove_moderator"
+    | "remove_second_factor";
+  /** The dispute that was resolved. */
+  disputeId: string | null;
+  /** Why. */
+  reason: string | null;
+  /** When it was done. */
+  createdAt: string;
+}
+
+/** The account at the payment processor. */
+export interface ExportedPayoutAccount {
+  /** The id at the payment processor. */
+  accountId: string | null;
+  /** As it was sent to the processor. */
+  email: string;
+  /** As it was sent to the processor. */
+  displayName: string;
+  /** Whether payouts are possible. */
+  active: boolean;
+  /** When it was created. */
+  createdAt: string;
+}
+
+/** A browser session. */
+export interface ExportedSession {
+  id: string;
+  /** When the session began. */
+  createdAt: string;
+  /** When it was last used, exact to a minute. */
+  lastSeenAt: string;
+  /** When it ends unless it is used. */
+  expiresAt: string;
+  /** Whether it has proved the second factor. */
+  secondFactor: boolean;
+}
+
+/** A top-up, also one that was never paid. */
+export interface ExportedTopup {
+  id: string;
+  /** Integer cents. */
+  amountCents: number;
+  /** ISO 4217, in lower case. */
+  currency: string;
+  /** How far it came. */
+  status: string;
+  /** When it was started. */
+  createdAt: string;
+  /** When it last changed. */
+  updatedAt: string;
+}
+
+/** The account. */
+export interface ExportedUser {
+  id: string;
+  /** In its canonical form. */
+  email: string;
+  /** The name that the user has chosen. */
+  displayName: string;
+  /** Moderators are users with more rights. */
+  role: "member" | "moderator";
+  /** Since when the user is suspended. */
+  suspendedAt: string | null;
+  /** When the address was first verified. */
+  emailVerifiedAt: string | null;
+  /** When the account was created. */
+  createdAt: string;
+  /** When it was set up; null without a second factor. */
+  secondFactorSince: string | null;
+}
+
+/** The balances. */
+export interface ExportedWallet {
+  /** What can be spent, in integer cents. */
+  availableCents: number;
+  /** What backs the tasks under way, in integer cents. */
+  heldCents: number;
+  /** What is owed after a refund or a chargeback, in integer cents. */
+  debtCents: number;
+}
+
+/** A webhook endpoint, also one that was deleted. */
+export interface ExportedWebhook {
+  id: string;
+  /** Where events are sent. */
+  url: string;
+  /** The types that are sent. */
+  events: WebhookEventType[];
+  /**
+   * False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3
+   * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
+   */
+  active: boolean;
+  /** When the endpoint was registered. */
+  createdAt: string;
+  /** When the endpoint was deleted. */
+  deletedAt: string | null;
+}
+
+export interface FinalizeDelivery {
+  id: string;
+  /** As the start of the upload returned it. */
+  storageKey: string;
+}
+
+export interface FinalizeDeliveryResponse {
+  /** What you have delivered. */
+  delivery: Delivery;
+  task: DeliveredTask;
+}
+
+export interface FinalizeSample {
+  id: string;
+  /** As the start of the upload returned it. */
+  storageKey: string;
+}
+
+export interface FinalizeSampleResponse {
+  /** The new sample. */
+  sample: Sample;
 }
 
 export interface ForgotPassword {
@@ -665,8 +839,42 @@ export interface ForgotPassword {
 
 export type ForgotPasswordResponse = Record<string, never>;
 
+export interface InitDelivery {
+  id: string;
+  /** A MIME type, with or without parameters. */
+  mimeType: string;
+  /** The file's exact size. */
+  bytes: number;
+  /** The name that downloads have, without a path. */
+  fileName?: string | undefined;
+}
+
+export interface InitSample {
+  id: string;
+  /** A MIME type, with or without parameters. */
+  mimeType: string;
+  /** The file's exact size. */
+  bytes: number;
+  /** Of an image or video; judged by its type's limit. */
+  dimensions?: Dimensions | undefined;
+  /** Seconds, of audio or video; judged by its type's limit. */
+  durationSec?: number | undefined;
+  /** The name that downloads have, without a path. */
+  fileName?: string | undefined;
+}
+
+/** One problem in the input. */
+export interface InputIssue {
+  /** The field's path, joined with dots; empty for the input as a whole. */
+  path: string;
+  /** What is wrong, and what is allowed instead. */
+  message: string;
+}
+
+/** One movement of money into or out of one of your two buckets. */
 export interface LedgerEntry {
   id: string;
+  /** Whose money it is. */
   userId: string;
   /**
    * Why the money moved. An `adjustment` out of `available` pays a debt. A debt arises when a top-up is refunded or
@@ -687,10 +895,13 @@ export interface LedgerEntry {
     | "topup_refund"
     | "chargeback"
     | "adjustment";
+  /** The bucket of the wallet whose balance changed. */
   bucket: "available" | "held";
-  /** Signed: negative leaves the bucket. */
+  /** Integer cents, signed: negative leaves the bucket. */
   amountCents: number;
+  /** The task that the money is for. */
   taskId: string | null;
+  /** The bid that the money is for. */
   bidId: string | null;
   /**
    * The reason for money that came in or went out: a top-up's payment (`pi_…`), `payout:<payout id>` and its
@@ -700,56 +911,23 @@ export interface LedgerEntry {
    * `dispute:du_1:txn_2` caused, even if that has no entry of its own.
    */
   externalRef: string | null;
+  /** When the money moved. */
   createdAt: string;
 }
 
-export interface LedgerWallet {
-  /**
-   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
-   */
-  cursor?: string | undefined;
-  /** Rows per page. */
-  limit?: number | undefined;
+/** A limit that an upload exceeds. */
+export interface LimitViolation {
+  /** The field of the input. */
+  field: string;
+  /** The most that is allowed. */
+  limit: number;
+  /** What was declared. */
+  actual: number;
 }
 
-export interface LedgerWalletResponse {
-  entries: LedgerEntry[];
-  /** `createdAt` of the last row, or null if this is the last page. */
-  nextCursor: string | null;
-}
-
-export interface ListActionsModeration {
-  /**
-   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
-   */
-  cursor?: string | undefined;
-  /** Rows per page. */
-  limit?: number | undefined;
-}
-
-export interface ListActionsModerationResponse {
-  actions: ModerationAction[];
-  /** `createdAt` of the last row, or null if this is the last page. */
-  nextCursor: string | null;
-}
-
-export interface ListBidsForTask {
-  /**
-   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
-   */
-  cursor?: string | undefined;
-  /** Rows per page. */
-  limit?: number | undefined;
-  id: string;
-}
-
-export interface ListBidsForTaskResponse {
-  bids: BidExcerpt[];
-  /** `createdAt` of the last row, or null if this is the last page. */
-  nextCursor: string | null;
+export interface ListApiKeysResponse {
+  /** Newest first. */
+  keys: ListedApiKey[];
 }
 
 export interface ListDisputes {
@@ -760,24 +938,21 @@ export interface ListDisputes {
   cursor?: string | undefined;
   /** Rows per page. */
   limit?: number | undefined;
-  /** A comma-separated list of: open, resolved. */
+  /** Disputes with one of these statuses; all by default. */
   status?: string | undefined;
 }
 
 export interface ListDisputesResponse {
+  /** Oldest first. */
   disputes: DisputeListItem[];
-  /** `createdAt` of the last row, or null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListEvents {
   /** The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now. */
   after?: string | undefined;
-  /**
-   * A comma-separated list of: task.created, bid.received, task.awarded, delivery.posted, task.accepted,
-   * task.disputed, task.dispute_resolved, task.updated, task.cancelled, task.expired, bid.updated, bid.withdrawn,
-   * bid.rejected, sample.posted, rating.posted, topup.credited, topup.reversed, payout.updated.
-   */
+  /** The types of events to return; all by default. */
   types?: string | undefined;
   /** Events per page. */
   limit?: number | undefined;
@@ -785,14 +960,38 @@ export interface ListEvents {
   wait?: number | undefined;
 }
 
-export interface ListEventsResponse {
-  events: LogEvent[];
-  /** Goes on behind this point as `after`. Opaque. */
-  nextCursor: string;
+export interface ListLedgerEntries {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. */
+  limit?: number | undefined;
 }
 
-export interface ListKeysResponse {
-  keys: ListedApiKey[];
+export interface ListLedgerEntriesResponse {
+  /** Newest first. */
+  entries: LedgerEntry[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
+}
+
+export interface ListModerationActions {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. */
+  limit?: number | undefined;
+}
+
+export interface ListModerationActionsResponse {
+  /** Newest first. */
+  actions: ModerationAction[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
 }
 
 export interface ListOwnBids {
@@ -803,13 +1002,14 @@ export interface ListOwnBids {
   cursor?: string | undefined;
   /** Rows per page. */
   limit?: number | undefined;
-  /** A comma-separated list of: active, withdrawn, rejected, awarded. */
+  /** Bids with one of these statuses; all by default. */
   status?: string | undefined;
 }
 
 export interface ListOwnBidsResponse {
+  /** Newest first. */
   bids: BidExcerpt[];
-  /** `createdAt` of the last row, or null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
@@ -823,13 +1023,14 @@ export interface ListOwnTasks {
   limit?: number | undefined;
   /** `buyer`: tasks that I posted. `bidder`: tasks that I was awarded. Both by default. */
   role?: "buyer" | "bidder" | undefined;
-  /** A comma-separated list of: open, awarded, delivered, accepted, cancelled, disputed, resolved, expired. */
+  /** Tasks with one of these statuses; all by default. */
   status?: string | undefined;
 }
 
 export interface ListOwnTasksResponse {
+  /** Newest first. */
   tasks: TaskListItem[];
-  /** `createdAt` of the last row, or null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
@@ -844,13 +1045,33 @@ export interface ListPayouts {
 }
 
 export interface ListPayoutsResponse {
+  /** Newest first. */
   payouts: Payout[];
-  /** `createdAt` of the last row, or null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListSessionsResponse {
+  /** The one last used first. */
   sessions: Session[];
+}
+
+export interface ListTaskBids {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. */
+  limit?: number | undefined;
+  id: string;
+}
+
+export interface ListTaskBidsResponse {
+  /** Newest first. */
+  bids: BidExcerpt[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
 }
 
 export interface ListTasks {
@@ -861,21 +1082,22 @@ export interface ListTasks {
   cursor?: string | undefined;
   /** Rows per page. */
   limit?: number | undefined;
-  /** A comma-separated list of: open, awarded, delivered, accepted, cancelled, disputed, resolved, expired. */
+  /** Tasks with one of these statuses; open ones by default. */
   status?: string | undefined;
   /** Tasks that have this tag, in any case. */
   tag?: string | undefined;
   /** A text that the title contains, in any case. */
   query?: string | undefined;
-  /** Integer cents, inclusive. */
+  /** The lowest maximum budget, in integer cents, inclusive. */
   minBudget?: number | undefined;
-  /** Integer cents, inclusive. */
+  /** The highest maximum budget, in integer cents, inclusive. */
   maxBudget?: number | undefined;
 }
 
 export interface ListTasksResponse {
+  /** Newest first. */
   tasks: TaskListItem[];
-  /** `createdAt` of the last row, or null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
@@ -892,26 +1114,59 @@ export interface ListUsers {
 }
 
 export interface ListUsersResponse {
+  /** Newest first. */
   users: ModeratedUser[];
-  /** `createdAt` of the last row, or null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
+}
+
+export interface ListWebhookDeliveries {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. */
+  limit?: number | undefined;
+  id: string;
+  /** Deliveries of these events; all by default. */
+  event?: string | undefined;
+  /** Deliveries with one of these statuses; all by default. */
+  status?: string | undefined;
+}
+
+export interface ListWebhookDeliveriesResponse {
+  /** Newest first. */
+  deliveries: WebhookDelivery[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListWebhooksResponse {
+  /** Newest first. */
   webhooks: Webhook[];
 }
 
+/** An API key, with its last use. */
 export interface ListedApiKey {
   id: string;
+  /** The name that its owner gave it. */
   label: string;
-  scopes: ("task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
+  /** What the key may do. */
+  scopes: Scope[];
+  /** The key's last four characters. */
   last4: string;
+  /** When the key was created. */
   createdAt: string;
+  /** When the key stops working; null for never. */
   expiresAt: string | null;
+  /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
+  /** When the key was last used; null if it never was. */
   lastUsedAt: string | null;
 }
 
+/** An event of the log: `type` says which fields `data` has. */
 export type LogEvent =
   | TaskCreatedEvent
   | BidReceivedEvent
@@ -932,15 +1187,18 @@ export type LogEvent =
   | TopupReversedEvent
   | PayoutUpdatedEvent;
 
+/** One message of the event stream, over typed RPC. */
 export interface LogMessage {
   /** Null: nothing happened, but the cursor has moved. */
   event: LogEvent | null;
-  /** Goes on behind this point as `after`. Opaque. */
+  /** Send it as `after` to go on behind this point. Opaque. */
   nextCursor: string;
 }
 
 export interface Login {
+  /** Compared without regard to case. */
   email: string;
+  /** The account's password. */
   password: string;
   /**
    * If the account has a second factor: the current six digits of the authenticator, which work once, or a recovery
@@ -950,29 +1208,31 @@ export interface Login {
 }
 
 export interface LoginResponse {
+  /** You. */
   user: User;
 }
 
-export interface MeResponse {
-  user: User;
-  auth: {
-    kind: "session" | "apiKey";
-    scopes: ("*" | "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
-  };
-}
-
+/** A user, as moderators see one. */
 export interface ModeratedUser {
   id: string;
+  /** In its canonical form. */
   email: string;
+  /** The name that the user has chosen. */
   displayName: string;
+  /** Moderators are users with more rights. */
   role: "member" | "moderator";
+  /** Since when the user is suspended. */
   suspendedAt: string | null;
+  /** When the address was first verified. */
   emailVerifiedAt: string | null;
+  /** When the account was created. */
   createdAt: string;
 }
 
+/** What a moderator, or an operator at the command line, did. */
 export interface ModerationAction {
   id: string;
+  /** What was done. */
   action:
     | "resolve_dispute"
     | "suspend_user"
@@ -984,21 +1244,53 @@ export interface ModerationAction {
   moderator: Person | null;
   /** On whom; null for a dispute. */
   user: Person | null;
+  /** The dispute that was resolved. */
   disputeId: string | null;
+  /** Why. */
   reason: string | null;
+  /** When it was done. */
   createdAt: string;
 }
 
-export interface OnboardingPayoutResponse {
+/**
+ * The most that the key may spend in a period: holds for new tasks and larger budgets, and payouts. What comes
+ * back does not reduce it. Unlimited by default.
+ */
+export interface NewSpendLimit {
+  /** The most that the key may spend in a period, in integer cents. */
+  cents: number;
+  /** The period: a day or month in UTC, or the key's whole life. */
+  per: "day" | "month" | "total";
+}
+
+/** Where the payout onboarding goes on. */
+export interface OnboardingLink {
   /** Redirect the browser here. The link works once. */
   url: string;
-  /** Epoch seconds. */
+  /** When the link expires, in epoch seconds. */
   expiresAt: number;
 }
 
+/** Something that keeps an account from being closed. */
+export interface OpenMatter {
+  /**
+   * `tasks`: that you posted and that are not finished. `awards`: tasks that you were awarded and that are not
+   * finished. `bids`: active ones. `disputes`: undecided ones. `topups` and `payouts`: under way. `available`,
+   * `held`, `debt`: money.
+   */
+  kind: "tasks" | "awards" | "bids" | "disputes" | "topups" | "payouts" | "available" | "held" | "debt";
+  /** How many there are. */
+  count?: number;
+  /** The oldest ten. */
+  ids?: string[];
+  /** Of money: how much, in integer cents. */
+  cents?: number;
+}
+
+/** Money on its way from a wallet to its owner's bank account. */
 export interface Payout {
   id: string;
-  /** Integer cents. */
+  /** What the bank account receives, in integer cents. */
   amountCents: number;
   /**
    * `pending`: being prepared. `waiting_funds`: retried until the balance that it comes from covers it.
@@ -1010,22 +1302,33 @@ export interface Payout {
   pendingLedgerId: string;
   /** Why it failed or is being returned. */
   failureMessage: string | null;
+  /** When the payout was requested. */
   createdAt: string;
+  /** When the payout last changed. */
   updatedAt: string;
 }
 
+/** What events about a payout have. */
+export interface PayoutEventData {
+  /** The payout as it was right after the change. */
+  payout: Payout;
+}
+
+/** Happens when a payout is requested, and when its status changes; for the payout's owner. */
 export interface PayoutUpdatedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "payout.updated";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    payout: Payout;
-  };
+  data: PayoutEventData;
 }
 
+/** The public part of a user. */
 export interface Person {
   id: string;
+  /** The name that the user has chosen. */
   displayName: string;
 }
 
@@ -1035,56 +1338,64 @@ export interface PlaceBid {
   priceCents: number;
   /** Estimated hours from the award to the delivery, with at most two decimals. */
   etaHours: number;
+  /** Words to the buyer. Null or empty for none. */
   notes?: string | null | undefined;
 }
 
 export interface PlaceBidResponse {
+  /** The new bid. */
   bid: Bid;
-}
-
-export interface PublicTask {
-  id: string;
-  title: string;
-  maxBudgetCents: number;
-  tags: string[];
-  status: "open" | "awarded" | "delivered" | "accepted" | "cancelled" | "disputed" | "resolved" | "expired";
-  createdAt: string;
-  /** Number of bids, without withdrawn ones. */
-  bidCount: number;
-  description: string;
 }
 
 export interface RateTask {
   id: string;
+  /** 1 to 5; 5 is the best. */
   stars: number;
+  /** A few words. Null or empty for none. */
   comment?: string | null | undefined;
 }
 
 export interface RateTaskResponse {
+  /** Your rating. */
   rating: Rating;
 }
 
+/** What one side of a finished task thinks of the other. */
 export interface Rating {
   id: string;
+  /** The task that the rating is about. */
   taskId: string;
+  /** The user who rates. */
   raterId: string;
+  /** The user who is rated. */
   rateeId: string;
-  /** The side that was rated. */
+  /** The side that is rated. */
   role: "buyer" | "bidder";
+  /** 1 to 5; 5 is the best. */
   stars: number;
+  /** The rater's words. */
   comment: string | null;
+  /** When the rating was given. */
   createdAt: string;
 }
 
+/** What events about a rating have. */
+export interface RatingEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+  /** The new rating. */
+  rating: Rating;
+}
+
+/** Happens when one side rates the other; for the buyer and the awarded bidder. */
 export interface RatingPostedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "rating.posted";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    rating: Rating;
-  };
+  data: RatingEventData;
 }
 
 export interface ReadBid {
@@ -1092,6 +1403,7 @@ export interface ReadBid {
 }
 
 export interface ReadBidResponse {
+  /** The bid. */
   bid: Bid;
 }
 
@@ -1099,24 +1411,17 @@ export interface ReadDispute {
   id: string;
 }
 
-export interface ReadDisputeResponse {
-  dispute: Dispute;
-  task: Task;
-  bid: Bid;
-  samples: Sample[];
-  deliveries: Delivery[];
-  reputations: {
-    buyer: Reputation;
-    bidder: Reputation;
-  };
-}
-
 export interface ReadPayout {
   id: string;
 }
 
 export interface ReadPayoutResponse {
+  /** The payout. */
   payout: Payout;
+}
+
+export interface ReadReputation {
+  id: string;
 }
 
 export interface ReadTask {
@@ -1124,36 +1429,37 @@ export interface ReadTask {
 }
 
 export interface ReadTaskResponse {
-  task: Task | PublicTask;
+  task: TaskDetail;
   /**
    * For signed-in callers: the operations of typed RPC that you could do now to this task, or to your own bid on it,
    * with these credentials. None of them is refused for your role, scopes or the status; all others are.
    */
   availableActions?: TaskOperation[];
+  /** For signed-in callers: the bids that you may see, up to 100, active and awarded ones first. */
   bids?: BidExcerpt[];
+  /** For the two sides, and moderators if there is a dispute. */
   samples?: Sample[];
+  /** For the two sides, and moderators if there is a dispute. */
   deliveries?: Delivery[];
+  /** For the two sides and moderators, if there is one. */
   dispute?: Dispute;
+  /** For the two sides, and moderators if there is a dispute. */
   ratings?: Rating[];
-}
-
-export interface ReadWalletResponse {
-  /** Integer cents. */
-  availableCents: number;
-  /** Integer cents. */
-  heldCents: number;
 }
 
 export interface ReinstateUser {
   id: string;
+  /** Why. Only moderators see it, and its user in their export. */
   reason?: string | undefined;
 }
 
 export interface ReinstateUserResponse {
+  /** The user. */
   user: ModeratedUser;
 }
 
 export interface RemoveTotp {
+  /** The account's password. */
   password: string;
   /**
    * If the account has a second factor: the current six digits of the authenticator, which work once, or a recovery
@@ -1166,33 +1472,33 @@ export interface RemoveWebhook {
   id: string;
 }
 
-export interface ReplaySinceWebhook {
+export interface ReplayWebhookDeliveries {
   id: string;
   /** Replays deliveries that failed for good at or after this time, however old their event is. */
   since: string;
 }
 
-export interface ReplaySinceWebhookResponse {
+export interface ReplayWebhookDeliveriesResponse {
   /** The number of deliveries that are sent again. */
   replayed: number;
 }
 
-export interface ReplayWebhook {
+export interface ReplayWebhookDelivery {
   id: string;
 }
 
-export interface ReplayWebhookResponse {
+export interface ReplayWebhookDeliveryResponse {
+  /** The delivery, pending again. */
   delivery: WebhookDelivery;
 }
 
+/** What a user has done, as buyer and as bidder. */
 export interface Reputation {
   userId: string;
+  /** Null for a user who has posted nothing. */
   buyer: BuyerReputation | null;
+  /** Null for a user who has been awarded nothing. */
   bidder: BidderReputation | null;
-}
-
-export interface ReputationUser {
-  id: string;
 }
 
 export type ResendVerificationResponse = Record<string, never>;
@@ -1200,6 +1506,7 @@ export type ResendVerificationResponse = Record<string, never>;
 export interface ResetPassword {
   /** `token` of the link in the mail. */
   token: string;
+  /** Any text. In production, the commonest passwords are refused. */
   newPassword: string;
 }
 
@@ -1209,27 +1516,35 @@ export interface ResolveDispute {
   resolution: "refund" | "release" | "split";
   /** Only with `split`: the bidder's share in integer cents, from 1 to the price minus 1. */
   bidderCents?: number | undefined;
+  /** A comment that both sides see. Null or empty for none. */
   note?: string | null | undefined;
 }
 
 export interface ResolveDisputeResponse {
+  /** The dispute, with the decision. */
   dispute: Dispute;
+  /** The task, resolved. */
   task: Task;
 }
 
-export interface RevokeKey {
+export interface RevokeApiKey {
   id: string;
 }
 
+/** A file that shows the buyer how the work is going. */
 export interface Sample {
   id: string;
+  /** The bid that the file belongs to. */
   bidId: string;
+  /** The task that the file belongs to. */
   taskId: string;
   /** As it was declared. */
   mimeType: string;
   /** What the bytes are, without parameters; null when they are not recognised. */
   detectedMimeType: string | null;
+  /** The name that downloads have. */
   fileName?: string;
+  /** The file's size. */
   bytes: number;
   /** Pixels, as declared. */
   dimensions?: Dimensions;
@@ -1239,55 +1554,49 @@ export interface Sample {
   durationSec?: number;
   /** Seconds, as the file states them. */
   detectedDurationSec?: number;
+  /** SHA-256 of the bytes, in hex, if the object store knows it. */
   sha256?: string;
+  /** When the upload was finalised. */
   createdAt: string;
-  /** Valid for 15 minutes. Read the record again to get a new one. */
+  /** Works for 15 minutes. Read the record again to get a new one. */
   downloadUrl: string;
 }
 
-export interface SampleFinalizeBid {
-  id: string;
-  storageKey: string;
+/** What events about a sample have. */
+export interface SampleEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+  /** The bid as it was right after the change. */
+  bid: BidExcerpt;
+  /** The new sample. */
+  sample: SampleRecord;
 }
 
-export interface SampleFinalizeBidResponse {
-  sample: Sample;
-}
-
-export interface SampleInitBid {
-  id: string;
-  /** A MIME type, with or without parameters. */
-  mimeType: string;
-  /** The file's exact size. */
-  bytes: number;
-  dimensions?: Dimensions | undefined;
-  /** Seconds. */
-  durationSec?: number | undefined;
-  /** The name that downloads have, without a path. */
-  fileName?: string | undefined;
-}
-
+/** Happens when the awarded bidder adds a sample; for the buyer and the awarded bidder. */
 export interface SamplePostedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "sample.posted";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-    sample: SampleRecord;
-  };
+  data: SampleEventData;
 }
 
+/** A sample in an event. Read the task for a `downloadUrl`. */
 export interface SampleRecord {
   id: string;
+  /** The bid that the file belongs to. */
   bidId: string;
+  /** The task that the file belongs to. */
   taskId: string;
   /** As it was declared. */
   mimeType: string;
   /** What the bytes are, without parameters; null when they are not recognised. */
   detectedMimeType: string | null;
+  /** The name that downloads have. */
   fileName?: string;
+  /** The file's size. */
   bytes: number;
   /** Pixels, as declared. */
   dimensions?: Dimensions;
@@ -1297,14 +1606,25 @@ export interface SampleRecord {
   durationSec?: number;
   /** Seconds, as the file states them. */
   detectedDurationSec?: number;
+  /** SHA-256 of the bytes, in hex, if the object store knows it. */
   sha256?: string;
+  /** When the upload was finalised. */
   createdAt: string;
 }
 
+/**
+ * What an API key may do. `task:write`: post, change, cancel, award, accept, dispute and rate tasks. `bid:write`:
+ * place, change and withdraw bids, upload samples and deliveries. `payouts:write`: request payouts.
+ * `webhook:read`, `webhook:write`: list webhook endpoints; register, test, replay and delete them.
+ */
+export type Scope = "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write";
+
+/** A browser session of yours. */
 export interface Session {
   id: string;
+  /** When the session began. */
   createdAt: string;
-  /** Exact to a minute. */
+  /** When it was last used, exact to a minute. */
   lastSeenAt: string;
   /** Whether this request was sent with it. */
   current: boolean;
@@ -1313,41 +1633,44 @@ export interface Session {
 export interface Signup {
   /** An email address; compared without regard to case. */
   email: string;
+  /** Any text. In production, the commonest passwords are refused. */
   password: string;
+  /** The name that other people see. One line, trimmed. */
   displayName: string;
 }
 
 export interface SignupResponse {
+  /** You. */
   user: User;
 }
 
+/** The most that a key may spend in a period, and what it has spent. */
 export interface SpendLimit {
-  /** Integer cents. */
+  /** The most that the key may spend in a period, in integer cents. */
   cents: number;
-  /** A day or month in UTC, or the key's whole life. */
+  /** The period: a day or month in UTC, or the key's whole life. */
   per: "day" | "month" | "total";
-  /** Integer cents, in the current period. */
+  /** What the key has spent in the current period, in integer cents. */
   spentCents: number;
 }
 
 export interface StartTotp {
+  /** The account's password. */
   password: string;
 }
 
 export interface StartTotpResponse {
   id: string;
+  /** In base32, for typing it into the app. */
   secret: string;
+  /** For the QR code that the app scans. */
   otpauthUrl: string;
 }
 
-export interface StreamEvent {
+export interface StreamEvents {
   /** The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now. */
   after?: string | undefined;
-  /**
-   * A comma-separated list of: task.created, bid.received, task.awarded, delivery.posted, task.accepted,
-   * task.disputed, task.dispute_resolved, task.updated, task.cancelled, task.expired, bid.updated, bid.withdrawn,
-   * bid.rejected, sample.posted, rating.posted, topup.credited, topup.reversed, payout.updated.
-   */
+  /** The types of events to return; all by default. */
   types?: string | undefined;
   /**
    * As `after`, which it replaces. Clients of server-sent events send it as the header `Last-Event-ID` when they
@@ -1358,149 +1681,242 @@ export interface StreamEvent {
 
 export interface SuspendUser {
   id: string;
+  /** Why. Only moderators see it, and its user in their export. */
   reason: string;
 }
 
 export interface SuspendUserResponse {
+  /** The user, suspended. */
   user: ModeratedUser;
 }
 
+/** A task, as signed-in callers see it. */
 export interface Task {
   id: string;
+  /** One line. */
   title: string;
+  /** The most that a bid may cost, in integer cents. */
   maxBudgetCents: number;
+  /** As the buyer wrote them. */
   tags: string[];
-  status: "open" | "awarded" | "delivered" | "accepted" | "cancelled" | "disputed" | "resolved" | "expired";
+  status: TaskStatus;
+  /** When the task was posted. */
   createdAt: string;
   /** Number of bids, without withdrawn ones. */
   bidCount: number;
+  /** What is to be done. */
   description: string;
+  /** What the delivery must fulfil. */
   acceptanceCriteria: string | null;
+  /** Who posted the task. */
   buyer: Person;
+  /** The bid that was awarded. */
   awardedBidId: string | null;
+  /** When the task was awarded. */
   awardedAt: string | null;
+  /**
+   * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
+   * later.
+   */
   deliveryDueAt: string | null;
+  /** When the delivery arrived. */
   deliveredAt: string | null;
+  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. */
   acceptanceDeadlineAt: string | null;
+  /** When the delivery was accepted, or counted as such. */
   acceptedAt: string | null;
+  /** When the task reached an end state. */
   closedAt: string | null;
+  /** When the task last changed. */
   updatedAt: string;
 }
 
+/** Happens when a delivery is accepted, by the buyer or after 48 hours; for the buyer and the awarded bidder. */
 export interface TaskAcceptedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "task.accepted";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-  };
+  data: BidEventData;
 }
 
+/** Happens when the buyer awards a task to a bid; for the buyer and the awarded bidder. */
 export interface TaskAwardedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "task.awarded";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-  };
+  data: BidEventData;
 }
 
+/** Happens when a task is cancelled; for the buyer and the bidders whose bids were active. */
 export interface TaskCancelledEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "task.cancelled";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-  };
+  data: TaskEventData;
 }
 
+/** Happens when a task is posted; for every subscriber. */
 export interface TaskCreatedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "task.created";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-  };
+  data: TaskEventData;
 }
 
+/** A task as you may see it. Signed-in callers get all fields, anonymous callers only those that are required. */
+export interface TaskDetail {
+  id: string;
+  /** One line. */
+  title: string;
+  /** The most that a bid may cost, in integer cents. */
+  maxBudgetCents: number;
+  /** As the buyer wrote them. */
+  tags: string[];
+  status: TaskStatus;
+  /** When the task was posted. */
+  createdAt: string;
+  /** Number of bids, without withdrawn ones. */
+  bidCount: number;
+  /** What is to be done. */
+  description: string;
+  /** What the delivery must fulfil. */
+  acceptanceCriteria?: string | null;
+  /** Who posted the task. */
+  buyer?: Person;
+  /** The bid that was awarded. */
+  awardedBidId?: string | null;
+  /** When the task was awarded. */
+  awardedAt?: string | null;
+  /**
+   * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
+   * later.
+   */
+  deliveryDueAt?: string | null;
+  /** When the delivery arrived. */
+  deliveredAt?: string | null;
+  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. */
+  acceptanceDeadlineAt?: string | null;
+  /** When the delivery was accepted, or counted as such. */
+  acceptedAt?: string | null;
+  /** When the task reached an end state. */
+  closedAt?: string | null;
+  /** When the task last changed. */
+  updatedAt?: string;
+}
+
+/** Happens when a moderator resolves a dispute; for the buyer and the awarded bidder. */
 export interface TaskDisputeResolvedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "task.dispute_resolved";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-    dispute: DisputeExcerpt;
-  };
+  data: DisputeEventData;
 }
 
+/** Happens when either side opens a dispute; for the buyer and the awarded bidder. */
 export interface TaskDisputedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "task.disputed";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-    dispute: DisputeExcerpt;
-  };
+  data: DisputeEventData;
 }
 
+/** What events about a task have. */
+export interface TaskEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+}
+
+/** A task as events show it: of its texts, the first 500 characters. */
 export interface TaskExcerpt {
   id: string;
+  /** One line. */
   title: string;
+  /** The most that a bid may cost, in integer cents. */
   maxBudgetCents: number;
+  /** As the buyer wrote them. */
   tags: string[];
-  status: "open" | "awarded" | "delivered" | "accepted" | "cancelled" | "disputed" | "resolved" | "expired";
+  status: TaskStatus;
+  /** When the task was posted. */
   createdAt: string;
   /** Number of bids, without withdrawn ones. */
   bidCount: number;
+  /** What is to be done. */
   description: string;
+  /** What the delivery must fulfil. */
   acceptanceCriteria: string | null;
+  /** Who posted the task. */
   buyer: Person;
+  /** The bid that was awarded. */
   awardedBidId: string | null;
+  /** When the task was awarded. */
   awardedAt: string | null;
+  /**
+   * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
+   * later.
+   */
   deliveryDueAt: string | null;
+  /** When the delivery arrived. */
   deliveredAt: string | null;
+  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. */
   acceptanceDeadlineAt: string | null;
+  /** When the delivery was accepted, or counted as such. */
   acceptedAt: string | null;
+  /** When the task reached an end state. */
   closedAt: string | null;
+  /** When the task last changed. */
   updatedAt: string;
-  /** Present if `description` has only the first 500 characters. */
+  /** Present, and true, if `description` has only the first 500 characters. */
   descriptionTruncated?: true;
-  /** Present if `acceptanceCriteria` has only the first 500 characters. */
+  /** Present, and true, if `acceptanceCriteria` has only the first 500 characters. */
   acceptanceCriteriaTruncated?: true;
 }
 
+/** Happens when an awarded task was not delivered in time; for the buyer and the awarded bidder. */
 export interface TaskExpiredEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "task.expired";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-    bid: BidExcerpt;
-  };
+  data: BidEventData;
 }
 
+/** A task as lists show it. */
 export interface TaskListItem {
   id: string;
+  /** One line. */
   title: string;
+  /** The most that a bid may cost, in integer cents. */
   maxBudgetCents: number;
+  /** As the buyer wrote them. */
   tags: string[];
-  status: "open" | "awarded" | "delivered" | "accepted" | "cancelled" | "disputed" | "resolved" | "expired";
+  status: TaskStatus;
+  /** When the task was posted. */
   createdAt: string;
   /** Number of bids, without withdrawn ones. */
   bidCount: number;
 }
 
+/** An operation on a task, or on a bid on it, by its name over typed RPC. */
 export type TaskOperation =
   | "tasks.update"
   | "tasks.cancel"
@@ -1517,14 +1933,30 @@ export type TaskOperation =
   | "bids.deliveryFinalize"
   | "disputes.resolve";
 
+/**
+ * `open`: takes bids. `awarded`: the bidder works. `delivered`: the buyer accepts or disputes. `accepted`: the
+ * bidder is paid. `cancelled`: by the buyer, before an award. `disputed`: a moderator decides. `resolved`: a
+ * moderator has decided. `expired`: not delivered in time, the hold has returned.
+ */
+export type TaskStatus =
+  | "open"
+  | "awarded"
+  | "delivered"
+  | "accepted"
+  | "cancelled"
+  | "disputed"
+  | "resolved"
+  | "expired";
+
+/** Happens when the buyer changes an open task; for the buyer and the bidders whose bids were active. */
 export interface TaskUpdatedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "task.updated";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    task: TaskExcerpt;
-  };
+  data: TaskEventData;
 }
 
 export interface TestWebhook {
@@ -1532,49 +1964,74 @@ export interface TestWebhook {
 }
 
 export interface TestWebhookResponse {
+  /** The delivery of the sample. */
   delivery: WebhookDelivery;
 }
 
+export interface TopUpWallet {
+  /** What the wallet is credited, in integer cents. */
+  amountCents: number;
+}
+
+export interface TopUpWalletResponse {
+  /** Redirect the browser here. */
+  checkoutUrl: string;
+  /** The checkout's id at the payment processor; `topup.credited` events have it. */
+  sessionId: string;
+}
+
+/** Happens when a top-up is credited to the wallet; for the wallet's owner. */
 export interface TopupCreditedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "topup.credited";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    topup: CreditedTopup;
-  };
+  data: TopupEventData;
 }
 
+/** What events about a top-up have. */
+export interface TopupEventData {
+  /** The top-up. */
+  topup: CreditedTopup;
+}
+
+/** A movement that follows a refund or a chargeback of a top-up. */
 export interface TopupReversal {
+  /** The `kind` of its ledger entries. */
   kind: "topup_refund" | "chargeback";
   /** Integer cents. Negative: what is taken back, even if less is available. Positive: what is returned. */
   amountCents: number;
 }
 
+/** What events about a reversed top-up have. */
+export interface TopupReversalEventData {
+  /** The top-up. */
+  topup: CreditedTopup;
+  /** What was taken back, or returned. */
+  reversal: TopupReversal;
+}
+
+/** Happens when a refund or chargeback takes a credited top-up back, or returns it; for the wallet's owner. */
 export interface TopupReversedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
   id: string;
+  /** What has happened. */
   type: "topup.reversed";
+  /** When it happened. */
   createdAt: string;
-  data: {
-    topup: CreditedTopup;
-    reversal: TopupReversal;
-  };
+  data: TopupReversalEventData;
 }
 
-export interface TopupWallet {
-  /** Integer cents. */
-  amountCents: number;
-}
-
-export interface TopupWalletResponse {
-  /** Redirect the browser here. */
-  checkoutUrl: string;
-  sessionId: string;
-}
-
-export interface Update {
+export interface UpdateAccount {
+  /** The name that other people see. One line, trimmed. */
   displayName: string;
+}
+
+export interface UpdateAccountResponse {
+  /** You, with the new name. */
+  user: User;
 }
 
 export interface UpdateBid {
@@ -1583,21 +2040,22 @@ export interface UpdateBid {
   priceCents?: number | undefined;
   /** Estimated hours from the award to the delivery, with at most two decimals. */
   etaHours?: number | undefined;
+  /** Words to the buyer. Null or empty for none. */
   notes?: string | null | undefined;
 }
 
 export interface UpdateBidResponse {
+  /** The bid, changed. */
   bid: Bid;
-}
-
-export interface UpdateResponse {
-  user: User;
 }
 
 export interface UpdateTask {
   id: string;
+  /** One line, trimmed. Everyone sees it. */
   title?: string | undefined;
+  /** What is to be done, kept as it is sent. Everyone sees it. */
   description?: string | undefined;
+  /** What the delivery must fulfil. Signed-in users see it. Null or empty for none. */
   acceptanceCriteria?: string | null | undefined;
   /** Integer cents. Held while the task is open. */
   maxBudgetCents?: number | undefined;
@@ -1606,19 +2064,26 @@ export interface UpdateTask {
 }
 
 export interface UpdateTaskResponse {
+  /** The task, changed. */
   task: Task;
 }
 
+/** Where to PUT a file's bytes, and the key to finish its upload with. */
 export interface UploadTarget {
   /** PUT the bytes here within an hour, with the declared `Content-Type` and `Content-Length`. */
   uploadUrl: string;
+  /** Finish the upload with it, within 24 hours. */
   storageKey: string;
 }
 
+/** A user, as that user sees it. */
 export interface User {
   id: string;
+  /** In its canonical form: trimmed, lower case, the domain in ASCII. Nobody else sees it. */
   email: string;
+  /** The name that other people see. */
   displayName: string;
+  /** When the account was created. */
   createdAt: string;
   /** When the owner of the address first used a link that was sent to it. Nothing waits for this. */
   emailVerifiedAt: string | null;
@@ -1629,64 +2094,61 @@ export interface VerifyEmail {
   token: string;
 }
 
+/** The balances of your two buckets. */
+export interface Wallet {
+  /** What can be spent, in integer cents. */
+  availableCents: number;
+  /** What backs the tasks under way, in integer cents. */
+  heldCents: number;
+}
+
+/** An address of yours that events are sent to. */
 export interface Webhook {
   id: string;
+  /** Where events are sent. */
   url: string;
-  events: (
-    | "task.created"
-    | "bid.received"
-    | "task.awarded"
-    | "delivery.posted"
-    | "task.accepted"
-    | "task.disputed"
-    | "task.dispute_resolved"
-  )[];
+  /** The types that are sent. */
+  events: WebhookEventType[];
   /**
    * False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3
    * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
    */
   active: boolean;
+  /** When the endpoint was registered. */
   createdAt: string;
 }
 
+/** One request of a delivery. */
 export interface WebhookAttempt {
+  /** When the request was sent. */
   attemptedAt: string;
-  /** Null if there was no complete response in time. */
+  /** The response's status; null if there was no complete response in time. */
   statusCode: number | null;
+  /** Milliseconds until the response, or the failure. */
   durationMs: number;
   /** Why there was no complete response. */
   error: string | null;
 }
 
+/** An event on its way to an endpoint. */
 export interface WebhookDelivery {
   id: string;
+  /** The endpoint that it goes to. */
   webhookId: string;
   /** The `id` in the payload, the same for retries and replays. */
   eventId: string;
-  event:
-    | "task.created"
-    | "bid.received"
-    | "task.awarded"
-    | "delivery.posted"
-    | "task.accepted"
-    | "task.disputed"
-    | "task.dispute_resolved";
+  event: WebhookEventType;
+  /** `pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed. */
   status: "pending" | "succeeded" | "failed";
   /** Oldest first. The latest 20 are kept. */
   attempts: WebhookAttempt[];
+  /** When it is due; null when it is not pending. */
   nextAttemptAt: string | null;
+  /** When the delivery was created. */
   createdAt: string;
 }
 
-export interface WithdrawBid {
-  id: string;
-}
-
-export interface WithdrawBidResponse {
-  bid: Bid;
-}
-
-/** The types of the events that webhooks can subscribe to. */
+/** The events that webhooks can subscribe to, a closed set. */
 export type WebhookEventType =
   | "task.created"
   | "bid.received"
@@ -1695,6 +2157,15 @@ export type WebhookEventType =
   | "task.accepted"
   | "task.disputed"
   | "task.dispute_resolved";
+
+export interface WithdrawBid {
+  id: string;
+}
+
+export interface WithdrawBidResponse {
+  /** The bid, withdrawn. */
+  bid: Bid;
+}
 
 /** The types of all events, as the event log has them. */
 export type LogEventType =
