@@ -1,6 +1,8 @@
 import { ErrorBody, type ErrorCode, errorCatalogue } from "../../server/errors.ts";
+import { type Transition, taskTransitions } from "../../server/market/tasks/stateMachine.ts";
 import { eventSchemaName, eventTypes, LogEvent, logEventTypes } from "../../server/schemas/event.ts";
 import { LogMessage } from "../../server/schemas/eventLog.ts";
+import { taskStatuses } from "../../server/schemas/task.ts";
 import { Declarations, itemType } from "./declarations.ts";
 import { operations } from "./operations.ts";
 
@@ -53,6 +55,19 @@ export function printErrorCodeList(): string {
 
 /** All codes that this version knows. */
 export const errorCodes: readonly ErrorCode[] = ${JSON.stringify(Object.keys(errorCatalogue))};
+`;
+}
+
+/** The file with the statuses that a task can come to have next. */
+export function printTaskStatuses(): string {
+  const next = taskStatuses.map((status) => {
+    const to = Object.values<Transition>(taskTransitions).filter(({ from }) => from.includes(status));
+    return [status, [...new Set(to.map((transition) => transition.to))].filter((other) => other !== "same")];
+  });
+  return `import type { TaskStatus } from "./types.ts";
+
+/** The statuses that can follow one. */
+export const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = ${JSON.stringify(Object.fromEntries(next))};
 `;
 }
 

@@ -1,3 +1,5 @@
+import { Bids } from "./bids.ts";
+import { Events } from "./events.ts";
 import * as generated from "./generated/namespaces.ts";
 import type { RebidOptions } from "./options.ts";
 import { Requests } from "./requests.ts";
@@ -17,10 +19,10 @@ export class Rebid {
   readonly keys: generated.KeysApi;
   readonly wallet: generated.WalletApi;
   readonly tasks: Tasks;
-  readonly bids: generated.BidsApi;
+  readonly bids: Bids;
   readonly payouts: generated.PayoutsApi;
   readonly disputes: generated.DisputesApi;
-  readonly events: generated.EventsApi;
+  readonly events: Events;
   readonly users: generated.UsersApi;
   readonly moderation: generated.ModerationApi;
   readonly webhooks: generated.WebhooksApi;
@@ -31,10 +33,10 @@ export class Rebid {
     this.keys = new generated.KeysApi(requests);
     this.wallet = new generated.WalletApi(requests);
     this.tasks = new Tasks(requests);
-    this.bids = new generated.BidsApi(requests);
+    this.bids = new Bids(requests);
     this.payouts = new generated.PayoutsApi(requests);
     this.disputes = new generated.DisputesApi(requests);
-    this.events = new generated.EventsApi(requests);
+    this.events = new Events(requests);
     this.users = new generated.UsersApi(requests);
     this.moderation = new generated.ModerationApi(requests);
     this.webhooks = new generated.WebhooksApi(requests);

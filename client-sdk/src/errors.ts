@@ -233,3 +233,18 @@ export class RebidConnectionError extends Error {
 export class RebidTimeoutError extends RebidConnectionError {
   override readonly name = "RebidTimeoutError";
 }
+
+/** The object store, to which files go, refused one. */
+export class RebidUploadError extends Error {
+  override readonly name = "RebidUploadError";
+  readonly status: number;
+  /** The store's own code, such as `AccessDenied` when the upload's hour is over. */
+  readonly code: string | undefined;
+
+  constructor(status: number, body: string) {
+    const code = /<Code>(\w+)<\/Code>/.exec(body)?.[1];
+    super(`The object store answered with status ${status}${code === undefined ? "" : ` and ${code}`}.`);
+    this.status = status;
+    this.code = code;
+  }
+}

@@ -1,4 +1,4 @@
-import { RebidConnectionError, RebidError } from "./errors.ts";
+import { RebidConnectionError, RebidError, RebidUploadError } from "./errors.ts";
 
 /**
  * What a repeat would do: nothing new for a read, nothing new for a change with an `Idempotency-Key`, and a second change
@@ -16,6 +16,7 @@ const retriedStatuses = new Set([429, 500, 502, 503, 504]);
 /** Whether the same request, sent again, may succeed and cannot do anything twice. */
 export function isWorthRetrying(error: unknown, safety: Safety): boolean {
   if (error instanceof RebidConnectionError) return safety !== "unkeyed";
+  if (error instanceof RebidUploadError) return error.status >= 500 && safety !== "unkeyed";
   if (!(error instanceof RebidError)) return false;
   if ((error.retryAfter ?? 0) > MAX_RETRY_AFTER_SECONDS) return false;
   // What exceeds a limit was not done. What failed in another way may have been.

@@ -1,10 +1,12 @@
 import type { Answer } from "./call.ts";
-import { errorOf, RebidConnectionError, RebidError, RebidTimeoutError } from "./errors.ts";
+import { errorOf, RebidConnectionError, RebidError, RebidTimeoutError, RebidUploadError } from "./errors.ts";
+import { chunksOf } from "./eventStream.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
 import type { RebidOptions, RequestOptions, Timing, TryOptions } from "./options.ts";
 import { type Method, targetOf } from "./request.ts";
 import { isWorthRetrying, retryDelayMs, type Safety } from "./retries.ts";
 import { realTiming } from "./timing.ts";
+import { Watch } from "./watch.ts";
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_RETRIES = 2;
@@ -49,7 +51,7 @@ export class Transport {
     const key = options.idempotencyKey ?? (safety === "keyed" && !options.dryRun ? newIdempotencyKey() : undefined);
     if (key !== undefined) headers.set("Idempotency-Key", key);
     return this.withRetries(`${method} ${path}`, options, safety, () =>
-      this.attempt(target.path, { method, headers, body: target.body }, options, answerOf),
+      this.attempt(...this.#own(target.path, { method, headers, body: target.body }), options, answerOf),
     );
   }
 
@@ -88,50 +90,95 @@ export class Transport {
 
   /** Sends one request and reads its response with `read`, both within the time-out. */
   async attempt<Result>(
-    path: string,
+    url: string,
     init: RequestInit,
-    { signal, timeoutMs = this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS }: RequestOptions,
+    { signal, timeoutMs = this.timeoutMs }: RequestOptions,
     read: (response: Response) => Promise<Result>,
   ): Promise<Result> {
-    const { credentials } = this.#options;
-    const controller = new AbortController();
-    const timeout = new RebidTimeoutError(`The service did not answer within ${timeoutMs} ms.`);
-    const timer = setTimeout(() => controller.abort(timeout), timeoutMs);
-    const stop = () => controller.abort(signal?.reason);
-    signal?.addEventListener("abort", stop, { once: true });
+    const watch = new Watch(signal);
+    watch.within(timeoutMs, () => timeout(timeoutMs));
     try {
-      const response = await this.fetch(this.#baseUrl + path, {
-        ...init,
-        ...(credentials !== undefined && { credentials }),
-        // A redirected POST would arrive as a GET, without its body.
-        redirect: "manual",
-        signal: controller.signal,
-      });
-      return await read(response);
+      return await read(await this.#fetch(url, init, watch));
     } catch (error) {
-      if (controller.signal.aborted) throw controller.signal.reason;
-      if (error instanceof RebidError) throw error;
-      throw new RebidConnectionError("The service cannot be reached, or the connection broke.", { cause: error });
+      throw failureOf(error, watch);
     } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", stop);
+      watch.end();
     }
+  }
+
+  /** Opens a stream, and returns what arrives. It fails when nothing arrives for `idleMs`. */
+  async open(path: string, options: RequestOptions, idleMs: number): Promise<AsyncIterable<Uint8Array>> {
+    const { signal, timeoutMs = this.timeoutMs } = options;
+    const watch = new Watch(signal);
+    watch.within(timeoutMs, () => timeout(timeoutMs));
+    try {
+      const response = await this.#fetch(...this.#own(path, { headers: this.headers(options) }), watch);
+      if (!response.ok || response.body === null) throw await refusalOf(response);
+      return readBody(response.body, watch, idleMs);
+    } catch (error) {
+      watch.end();
+      throw failureOf(error, watch);
+    }
+  }
+
+  get timeoutMs(): number {
+    return this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  }
+
+  /** The address of a path of the service, and what every request to it has. */
+  #own(path: string, init: RequestInit): [url: string, init: RequestInit] {
+    const { credentials } = this.#options;
+    return [this.#baseUrl + path, { ...init, ...(credentials !== undefined && { credentials }) }];
+  }
+
+  #fetch(url: string, init: RequestInit, { signal }: Watch): Promise<Response> {
+    // A redirected POST would arrive as a GET, without its body.
+    return this.fetch(url, { ...init, redirect: "manual", signal });
+  }
+}
+
+const timeout = (milliseconds: number) => new RebidTimeoutError(`No answer arrived within ${milliseconds} ms.`);
+
+/** What a failed request is rejected with: the reason that it was ended for, or that no answer arrived. */
+function failureOf(error: unknown, { signal }: Watch): unknown {
+  if (signal.aborted) return signal.reason;
+  if (error instanceof RebidError || error instanceof RebidUploadError || error instanceof RebidConnectionError)
+    return error;
+  return new RebidConnectionError("The service cannot be reached, or the connection broke.", { cause: error });
+}
+
+async function* readBody(body: ReadableStream<Uint8Array>, watch: Watch, idleMs: number): AsyncGenerator<Uint8Array> {
+  const listen = () => watch.within(idleMs, () => new RebidTimeoutError(`Nothing arrived for ${idleMs} ms.`));
+  listen();
+  try {
+    for await (const chunk of chunksOf(body)) {
+      // Whoever takes long over an event is not a dead connection.
+      watch.pause();
+      yield chunk;
+      listen();
+    }
+  } catch (error) {
+    throw failureOf(error, watch);
+  } finally {
+    watch.end();
   }
 }
 
 /** Reads a response to its end. Throws the error that it is. */
 async function answerOf(response: Response): Promise<Answer<unknown>> {
   const { status, headers, ok } = response;
-  const text = await response.text();
-  const body = parse(text);
-  const isExpected = status === 204 || typeof body === "object";
-  if (!ok || !isExpected) throw errorOf({ status, headers, body });
-  return {
-    data: status === 204 ? undefined : body,
-    status,
-    headers,
-    requestId: headers.get("X-Request-Id") ?? undefined,
-  };
+  if (!ok) throw await refusalOf(response);
+  const requestId = headers.get("X-Request-Id") ?? undefined;
+  if (status === 204) return { data: undefined, status, headers, requestId };
+  const data = parse(await response.text());
+  // A page of something between the service and us.
+  if (typeof data !== "object") throw errorOf({ status, headers, body: data });
+  return { data, status, headers, requestId };
+}
+
+async function refusalOf(response: Response): Promise<RebidError> {
+  const { status, headers } = response;
+  return errorOf({ status, headers, body: parse(await response.text()) });
 }
 
 function parse(text: string): unknown {
