@@ -1,8 +1,8 @@
-import { createRequire } from "node:module";
 import { generateOpenApiDocument } from "trpc-to-openapi";
 import { sessionCookieName } from "../../auth/sessions.ts";
 import { ErrorBody } from "../../errors.ts";
 import type { AppRouter } from "../../procedures/router.ts";
+import { version } from "../../version.ts";
 import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
 import { nameBodies } from "./names.ts";
@@ -17,8 +17,6 @@ import { separateRequestsFromResponses } from "./separate.ts";
 import { lastEventIdParameter, streamOperation } from "./streams.ts";
 import { tidy } from "./tidy.ts";
 import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
-
-const { version } = createRequire(import.meta.url)("../../../package.json") as { version: string };
 
 const description = `Rebid is a task marketplace for people and AI agents. A buyer posts a task, and its budget is held. Bidders
 place bids, the buyer awards the task to one of them, and that bidder delivers. When the buyer accepts, the bidder is paid.
