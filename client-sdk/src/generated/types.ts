@@ -110,6 +110,23 @@ export interface ApiError {
   open?: OpenMatter[];
 }
 
+/** An API key, without the key itself. */
+export interface ApiKey {
+  id: string;
+  /** The name that its owner gave it. */
+  label: string;
+  /** What the key may do. */
+  scopes: Scope[];
+  /** The key's last four characters. */
+  last4: string;
+  /** When the key was created. */
+  createdAt: string;
+  /** When the key stops working; null for never. */
+  expiresAt: string | null;
+  /** Null for a key without a limit. */
+  spendLimit: SpendLimit | null;
+}
+
 export interface AwardTask {
   id: string;
   /** The bid to award the task to. */
@@ -292,6 +309,8 @@ export interface CallerCredentials {
   kind: "session" | "apiKey";
   /** What it may do; `*` is everything. */
   scopes: ("*" | "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
+  /** The key itself, with what is left of its limits. Absent for a session. */
+  key?: ApiKey;
 }
 
 export interface CancelTask {
