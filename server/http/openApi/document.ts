@@ -4,15 +4,13 @@ import { ErrorBody } from "../../errors.ts";
 import type { AppRouter } from "../../procedures/router.ts";
 import { version } from "../../version.ts";
 import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
+import { describeErrors } from "./errors.ts";
+import { addExamples } from "./examples.ts";
+import { responseHeaders } from "./headers.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
 import { nameBodies } from "./names.ts";
-import {
-  correctOperation,
-  dryRunParameter,
-  errorResponses,
-  idempotencyKeyParameter,
-  responseHeaders,
-} from "./operations.ts";
+import { correctOperation } from "./operations.ts";
+import { describeParameters, dryRunParameter, idempotencyKeyParameter } from "./parameters.ts";
 import { separateRequestsFromResponses } from "./separate.ts";
 import { lastEventIdParameter, streamOperation } from "./streams.ts";
 import { tidy } from "./tidy.ts";
@@ -83,8 +81,12 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
       throw new Error(`${route.procedurePath} is missing from the generated OpenAPI document`);
     correctOperation(operation, route);
     nameBodies(operation, route, schemas);
+    describeParameters(operation, schemas);
+    addExamples(operation, route, schemas);
   }
-  document.components.responses = { ...errorResponses(routes), ...eventResponses };
+  const errors = describeErrors(routes);
+  Object.assign(schemas, errors.schemas);
+  document.components.responses = { ...errors.responses, ...eventResponses };
   document.components.headers = responseHeaders;
   document.components.parameters = {
     LastEventId: lastEventIdParameter,
@@ -93,6 +95,11 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
     DryRun: dryRunParameter,
   };
   document.webhooks = toJson(webhooks);
+  document.info = {
+    ...(document.info as JsonObject), // the generator's
+    contact: { name: "The operator of this service", url: publicUrl },
+    license: { name: "MIT", url: "https://opensource.org/license/mit" },
+  };
   document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
     name,
     ...(tagDescriptions[name] && { description: tagDescriptions[name] }),
