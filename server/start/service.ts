@@ -2,7 +2,7 @@ import getPort from "get-port";
 import type { Logger } from "pino";
 import { type BackingServices, configuredBackingServices } from "../backingServices.ts";
 import type { Config } from "../config.ts";
-import { type Clock, systemClock } from "../gateways/clock.ts";
+import { type Clock, MovableClock } from "../gateways/clock.ts";
 import { createApp, createMetricsApp } from "../http/app.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { securityHeaders } from "../http/securityHeaders.ts";
@@ -10,6 +10,7 @@ import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
 import { openDatabase } from "../store/database.ts";
+import { followTestClock } from "../store/followTestClock.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
 import { checkSchema, migrateDatabase } from "../store/schema.ts";
 
@@ -31,15 +32,15 @@ export function ownAddress(host: string | null, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-async function startEmbedded(config: Config, eventsUrl: string, log: Logger): Promise<BackingServices> {
+async function startEmbedded(config: Config, eventsUrl: string, log: Logger, clock: Clock): Promise<BackingServices> {
   const { startLocal } = await loadEmbedded();
-  return startLocal(config, eventsUrl, log);
+  return startLocal(config, eventsUrl, log, clock);
 }
 
 /** Migrates, except in production: there, `npm run migrate` does so, with rights that the service should not have. */
 async function prepareSchema(backing: BackingServices, { production }: Config, log: Logger): Promise<void> {
   if (!production) {
-    await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl);
+    await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl, { testClock: backing.hasTestClock });
     return;
   }
   const { roleOwnsSchema } = await checkSchema(backing.databaseUrl);
@@ -52,7 +53,7 @@ async function prepareSchema(backing: BackingServices, { production }: Config, l
 }
 
 /** Starts everything that the role needs. If a part fails to start, stops the parts that are running, and rethrows. */
-export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
+export async function startService(config: Config, log: Logger): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
   const busy: (() => Promise<void>)[] = [];
   const stopPart = (part: () => Promise<void>) =>
@@ -65,13 +66,23 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     const port = config.port === 0 ? await getPort() : config.port;
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
     const eventsUrl = `${ownAddress(config.host, port)}/processor/events`;
-    const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log));
+    const clock = new MovableClock();
+    const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log, clock));
     stops.push(backing.stop);
     await prepareSchema(backing, config, log);
 
+    const { databaseUrl, processor, hasTestClock } = backing;
+    const testClock = hasTestClock && processor.apiBase ? { databaseUrl, processorUrl: processor.apiBase } : null;
+    if (testClock !== null) {
+      const follower = await followTestClock(clock, { databaseUrl, log });
+      stops.push(follower.stop);
+    }
+
     const settings = { ...config, publicUrl };
     const limiter = config.rateLimits ? {} : null;
-    const { services, close } = createServices(backing, { settings, pool: requestPool, log, clock, limiter });
+    const { services, close } = createServices(backing, {
+      ...{ settings, pool: requestPool, log, clock, testClock, limiter },
+    });
     stops.push(close);
     // Pools connect when they are used: a worker opens no connections for requests.
     const jobServices = { ...services, database: openDatabase(backing.databaseUrl, jobPool) };

@@ -8,7 +8,21 @@ export class TestClock implements Clock {
     return new Date(Date.now() + this.#offsetMs);
   }
 
+  /** Tests move both times, so that leases end and authenticators show their next code. */
+  real(): Date {
+    return this.now();
+  }
+
+  onAdvance(): () => void {
+    return () => {};
+  }
+
   advance(seconds: number): void {
     this.#offsetMs += seconds * 1000;
   }
+}
+
+/** A clock that shows what `now` returns, as both times. */
+export function clockOf(now: () => Date): Clock {
+  return { now, real: now, onAdvance: () => () => {} };
 }
