@@ -68,6 +68,8 @@ export interface Services {
 export interface TestClockAccess {
   readonly databaseUrl: string;
   readonly processorUrl: string;
+  /** Ends a move that is under way, because the process stops. */
+  readonly stopping: AbortSignal;
 }
 
 interface CreateServicesOptions {

@@ -21,7 +21,8 @@ async function call(method: "GET" | "POST", body?: object): Promise<unknown> {
   if (config.production) throw new CommandFailure("There is no test clock in production.");
   const { findServiceUrl } = await loadEmbedded();
   const url = findServiceUrl(config.dataDirectory);
-  if (url === null) throw new CommandFailure(`No Rebid is running on ${config.dataDirectory}. Start it with \`npm start\`.`);
+  if (url === null)
+    throw new CommandFailure(`No Rebid is running on ${config.dataDirectory}. Start it with \`npm start\`.`);
   const response = await fetch(`${url}/test/clock`, {
     method,
     ...(body && { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }),

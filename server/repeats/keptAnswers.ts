@@ -35,7 +35,7 @@ const claimOf = (request: KeyedRequest, owner: string) =>
 const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
 
 /** A request that is still at work keeps its key, even if a test moves the clock forward meanwhile. */
-const isOver = sql`(expires_at <= service_now() AND coalesce(lease_until <= clock_timestamp(), true))`;
+const isOver = sql`(expires_at <= service_now() AND (answer IS NOT NULL OR coalesce(lease_until <= clock_timestamp(), true)))`;
 
 /** Returns null for a key that was not used in the last 24 hours, or that is free again. */
 export async function findKey<Result>(connection: Connection, request: KeyedRequest): Promise<KnownKey<Result> | null> {

@@ -72,7 +72,12 @@ export async function startService(config: Config, log: Logger): Promise<Running
     await prepareSchema(backing, config, log);
 
     const { databaseUrl, processor, hasTestClock } = backing;
-    const testClock = hasTestClock && processor.apiBase ? { databaseUrl, processorUrl: processor.apiBase } : null;
+    const stopping = new AbortController();
+    busy.push(async () => stopping.abort());
+    const testClock =
+      hasTestClock && processor.apiBase
+        ? { databaseUrl, processorUrl: processor.apiBase, stopping: stopping.signal }
+        : null;
     if (testClock !== null) {
       const follower = await followTestClock(clock, { databaseUrl, log });
       stops.push(follower.stop);

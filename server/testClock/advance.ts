@@ -14,7 +14,9 @@ const MAX_AHEAD_SECONDS = 10 * 366 * 86_400;
 const STEPPING_MS = 20_000;
 /** How long a step waits until everything that fell due is done. */
 const SETTLE_MS = 10_000;
-const SETTLE_POLL_MS = 40;
+/** The pause between two looks, which grows while something takes long. */
+const FIRST_POLL_MS = 20;
+const LAST_POLL_MS = 250;
 
 /** Returns what the clock of this service shows. */
 export function readClock({ clock }: Pick<Services, "clock">): TestClock {
@@ -74,9 +76,10 @@ async function walk(
 /** Waits until nothing is due, for a while. Returns what still is. */
 async function settle(services: Services, access: TestClockAccess): Promise<DueWork> {
   const deadline = performance.now() + SETTLE_MS;
-  for (;;) {
+  for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 1.5, LAST_POLL_MS)) {
     const due = await readDueWork(services, access);
     if (due.length === 0 || performance.now() > deadline) return due;
-    await sleep(SETTLE_POLL_MS);
+    if (access.stopping.aborted) throw new ApiError("unavailable", { message: "The service is stopping." });
+    await sleep(pauseMs);
   }
 }
