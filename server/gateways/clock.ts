@@ -7,12 +7,19 @@ export interface Clock {
    * processor remembers), and for leases, which say that a process lives.
    */
   real(): Date;
+  /** By how many milliseconds the service's time is ahead of the real one. */
+  readonly aheadMs: number;
   /** Calls `listener` whenever the service's time has been moved forward. Returns what ends that. */
   onAdvance(listener: () => void): () => void;
 }
 
 /** The machine's clock, which nobody moves. */
-export const systemClock: Clock = { now: () => new Date(), real: () => new Date(), onAdvance: () => () => {} };
+export const systemClock: Clock = {
+  now: () => new Date(),
+  real: () => new Date(),
+  aheadMs: 0,
+  onAdvance: () => () => {},
+};
 
 /** A clock whose service time is ahead of the real one, never by less than before. */
 export class MovableClock implements Clock {

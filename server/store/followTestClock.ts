@@ -54,7 +54,7 @@ async function connect(clock: MovableClock, databaseUrl: string): Promise<Follow
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "rebid clock", keepAlive: true });
   const ended = new Promise<void>((resolve) => {
     client.once("end", resolve);
-    client.once("error", () => resolve());
+    client.on("error", () => resolve()); // A lost connection may report several.
   });
   const moveTo = async (aheadMs: number) => {
     clock.moveTo(aheadMs);

@@ -20,9 +20,10 @@ const LAST_POLL_MS = 250;
 
 /** Returns what the clock of this service shows. */
 export function readClock({ clock }: Pick<Services, "clock">): TestClock {
-  const [now, realNow] = [clock.now(), clock.real()];
-  const aheadSeconds = (now.getTime() - realNow.getTime()) / 1000;
-  return { now: timestampOf(now), realNow: timestampOf(realNow), aheadSeconds };
+  const { aheadMs } = clock;
+  const realNow = clock.real();
+  const now = new Date(realNow.getTime() + aheadMs);
+  return { now: timestampOf(now), realNow: timestampOf(realNow), aheadSeconds: aheadMs / 1000 };
 }
 
 /**

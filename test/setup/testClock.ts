@@ -3,12 +3,14 @@ import type { Clock } from "../../server/gateways/clock.ts";
 /** The system's clock, moved forward by `advance`: 48 hours pass in no time. */
 export class TestClock implements Clock {
   #offsetMs = 0;
+  /** Tests move both times. */
+  readonly aheadMs = 0;
 
   now(): Date {
     return new Date(Date.now() + this.#offsetMs);
   }
 
-  /** Tests move both times, so that leases end and authenticators show their next code. */
+  /** Moved too, so that leases end and authenticators show their next code. */
   real(): Date {
     return this.now();
   }
@@ -24,5 +26,5 @@ export class TestClock implements Clock {
 
 /** A clock that shows what `now` returns, as both times. */
 export function clockOf(now: () => Date): Clock {
-  return { now, real: now, onAdvance: () => () => {} };
+  return { now, real: now, aheadMs: 0, onAdvance: () => () => {} };
 }

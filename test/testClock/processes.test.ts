@@ -41,11 +41,16 @@ test("all processes follow one clock; if the one that moves it is killed, it sta
   const again = await start({ DATA_DIR, ROLE: "api", PORT: new URL(api.url).port });
   await again.ready();
   expect(await aheadOf()).toBeGreaterThan(50 * 3_600);
-  const answer = await rest(api.url, "POST", "/test/clock", { body: { advance: "49h" } });
-  expect(answer.body).toMatchObject({ settled: true, due: [] });
+  await rest(api.url, "POST", "/test/clock", { body: { advance: "49h" } });
+  // Jobs that were under way are taken over when their worker has been silent for 30 real seconds.
+  await eventually(
+    async () => (await rest(api.url, "POST", "/test/clock", { body: { advance: "1s" } })).body,
+    (result) => result.settled,
+    50_000,
+  );
   expect(await statusOf(second.task.id)).toBe("accepted");
   expect((await bidder.get("/wallet")).body).toEqual({ availableCents: 16_000, heldCents: 0 });
   const task = await postTask(buyer);
   expect(Date.parse(task.createdAt) - Date.now()).toBeGreaterThan(97 * 3_600_000);
   await expectBooksToBalance(service);
-}, 90_000);
+}, 120_000);
