@@ -41,13 +41,17 @@ export const TestClock = z
   .object({
     now: Timestamp.meta({ description: "The service's time." }),
     realNow: Timestamp.meta({ description: "The real time." }),
-    aheadSeconds: z.number().meta({ description: "How far the service's time is ahead of the real one." }),
+    aheadSeconds: z
+      .number()
+      .meta({ description: "How far the service's time is ahead of the real one.", example: 176_400 }),
   })
-  .meta({ id: "TestClock" });
+  .meta({ id: "TestClock", description: "The clock of a service with embedded services." });
 export type TestClock = z.infer<typeof TestClock>;
 
+const Count = z.int32().min(0).meta({ description: "How many.", example: 1 });
+
 /** What work can be due. */
-export const DueKind = z.enum([
+const DueKind = z.enum([
   "deliveriesToAccept",
   "tasksToExpire",
   "suspendedUsers",
@@ -60,18 +64,24 @@ export const DueKind = z.enum([
   "paymentProcessor",
 ]);
 
+const DueWork = z
+  .object({ kind: DueKind.meta({ description: "What is due." }), count: Count })
+  .meta({ id: "DueWork", description: "Work of one kind that is due." });
+
+const EventCount = z
+  .object({ type: z.string().meta({ description: "The type of the events.", example: "task.accepted" }), count: Count })
+  .meta({ id: "EventCount", description: "How many events of one type have happened." });
+
 export const ClockAdvance = z
   .object({
     clock: TestClock,
     settled: z.boolean().meta({
       description: "Whether everything that fell due is done. Otherwise `due` says what is left: it is being retried.",
     }),
-    due: z.array(z.object({ kind: DueKind, count: z.int() })),
-    events: z
-      .array(z.object({ type: z.string(), count: z.int() }))
-      .meta({ description: "What happened meanwhile, by the type of its event." }),
-    webhookAttempts: z.int().meta({ description: "How many requests to webhook endpoints were made." }),
+    due: z.array(DueWork).meta({ description: "What is due and not done; empty if everything is done." }),
+    events: z.array(EventCount).meta({ description: "What happened meanwhile, by the type of its event." }),
+    webhookAttempts: Count.meta({ description: "How many requests to webhook endpoints were made." }),
     scheduledJobs: z.array(z.string()).meta({ description: "The regular jobs that fell due, each once." }),
   })
-  .meta({ id: "ClockAdvance" });
+  .meta({ id: "ClockAdvance", description: "What a move of the clock has led to." });
 export type ClockAdvance = z.infer<typeof ClockAdvance>;

@@ -4,18 +4,17 @@ import { ClockAdvance, Duration, parseDuration } from "../../schemas/testClock.t
 import { advanceClock as advance } from "../../testClock/advance.ts";
 import { embeddedOnly } from "../../trpc.ts";
 
-/** Moves the service's time forward, and answers when everything that fell due is done. */
 export const advanceClock = embeddedOnly
   .meta({
     rest: { method: "POST", path: "/test/clock" },
     summary: "Move the test clock forward",
     description:
-      "Deadlines pass, webhooks are retried, sessions end. The answer comes when everything that fell due is done, or says " +
-      "what is not. The clock never runs backwards. Only a service with embedded services has one.",
+      "Moves the service's time forward: deadlines pass, webhooks are retried, sessions end. The answer comes when " +
+      "everything that fell due is done, or says what is not. The clock never runs backwards.",
     errors: ["not_found", "forbidden"],
     takesOwnTurns: true,
   })
-  .input(z.strictObject({ advance: Duration }))
+  .input(z.strictObject({ advance: Duration }).meta({ id: "AdvanceTestClock" }))
   .output(ClockAdvance)
   .mutation(async ({ ctx, input }) => {
     if (ctx.isForeign) {
