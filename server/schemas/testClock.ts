@@ -3,7 +3,7 @@ import { Timestamp } from "./common.ts";
 import { must } from "./messages.ts";
 
 const secondsOf = { w: 604_800, d: 86_400, h: 3_600, m: 60, s: 1 } as const;
-const pattern = /^(?=.)(\d{1,9}w)?(\d{1,9}d)?(\d{1,9}h)?(\d{1,9}m)?(\d{1,9}s)?$/;
+const pattern = /^(\d{1,9}w)?(\d{1,9}d)?(\d{1,9}h)?(\d{1,9}m)?(\d{1,9}s)?$/;
 
 /** Returns the seconds of a duration such as `49h` or `2d12h`; null if it is none, or nothing. */
 export function parseDuration(text: string): number | null {
