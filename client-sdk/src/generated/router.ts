@@ -12,6 +12,7 @@ import type {
   AcceptTask,
   AcceptTaskResponse,
   AccountExport,
+  AdvanceTestClock,
   ApiError,
   AwardTask,
   AwardTaskResponse,
@@ -19,6 +20,7 @@ import type {
   CancelTask,
   CancelTaskResponse,
   ChangePassword,
+  ClockAdvance,
   CloseAccount,
   ConfirmTotp,
   ConfirmTotpResponse,
@@ -105,6 +107,7 @@ import type {
   StreamEvents,
   SuspendUser,
   SuspendUserResponse,
+  TestClockResponse,
   TestWebhook,
   TestWebhookResponse,
   TopUpWallet,
@@ -640,6 +643,22 @@ export type RebidRouter = TRPCBuiltRouter<
        * Once in 10 seconds per delivery.
        */
       replay: Mutation<ReplayWebhookDelivery, ReplayWebhookDeliveryResponse>;
+    };
+    test: {
+      /**
+       * Read the test clock
+       *
+       * Returns the service's time, and how far it is ahead of the real one. Only a service with embedded services, on a
+       * developer's machine, has a clock that can be moved.
+       */
+      clock: Query<NoInput, TestClockResponse>;
+      /**
+       * Move the test clock forward
+       *
+       * Moves the service's time forward: deadlines pass, webhooks are retried, sessions end. The answer comes when
+       * everything that fell due is done, or says what is not. The clock never runs backwards.
+       */
+      advanceClock: Mutation<AdvanceTestClock, ClockAdvance>;
     };
   }
 >;
