@@ -17,20 +17,35 @@ export interface AccountExport {
   wallet: ExportedWallet;
   /** Null before the first payout onboarding. */
   payoutAccount: ExportedPayoutAccount | null;
+  /** Your sessions that have not ended. */
   sessions: ExportedSession[];
+  /** Your API keys. */
   keys: ExportedApiKey[];
+  /** Tasks that you posted. */
   tasks: Task[];
+  /** Your bids. */
   bids: Bid[];
+  /** Samples and deliveries that you uploaded. */
   files: ExportedFile[];
+  /** Disputes of your tasks. */
   disputes: Dispute[];
+  /** What you said of others. */
   ratingsGiven: Rating[];
+  /** What others said of you. */
   ratingsReceived: Rating[];
+  /** Every movement of your money. */
   ledger: LedgerEntry[];
+  /** Your top-ups. */
   topups: ExportedTopup[];
+  /** Your payouts. */
   payouts: Payout[];
+  /** Your webhook endpoints. */
   webhooks: ExportedWebhook[];
+  /** Deliveries to your endpoints. */
   webhookDeliveries: WebhookDelivery[];
+  /** What moderators did to you. */
   moderationActions: ExportedModerationAction[];
+  /** What you did as a moderator, without the names of those it was done to. */
   ownModerationActions: ExportedModerationAction[];
   /** Null when this is everything. Otherwise, the rest follows with this as `after`. */
   nextPart: string | null;
@@ -1040,7 +1055,7 @@ export interface ListOwnTasks {
   cursor?: string | undefined;
   /** Rows per page. */
   limit?: number | undefined;
-  /** `buyer`: tasks that I posted. `bidder`: tasks that I was awarded. Both by default. */
+  /** `buyer`: tasks that you posted. `bidder`: tasks that you were awarded. Both by default. */
   role?: "buyer" | "bidder" | undefined;
   /** Tasks with one of these statuses; all by default. */
   status?: string | undefined;
