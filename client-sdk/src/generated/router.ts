@@ -296,19 +296,9 @@ export type RebidRouter = TRPCBuiltRouter<
       replay: Mutation<ReplayWebhookDelivery, ReplayWebhookDeliveryResponse>;
     };
     test: {
-      /**
-       * Read the test clock
-       *
-       * Returns the service's time, and how far it is ahead of the real one. Only a service with embedded services, on a
-       * developer's machine, has a clock that can be moved.
-       */
+      /** Read the test clock. */
       clock: Query<NoInput, TestClockResponse>;
-      /**
-       * Move the test clock forward
-       *
-       * Moves the service's time forward: deadlines pass, webhooks are retried, sessions end. The answer comes when
-       * everything that fell due is done, or says what is not. The clock never runs backwards.
-       */
+      /** Move the test clock forward. */
       advanceClock: Mutation<AdvanceTestClock, ClockAdvance>;
     };
   }
