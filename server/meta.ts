@@ -34,6 +34,18 @@ export interface Meta {
   takesOwnTurns?: boolean;
 }
 
+export type ProcedureType = "query" | "mutation" | "subscription";
+
+interface ProcedureDefinition {
+  meta?: Meta;
+  type: ProcedureType;
+}
+
+/** tRPC keeps a procedure's definition, but has no type for all of it. */
+export function definitionOf(procedure: unknown): ProcedureDefinition {
+  return (procedure as { _def: ProcedureDefinition })._def;
+}
+
 /** Returns the names in a REST path's braces. */
 export function pathParametersOf(meta: Meta | undefined): string[] {
   return Array.from(meta?.rest?.path.matchAll(/\{(\w+)\}/g) ?? [], ([, name]) => name ?? "");
@@ -71,7 +83,7 @@ export function takesDryRun(meta: Meta): boolean {
 }
 
 /** Returns what the rate limits count a call as. Source: docs/contract.md "Limits". */
-export function rateGroupOf({ rateGroup, access }: Meta, type: "query" | "mutation" | "subscription"): RateGroup {
+export function rateGroupOf({ rateGroup, access }: Meta, type: ProcedureType): RateGroup {
   if (rateGroup !== undefined) return rateGroup;
   if (type !== "mutation") return "read";
   return typeof access === "object" && access.scope === "task:write" ? "taskWrite" : "write";

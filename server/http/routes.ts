@@ -1,6 +1,6 @@
 import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
-import { type HttpMethod, type Meta, pathParametersOf, takesBody } from "../meta.ts";
+import { definitionOf, type HttpMethod, type Meta, type ProcedureType, pathParametersOf, takesBody } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
 import { inputsOf } from "./coercion.ts";
@@ -22,18 +22,6 @@ export interface Route {
   /** Names of all query parameters. */
   queryParameters: Set<string>;
   meta: Meta;
-}
-
-type ProcedureType = "query" | "mutation" | "subscription";
-
-interface ProcedureDefinition {
-  meta?: Meta;
-  type: ProcedureType;
-}
-
-/** tRPC keeps a procedure's definition, but has no type for all of it. */
-export function definitionOf(procedure: unknown): ProcedureDefinition {
-  return (procedure as { _def: ProcedureDefinition })._def;
 }
 
 /**
