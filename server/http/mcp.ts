@@ -1,12 +1,13 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { isAppOrigin, isKeyOrigin, type OriginPolicy } from "../auth/origins.ts";
+import { isAppOrigin, isKeyOrigin } from "../auth/origins.ts";
 import { ApiError } from "../errors.ts";
 import type { McpContext } from "../mcp/runTool.ts";
 import { openMcp } from "../mcp/serve.ts";
 import { isTool } from "../mcp/server.ts";
+import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
-import { createContext } from "./context.ts";
+import { clientOf, createContext } from "./context.ts";
 
 /** The headers that the protocol reads. */
 const protocolHeaders = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;
@@ -24,7 +25,7 @@ export function mcpApi(services: Services): Router {
       response.set("Allow", "POST");
       throw new ApiError("method_not_allowed");
     }
-    refuseForeignPage(request, services.settings);
+    refuseForeignPage(services, request, response);
     const context = await authenticate(services, request, response);
     refuseHeaders(request);
     const message = await readMessage(request, response);
@@ -47,10 +48,13 @@ export function mcpApi(services: Services): Router {
  * Refuses pages of origins that the operator has not listed. The request's own host is not one of them, as elsewhere: under
  * DNS rebinding, a foreign page's origin is the host that it talks to.
  */
-function refuseForeignPage({ headers: { origin } }: Request, policy: OriginPolicy): void {
-  if (origin === undefined || origin === new URL(policy.publicUrl).origin) return;
-  if (isAppOrigin(origin, policy) || isKeyOrigin(origin, policy)) return;
-  throw new ApiError("forbidden", { message: "Pages of this origin may not call the service." });
+function refuseForeignPage(services: Services, request: Request, response: Response): void {
+  const { origin } = request.headers;
+  const { settings } = services;
+  if (origin === undefined || origin === new URL(settings.publicUrl).origin) return;
+  if (isAppOrigin(origin, settings) || isKeyOrigin(origin, settings)) return;
+  const error = new ApiError("forbidden", { message: "Pages of this origin may not call the service." });
+  throw denied(services, request, response, error);
 }
 
 /** Returns the context of a request with a valid API key. A session cookie does not authenticate here. */
@@ -62,7 +66,15 @@ async function authenticate(services: Services, request: Request, response: Resp
     return { ...context, principal, userId: principal.userId };
   }
   response.set("WWW-Authenticate", "Bearer");
-  throw new ApiError("unauthenticated", { message: "Send a valid API key: `Authorization: Bearer rb_live_…`." });
+  const message = "Send a valid API key: `Authorization: Bearer rb_live_…`.";
+  throw denied(services, request, response, new ApiError("unauthenticated", { message }));
+}
+
+/** Records a refusal before any procedure, which would record its own. */
+function denied({ securityLog }: Services, request: Request, response: Response, error: ApiError): ApiError {
+  const actor = { principal: null, client: clientOf(request, response), requestId: currentRequestId() };
+  securityLog.refuse(actor, "access.denied", { code: error.code, door: "mcp" });
+  return error;
 }
 
 /** What these headers ask for is said with arguments here, and must not be ignored. */

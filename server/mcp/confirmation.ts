@@ -1,4 +1,4 @@
-import { createHash, hkdfSync } from "node:crypto";
+import { hkdfSync, randomBytes } from "node:crypto";
 import { createRequestStateCodec, type ServerContext } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { Principal } from "../auth/principal.ts";
@@ -8,31 +8,34 @@ import type { Amounts } from "./tool.ts";
 /** How long a preview can be confirmed. Source: docs/contract.md "MCP". */
 export const CONFIRMATION_SECONDS = 300;
 
-/** What a token stands for. */
-const Agreement = z.object({
-  caller: z.string(),
-  tool: z.string(),
-  /** SHA-256 of the input, without the token itself. */
-  input: z.string(),
-  amounts: z.record(z.string(), z.number()),
-});
-
 /** One call of a tool that moves money. */
 interface ConfirmedCall {
   principal: Principal;
   tool: string;
   input: object;
+  /** The protocol's own part of the request. */
+  server: ServerContext;
 }
 
-/** Makes and checks the tokens with which a preview is confirmed. They are signed, and no secret is in them. */
+/** What a token says. */
+const Agreement = z.object({
+  amounts: z.record(z.string(), z.number()),
+  /** Makes every token a different one, and is the idempotency key of the confirmed call: so a token acts once. */
+  key: z.string(),
+});
+type Agreement = z.infer<typeof Agreement>;
+
+/**
+ * Makes and checks the tokens with which a preview is confirmed. A token carries the amounts, and is signed together with the
+ * caller, the tool and the input. It is short, because a model has to copy it.
+ */
 export interface Confirmations {
-  /** Returns the token for a call with these amounts. */
   issue(call: ConfirmedCall, amounts: Amounts): Promise<string>;
   /**
-   * Returns the amounts that were agreed on.
-   * @throws ApiError `invalid_input` for a token that is forged, expired, another caller's, or of another call.
+   * Returns what was agreed on.
+   * @throws ApiError `invalid_input` for a token that is altered or expired, or of another caller, tool or input
    */
-  read(call: ConfirmedCall, token: string, context: ServerContext): Promise<Amounts>;
+  read(call: ConfirmedCall, token: string): Promise<Agreement>;
 }
 
 /**
@@ -43,59 +46,47 @@ export function openConfirmations(
   sessionSecrets: readonly string[],
   lifetimeSeconds = CONFIRMATION_SECONDS,
 ): Confirmations {
-  const codecs = sessionSecrets.map((secret) =>
-    createRequestStateCodec({
-      key: new Uint8Array(hkdfSync("sha256", secret, "", "rebid mcp confirmation", 32)),
-      ttlSeconds: lifetimeSeconds,
-    }),
+  const [newest, ...older] = sessionSecrets.map(
+    (secret) => new Uint8Array(hkdfSync("sha256", secret, "", "rebid mcp confirmation", 32)),
   );
-  const [newest] = codecs;
   if (newest === undefined) throw new Error("there is no session secret");
-
-  async function verify(token: string, context: ServerContext): Promise<unknown> {
-    for (const codec of codecs) {
-      const payload = await codec.verify(token, context).catch(() => undefined);
-      if (payload !== undefined) return payload;
-    }
-    throw refusal("The token is not valid, or its five minutes are over.");
-  }
+  const codecOf = (key: Uint8Array, call: ConfirmedCall) =>
+    createRequestStateCodec<unknown>({ key, ttlSeconds: lifetimeSeconds, bind: () => subjectOf(call) });
 
   return {
-    issue: (call, amounts) => newest.mint({ ...subjectOf(call), amounts }),
-    async read(call, token, context) {
-      const agreement = Agreement.safeParse(await verify(token, context));
-      if (!agreement.success) throw refusal("The token is not one of a preview.");
-      const { caller, tool, input } = subjectOf(call);
-      if (agreement.data.caller !== caller) throw refusal("The token belongs to another API key.");
-      if (agreement.data.tool !== tool) throw refusal(`The token belongs to ${agreement.data.tool}.`);
-      if (agreement.data.input !== input) throw refusal("The token belongs to other arguments.");
-      return agreement.data.amounts;
+    issue: (call, amounts) =>
+      codecOf(newest, call).mint({ amounts, key: `mcp-${randomBytes(12).toString("base64url")}` }, call.server),
+    async read(call, token) {
+      let reason: unknown;
+      for (const key of [newest, ...older]) {
+        try {
+          return Agreement.parse(await codecOf(key, call).verify(token, call.server));
+        } catch (error) {
+          reason = error instanceof Error ? error.message : undefined;
+          // Only another key can make sense of what this one did not sign.
+          if (reason !== "mac") break;
+        }
+      }
+      throw refusal(reason);
     },
   };
 }
 
-/** The idempotency key of the confirmed call: a token acts once, and its repeat gets the same answer. */
-export const keyOfToken = (token: string): string =>
-  `mcp-confirm-${createHash("sha256").update(token).digest("base64url")}`;
+/** What a token is for, besides the amounts. The order of the arguments does not matter. */
+function subjectOf({ principal, tool, input }: ConfirmedCall): string {
+  const credential = principal.kind === "apiKey" ? principal.keyId : principal.sessionId;
+  const fields = Object.entries(input).sort(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify([principal.userId, credential, tool, fields]);
+}
 
-/** A session never calls a tool, but the token of one would not be a key's either. */
-const callerOf = (principal: Principal): string =>
-  principal.kind === "apiKey" ? `${principal.userId} ${principal.keyId}` : principal.userId;
-
-const subjectOf = ({ principal, tool, input }: ConfirmedCall) => ({
-  caller: callerOf(principal),
-  tool,
-  input: createHash("sha256")
-    .update(JSON.stringify(sorted(input)))
-    .digest("base64url"),
-});
-
-const sorted = (input: object) =>
-  Object.entries(input)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-
-function refusal(reason: string): ApiError {
-  const message = `${reason} Nothing was done. Call the tool again without \`confirm\` for a new preview.`;
+/** The reasons are those of the package's codec. */
+function refusal(reason: unknown): ApiError {
+  const why =
+    reason === "expired"
+      ? "The token's five minutes are over."
+      : reason === "bind"
+        ? "The token belongs to other arguments, another tool or another API key."
+        : "This is not a token of this service.";
+  const message = `${why} Nothing was done. Call the tool again without \`confirm\` for a new preview.`;
   return new ApiError("invalid_input", { issues: [{ path: "confirm", message }] });
 }

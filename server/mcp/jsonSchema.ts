@@ -26,19 +26,23 @@ function rootOf(schema: unknown): JsonSchema {
   return { ...keywords, type: "object" };
 }
 
-/** Puts definitions in the place of references, and leaves out what only repeats a format. */
+/** Puts definitions in the place of references, and leaves out what only repeats a format or bounds nothing. */
 function inline(root: Keywords): unknown {
   const definitions = isKeywords(root.$defs) ? root.$defs : {};
   const visit = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(visit);
     if (!isKeywords(value)) return value;
     if (typeof value.$ref === "string") {
-      const { $ref, ...others } = value;
+      const { $ref, $defs: _, ...others } = value;
       const target = visit(definitions[String($ref).replace("#/$defs/", "")]);
       return isKeywords(target) ? { ...target, ...others } : target;
     }
     const kept = Object.entries(value).filter(
-      ([name]) => name !== "$defs" && name !== "id" && !(name === "pattern" && value.format !== undefined),
+      ([name, inner]) =>
+        name !== "$defs" &&
+        name !== "id" &&
+        !(name === "pattern" && value.format !== undefined) &&
+        !(typeof inner === "number" && Math.abs(inner) === Number.MAX_SAFE_INTEGER),
     );
     return Object.fromEntries(
       kept.map(([name, inner]) => [name, name === "properties" ? visitProperties(inner) : visit(inner)]),

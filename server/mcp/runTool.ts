@@ -13,7 +13,7 @@ import { ApiError } from "../errors.ts";
 import { appRouter } from "../procedures/router.ts";
 import { toApiError } from "../translateErrors.ts";
 import type { Context } from "../trpc.ts";
-import { CONFIRMATION_SECONDS, type Confirmations, keyOfToken } from "./confirmation.ts";
+import { CONFIRMATION_SECONDS, type Confirmations } from "./confirmation.ts";
 import { AnswerText } from "./text.ts";
 import type { Amounts, Job, MoneyTool, Tool } from "./tool.ts";
 import { toolError } from "./toolError.ts";
@@ -114,7 +114,7 @@ function createJob(context: McpContext, idempotencyKey?: string): Job {
 /** Shows what would happen, or does what was confirmed. */
 async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<string, unknown>, call: ToolCall) {
   const { context, confirmations, server } = call;
-  const subject = { principal: context.principal, tool: tool.name, input };
+  const subject = { principal: context.principal, tool: tool.name, input, server };
   if (tool.movesMoney?.(input) === false) {
     const job = createJob(context);
     return answer(tool, job, await tool.act(job, input, {}));
@@ -122,13 +122,12 @@ async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<strin
   const asked = server.mcpReq.requestState<string>();
   const token = typeof confirm === "string" ? confirm : asked;
   if (token === undefined) return preview(tool, input, call);
-  const agreed = await confirmations.read(subject, token, server);
+  const { amounts: agreed, key: idempotencyKey } = await confirmations.read(subject, token);
   if (confirm === undefined && !isAccepted(server)) {
     const job = createJob(context);
     job.text.say("The person did not confirm. Nothing was done.");
     return { ...textOf(job), isError: true };
   }
-  const idempotencyKey = keyOfToken(token);
   let isRepeat = false;
   const rehearse = apiOf(context, {
     idempotencyKey,
@@ -161,11 +160,11 @@ function isSame(amounts: Amounts | null, agreed: Amounts): boolean {
 
 /** Returns what would happen, with the token; or lets a client that can do so ask the person. */
 async function preview(tool: MoneyTool, input: object, call: ToolCall, reason?: string): Promise<ToolResult> {
-  const { context, confirmations, canAsk } = call;
+  const { context, confirmations, canAsk, server } = call;
   const job = createJob(context);
   if (reason !== undefined) job.text.say(reason);
   const amounts = await tool.preview(job, { ...input }, apiOf(context, { dryRun: "true" }), null);
-  const confirm = await confirmations.issue({ principal: context.principal, tool: tool.name, input }, amounts);
+  const confirm = await confirmations.issue({ principal: context.principal, tool: tool.name, input, server }, amounts);
   if (canAsk) {
     return inputRequired({
       inputRequests: {

@@ -8,6 +8,8 @@ import { randomBytes } from "node:crypto";
 export const untrustedFields: ReadonlySet<string> = new Set([
   ...["title", "description", "acceptanceCriteria", "tags", "notes", "reason", "note", "comment"],
   ...["displayName", "fileName", "mimeType", "content"],
+  // Signed by us, but with the file's name in it.
+  "downloadUrl",
 ]);
 
 /** What `untrusted` is, for the schema of every record that has one. */

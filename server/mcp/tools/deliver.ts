@@ -49,16 +49,18 @@ export const deliver = plainTool({
       throw invalid("", "Send exactly one of `text`, `base64`, `bytes` and `storageKey`.");
     }
     if (storageKey !== undefined) return finish(job, id, storageKey);
-    const file = bytesOf(content);
-    const declared = { id, mimeType, bytes: bytes ?? file.length, ...(fileName !== undefined && { fileName }) };
-    const target = await job.keyed("bids.deliveryInit").bids.deliveryInit(declared);
+    const declare = (size: number) =>
+      job.keyed("bids.deliveryInit").bids.deliveryInit({ id, mimeType, bytes: size, ...(fileName && { fileName }) });
     if (bytes !== undefined) {
+      const target = await declare(bytes);
       job.text
         .say(`Nothing is delivered yet. PUT ${count(bytes, "byte")} to ${target.uploadUrl}`)
         .say(`within an hour, with Content-Type ${job.text.quote(mimeType)} and no other headers.`)
         .next(`call deliver with bidId and storageKey: ${target.storageKey}`);
       return target;
     }
+    const file = bytesOf(content);
+    const target = await declare(file.length);
     // One of the few calls that a caller may have running, but in no transaction.
     await job.context.takeTurn(() => putFile(target.uploadUrl, mimeType, file), true);
     return finish(job, id, target.storageKey);

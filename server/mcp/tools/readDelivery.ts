@@ -40,7 +40,7 @@ export const readDelivery = plainTool({
     text.say(`File ${file.id}: ${count(file.bytes, "byte")}, detected as ${file.detectedMimeType ?? "nothing known"}.`);
     text.sayQuoted("Name", file.fileName).sayQuoted("Declared type", file.mimeType);
     if (file.bytes > MAX_SHOWN_BYTES || !isTextual(file.detectedMimeType)) {
-      text.say(`Download (15 minutes): ${file.downloadUrl}`);
+      text.sayQuoted("Download within 15 minutes from", file.downloadUrl);
       return { file };
     }
     const bytes = await context.takeTurn(() => getFile(file.downloadUrl), true);
