@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { ErrorCode } from "./errors.ts";
 import type { RateGroup } from "./limits/policies.ts";
 import type { Scope } from "./schemas/scope.ts";
@@ -39,6 +40,7 @@ export type ProcedureType = "query" | "mutation" | "subscription";
 interface ProcedureDefinition {
   meta?: Meta;
   type: ProcedureType;
+  output?: z.core.$ZodType;
 }
 
 /** tRPC keeps a procedure's definition, but has no type for all of it. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { definitionOf, type HttpMethod, type Meta, type ProcedureType, pathParametersOf, takesBody } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
+import { namesOf, type ProcedureNames } from "../schemas/names.ts";
 import { inputsOf } from "./coercion.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
@@ -21,6 +22,8 @@ export interface Route {
   integerParameters: Set<string>;
   /** Names of all query parameters. */
   queryParameters: Set<string>;
+  /** What its bodies are called in the OpenAPI document. */
+  names: ProcedureNames;
   meta: Meta;
 }
 
@@ -30,7 +33,7 @@ export interface Route {
  */
 export function collectRoutes(procedures: Record<string, unknown>): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
-    const { meta = {}, type } = definitionOf(procedure);
+    const { meta = {}, type, output } = definitionOf(procedure);
     if (meta.rest === undefined) return [];
     const { method, path, status = 200 } = meta.rest;
     const pathParameters = pathParametersOf(meta);
@@ -46,6 +49,7 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
       pathParameters,
       integerParameters: integerFieldsOf(procedure),
       queryParameters: new Set(inBody ? [] : fieldsOf(procedure).filter((name) => !pathParameters.includes(name))),
+      names: namesOf(procedurePath, { input: inputsOf(procedure)[0], output }),
       meta,
     };
     // trpc-to-openapi has no streams: http/eventStream.ts serves them, and the document adds them itself.

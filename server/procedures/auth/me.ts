@@ -6,15 +6,31 @@ import { User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** Returns the caller, and what their credentials allow. A session has the scope `*`. */
 export const me = signedIn
-  .meta({ rest: { method: "GET", path: "/auth/me" }, summary: "Who am I" })
+  .meta({
+    rest: { method: "GET", path: "/auth/me" },
+    summary: "Read my account",
+    description:
+      "Returns your account, and what the credentials of this request allow. A session has the scope `*`; an API " +
+      "key has the scopes that it was created with.",
+  })
   .input(NoInput)
   .output(
-    z.object({
-      user: User,
-      auth: z.object({ kind: z.enum(["session", "apiKey"]), scopes: z.array(z.enum(["*", ...scopes])) }),
-    }),
+    z
+      .object({
+        user: User.meta({ description: "You." }),
+        auth: z
+          .object({
+            kind: z
+              .enum(["session", "apiKey"])
+              .meta({ description: "How this request is authenticated.", example: "apiKey" }),
+            scopes: z
+              .array(z.enum(["*", ...scopes]))
+              .meta({ description: "What it may do; `*` is everything.", example: ["task:write"] }),
+          })
+          .meta({ id: "CallerCredentials", description: "What these credentials allow." }),
+      })
+      .meta({ id: "Caller", description: "Who is calling." }),
   )
   .query(async ({ ctx }) => {
     const { principal } = ctx;
