@@ -35,6 +35,12 @@ export function mcpApi(services: Services): Router {
     const answer = await serve(context, requestOf(request, response), message);
     // Whatever reached no procedure: the protocol's own messages, and mistakes.
     if (!context.limits.counted) await context.limits.count({ group: "read" });
+    if (answer.status >= 500) {
+      services.log.error(
+        { requestId: context.requestId, status: answer.status, method },
+        "a message could not be served",
+      );
+    }
     const text = await answer.text();
     response.status(answer.status);
     if (text === "") response.end();

@@ -14,21 +14,26 @@ const docs = new URL("../../docs/", import.meta.url);
 /** The pages that are written for readers of the API; `docs/` has others for people who change the code. */
 const guidesFolder = new URL("guides/", docs);
 
-/** Reads the guides, of which there is one a file in `docs/guides`, and the contract. */
+/** Reads the guides, of which there is one a file in `docs/guides`, and the contract. A server without `docs/` has none. */
 export async function readGuides(): Promise<Guide[]> {
-  const names = await readdir(guidesFolder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return [];
-    throw error;
-  });
+  const names = await readdir(guidesFolder).catch(unlessMissing<string[]>([]));
   const files = names
     .filter((name) => name.endsWith(".md"))
     .sort()
     .map((name) => new URL(name, guidesFolder));
-  return Promise.all([...files, new URL("contract.md", docs)].map(readGuide));
+  return (await Promise.all([...files, new URL("contract.md", docs)].map(readGuide))).flat();
 }
 
-async function readGuide(file: URL): Promise<Guide> {
-  const text = await readFile(file, "utf8");
+async function readGuide(file: URL): Promise<Guide[]> {
+  const text = await readFile(file, "utf8").catch(unlessMissing(null));
+  if (text === null) return [];
   const name = basename(fileURLToPath(file), ".md");
-  return { name, title: /^# (.+)$/m.exec(text)?.[1] ?? name, text };
+  return [{ name, title: /^# (.+)$/m.exec(text)?.[1] ?? name, text }];
 }
+
+const unlessMissing =
+  <Value>(value: Value) =>
+  (error: NodeJS.ErrnoException): Value => {
+    if (error.code === "ENOENT") return value;
+    throw error;
+  };

@@ -26,7 +26,14 @@ function rootOf(schema: unknown): JsonSchema {
   return { ...keywords, type: "object" };
 }
 
-/** Puts definitions in the place of references, and leaves out what only repeats a format or bounds nothing. */
+/** Whether a keyword tells a model nothing: it names, repeats a format, bounds nothing, or is for readers of the API's document. */
+function isNoise(name: string, value: unknown, { format }: Keywords): boolean {
+  if (name === "$defs" || name === "id" || name === "example") return true;
+  if (name === "pattern") return format !== undefined;
+  return typeof value === "number" && Math.abs(value) >= 2 ** 31 - 1;
+}
+
+/** Puts definitions in the place of references, and leaves out the noise. */
 function inline(root: Keywords): unknown {
   const definitions = isKeywords(root.$defs) ? root.$defs : {};
   const visit = (value: unknown): unknown => {
@@ -37,13 +44,7 @@ function inline(root: Keywords): unknown {
       const target = visit(definitions[String($ref).replace("#/$defs/", "")]);
       return isKeywords(target) ? { ...target, ...others } : target;
     }
-    const kept = Object.entries(value).filter(
-      ([name, inner]) =>
-        name !== "$defs" &&
-        name !== "id" &&
-        !(name === "pattern" && value.format !== undefined) &&
-        !(typeof inner === "number" && Math.abs(inner) === Number.MAX_SAFE_INTEGER),
-    );
+    const kept = Object.entries(value).filter(([name, inner]) => !isNoise(name, inner, value));
     return Object.fromEntries(
       kept.map(([name, inner]) => [name, name === "properties" ? visitProperties(inner) : visit(inner)]),
     );

@@ -1,6 +1,9 @@
 import {
   createMcpHandler,
+  isJSONRPCRequest,
   isLegacyRequest,
+  isSpecType,
+  ProtocolErrorCode,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { Settings } from "../services.ts";
@@ -18,6 +21,8 @@ export type ServeMcp = (context: McpContext, request: Request, message: unknown)
 export function openMcp({ sessionSecrets }: Pick<Settings, "sessionSecrets">): ServeMcp {
   const confirmations = openConfirmations(sessionSecrets);
   return async (context, request, message) => {
+    const mistake = findMistake(message);
+    if (mistake !== null) return mistake;
     if (await isLegacyRequest(request, message)) {
       const server = createServer(context, confirmations, "legacy");
       // Without the option, the answer would be a stream whose status and headers are sent before the tool has run.
@@ -36,4 +41,19 @@ export function openMcp({ sessionSecrets }: Pick<Settings, "sessionSecrets">): S
     });
     return handler.fetch(request, { parsedBody: message });
   };
+}
+
+/** The package would call wrong parameters of these methods an error of its own. */
+const isValid: Record<string, (message: unknown) => boolean> = {
+  "resources/read": isSpecType.ReadResourceRequest,
+  "prompts/get": isSpecType.GetPromptRequest,
+};
+
+function findMistake(message: unknown): Response | null {
+  if (!isJSONRPCRequest(message) || isValid[message.method]?.(message) !== false) return null;
+  const error = {
+    code: ProtocolErrorCode.InvalidParams,
+    message: `The parameters of ${message.method} are not valid.`,
+  };
+  return Response.json({ jsonrpc: "2.0", id: message.id, error });
 }

@@ -1,7 +1,11 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
+import { argumentsOf } from "../../server/mcp/runTool.ts";
 import { estimateTokens } from "../../server/mcp/text.ts";
+import { tools } from "../../server/mcp/tools/table.ts";
 import { createKey, createPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, placeBid, postTask, uploadFile } from "../factories/tasks.ts";
+import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 import { connect, protocols } from "./client.ts";
 
@@ -217,4 +221,43 @@ test("a file of more than 20 kB, or without text, comes as an address", async ()
   await bo.call("deliver", { bidId: second.bid.id, base64: png.toString("base64"), mimeType: "image/png" });
   const image = (await ada.call("read_delivery", { taskId: second.task.id })).data.file;
   expect(Buffer.from(await (await fetch(image.untrusted.downloadUrl)).arrayBuffer())).toEqual(png);
+});
+
+test("no arguments, envelopes or ids whatsoever lead to an internal error, or to anything but JSON-RPC", async () => {
+  const person = await createPerson(service, { cents: 50_000 });
+  const task = await postTask(person);
+  const value = fc.oneof(
+    fc.constantFrom(task.id, person.id, "latest", "", "v1.e30.AA", "\ud800", "../../etc/passwd", "{{7*7}}", "\u0000"),
+    fc.constantFrom(-1, 0, 1e-9, 0.1 + 0.2, 2 ** 31, 1e308, Number.MAX_SAFE_INTEGER + 2),
+    fc.jsonValue({ maxDepth: 3 }),
+  );
+  const call = fc.constantFrom(...tools).chain((tool) => {
+    const names = Object.keys(argumentsOf(tool).shape);
+    const args = fc.record(Object.fromEntries(names.map((name) => [name, value])), { requiredKeys: [] });
+    const params = fc.record({
+      name: fc.constant(tool.name),
+      arguments: fc.oneof({ weight: 9, arbitrary: args }, fc.jsonValue()),
+    });
+    return fc.record({
+      jsonrpc: fc.constant("2.0"),
+      id: fc.oneof({ weight: 9, arbitrary: fc.nat() }, fc.jsonValue()),
+      method: fc.oneof(
+        { weight: 9, arbitrary: fc.constant("tools/call") },
+        fc.constantFrom("resources/read", "prompts/get", "x"),
+      ),
+      params: fc.oneof({ weight: 9, arbitrary: params }, fc.jsonValue()),
+    });
+  });
+  await fc.assert(
+    fc.asyncProperty(call, async (body) => {
+      const answer = await rest(service.url, "POST", "/mcp", { body, credentials: person.key });
+      expect(answer.status).toBeLessThan(500);
+      if (answer.text === "") return;
+      const { result, error } = answer.body;
+      expect(result !== undefined || error !== undefined).toBe(true);
+      expect(error?.code).not.toBe(-32_603);
+      if (result?.isError) expect(JSON.parse(result.content[1].text).status).toBeLessThan(500);
+    }),
+    { numRuns: 300 },
+  );
 });

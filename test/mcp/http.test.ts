@@ -1,4 +1,8 @@
-import { expect, test } from "vitest";
+import getPort from "get-port";
+import { expect, onTestFinished, test } from "vitest";
+import { createApp } from "../../server/http/app.ts";
+import type { OverloadLimits } from "../../server/http/overload.ts";
+import { serve } from "../../server/http/server.ts";
 import { createPerson } from "../factories/people.ts";
 import { type Credentials, rest } from "../setup/client.ts";
 import { expectErrorBody } from "../setup/expectError.ts";
@@ -144,4 +148,35 @@ test("a refusal is in the security log, with the key that it was refused to", as
     expect.objectContaining({ keyId: body.key?.id ?? body.id, code: "missing_scope", procedure: "bids.withdraw" }),
   );
   expect(denied).toContainEqual(expect.objectContaining({ via: "anonymous", code: "unauthenticated", door: "mcp" }));
+});
+
+/** The same service with other bounds, on a port of its own. */
+async function serveWith(limits: Partial<OverloadLimits>): Promise<string> {
+  const port = await getPort();
+  const unlimited = { ...service.services, limiter: null };
+  const server = await serve(createApp(unlimited, { trustProxy: false }, limits), port, "127.0.0.1");
+  onTestFinished(server.stop);
+  return `http://127.0.0.1:${port}`;
+}
+
+test("a thousand messages at once are answered or refused, and the caller's turns and the process's bound hold", async () => {
+  const { key } = await createPerson(service);
+  const url = await serveWith({ turnsPerCaller: 2, maxWaitingPerCaller: 50, maxCallsUnderWay: 200 });
+  const answers = await Promise.all(
+    Array.from({ length: 1_000 }, () =>
+      rest(url, "POST", "/mcp", { body: callOf("get_reputation"), credentials: key }),
+    ),
+  );
+  const outcomes = answers.map(({ status, body }) => {
+    if (status !== 200) return `${status} ${body.error}`;
+    return body.result.isError ? JSON.parse(body.result.content[1].text).error : "answered";
+  });
+  // Refused before any work, refused a turn, or answered.
+  expect(
+    [...new Set(outcomes)].filter((each) => !["503 unavailable", "unavailable", "answered"].includes(each)),
+  ).toEqual([]);
+  expect(outcomes.filter((each) => each === "answered").length).toBeGreaterThan(50);
+  expect(
+    (await rest(url, "POST", "/mcp", { body: callOf("get_wallet"), credentials: key })).body.result.isError,
+  ).toBeUndefined();
 });

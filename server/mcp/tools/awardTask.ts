@@ -3,13 +3,22 @@ import { Bid } from "../../schemas/bid.ts";
 import { Id, InputTimestamp, NextCursor } from "../../schemas/common.ts";
 import { BidExcerpt } from "../../schemas/excerpts.ts";
 import { Reputation } from "../../schemas/reputation.ts";
-import { Task } from "../../schemas/task.ts";
 import { money, time } from "../text.ts";
 import { moneyTool, plainTool } from "../tool.ts";
-import { taskId } from "./getTask.ts";
+import { TaskState, taskId } from "./getTask.ts";
 import { reputationOf, wordsOfBidder } from "./reputations.ts";
 
 export const bidId = Id.meta({ description: "The bid's `id`." });
+
+/** What a bid offers, and its status. */
+export const BidState = Bid.pick({
+  id: true,
+  taskId: true,
+  priceCents: true,
+  etaHours: true,
+  notes: true,
+  status: true,
+});
 
 export const compareBids = plainTool({
   name: "compare_bids",
@@ -25,7 +34,7 @@ export const compareBids = plainTool({
     limit: z.int().min(1).max(25).default(10).meta({ description: "Bids per page." }),
   }),
   output: z.object({
-    bids: z.array(BidExcerpt.extend({ bidderReputation: Reputation.nullable() })),
+    bids: z.array(BidExcerpt.omit({ taskEditedAt: true }).extend({ bidderReputation: Reputation.nullable() })),
     nextCursor: NextCursor,
   }),
   async run({ api, text }, { taskId: id, cursor, limit }) {
@@ -59,7 +68,7 @@ export const awardTask = moneyTool({
   kind: "money",
   isDestructive: true,
   input: z.strictObject({ taskId, bidId }),
-  output: z.object({ task: Task, awardedBid: Bid }),
+  output: z.object({ task: TaskState, awardedBid: BidState }),
   async preview({ api, text }, { taskId: id, bidId: bid }, rehearse, agreed) {
     const priceCents = agreed?.priceCents ?? (await api.bids.read({ id: bid })).bid.priceCents;
     const { task, awardedBid } = await rehearse.tasks.award({ id, bidId: bid, expectedPriceCents: priceCents });

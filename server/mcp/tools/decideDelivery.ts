@@ -2,13 +2,13 @@ import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { Dispute, disputeReason } from "../../schemas/dispute.ts";
 import { Rating, ratingInput } from "../../schemas/rating.ts";
-import { Task } from "../../schemas/task.ts";
+import type { Task } from "../../schemas/task.ts";
 import { money } from "../text.ts";
 import { type Api, moneyTool, plainTool } from "../tool.ts";
-import { taskId } from "./getTask.ts";
+import { TaskState, taskId } from "./getTask.ts";
 
 /** The price that is held for the bidder of an awarded task. */
-async function readPrice(api: Api, { awardedBidId }: Task): Promise<number> {
+async function readPrice(api: Api, { awardedBidId }: Pick<Task, "awardedBidId">): Promise<number> {
   if (awardedBidId === null) throw new ApiError("wrong_status");
   return (await api.bids.read({ id: awardedBidId })).bid.priceCents;
 }
@@ -23,7 +23,7 @@ export const acceptDelivery = moneyTool({
   kind: "money",
   isDestructive: true,
   input: z.strictObject({ taskId }),
-  output: z.object({ task: Task }),
+  output: z.object({ task: TaskState }),
   async preview({ api, text }, { taskId: id }, rehearse) {
     const { task } = await rehearse.tasks.accept({ id });
     const paidCents = await readPrice(api, task);
@@ -54,7 +54,7 @@ export const disputeDelivery = moneyTool({
       description: "What was agreed on, what was delivered instead: the moderator reads it.",
     }),
   }),
-  output: z.object({ dispute: Dispute, task: Task }),
+  output: z.object({ dispute: Dispute, task: TaskState }),
   async preview({ api, text }, { taskId: id, reason }, rehearse) {
     const { task } = await rehearse.tasks.dispute({ id, reason });
     const frozenCents = await readPrice(api, task);

@@ -16,6 +16,12 @@ const Role = z.enum(["buyer", "bidder", "visitor"]);
 
 export const taskId = Id.meta({ description: "The task's `id`." });
 
+/** What changes about a task. get_task has the rest. */
+export const TaskState = Task.pick({
+  ...{ id: true, title: true, status: true, maxBudgetCents: true, bidCount: true, awardedBidId: true },
+  ...{ deliveryDueAt: true, acceptanceDeadlineAt: true },
+});
+
 const FileRecord = Sample.omit({ downloadUrl: true });
 const DeliveryRecord = Delivery.omit({ downloadUrl: true });
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { Bid, bidInput } from "../../schemas/bid.ts";
+import { bidInput } from "../../schemas/bid.ts";
 import { toApiError } from "../../translateErrors.ts";
 import { money } from "../text.ts";
 import { plainTool } from "../tool.ts";
-import { bidId } from "./awardTask.ts";
+import { BidState, bidId } from "./awardTask.ts";
 import { taskId } from "./getTask.ts";
 
 export const placeBid = plainTool({
@@ -22,7 +22,7 @@ export const placeBid = plainTool({
     notes: bidInput.notes.optional().meta({ description: "What the buyer should know: why you, and how." }),
   }),
   output: z.object({
-    bid: Bid,
+    bid: BidState,
     isChanged: z.boolean().meta({ description: "True if you had an active bid, which was changed." }),
   }),
   async run({ keyed, text }, { taskId: id, ...bid }) {
@@ -56,7 +56,7 @@ export const withdrawBid = plainTool({
   kind: "change",
   isDestructive: true,
   input: z.strictObject({ bidId }),
-  output: z.object({ bid: Bid }),
+  output: z.object({ bid: BidState }),
   async run({ keyed, text }, { bidId: id }) {
     const { bid } = await keyed("bids.withdraw").bids.withdraw({ id });
     text.say(`Withdrew bid ${id} on task ${bid.taskId}.`);

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { Task, taskInput } from "../../schemas/task.ts";
+import { taskInput } from "../../schemas/task.ts";
 import { money } from "../text.ts";
 import { moneyTool } from "../tool.ts";
-import { taskId } from "./getTask.ts";
+import { TaskState, taskId } from "./getTask.ts";
 
 const fields = {
   title: taskInput.title,
@@ -14,7 +14,7 @@ const fields = {
   tags: taskInput.tags,
 } as const;
 
-const output = z.object({ task: Task });
+const output = z.object({ task: TaskState });
 
 export const postTask = moneyTool({
   name: "post_task",
