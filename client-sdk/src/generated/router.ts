@@ -12,6 +12,7 @@ import type {
   AcceptTask,
   AcceptTaskResponse,
   AccountExport,
+  AdvanceTestClock,
   ApiError,
   AwardTask,
   AwardTaskResponse,
@@ -19,6 +20,7 @@ import type {
   CancelTask,
   CancelTaskResponse,
   ChangePassword,
+  ClockAdvance,
   CloseAccount,
   ConfirmTotp,
   ConfirmTotpResponse,
@@ -105,6 +107,7 @@ import type {
   StreamEvents,
   SuspendUser,
   SuspendUserResponse,
+  TestClockResponse,
   TestWebhook,
   TestWebhookResponse,
   TopUpWallet,
@@ -291,6 +294,12 @@ export type RebidRouter = TRPCBuiltRouter<
       replaySince: Mutation<ReplayWebhookDeliveries, ReplayWebhookDeliveriesResponse>;
       /** Replay a delivery. */
       replay: Mutation<ReplayWebhookDelivery, ReplayWebhookDeliveryResponse>;
+    };
+    test: {
+      /** Read the test clock. */
+      clock: Query<NoInput, TestClockResponse>;
+      /** Move the test clock forward. */
+      advanceClock: Mutation<AdvanceTestClock, ClockAdvance>;
     };
   }
 >;

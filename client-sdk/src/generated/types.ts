@@ -51,6 +51,11 @@ export interface AccountExport {
   nextPart: string | null;
 }
 
+export interface AdvanceTestClock {
+  /** Weeks, days, hours, minutes and seconds, in this order. */
+  advance: string;
+}
+
 /** The body of every error. */
 export interface ApiError {
   /** A stable code to program against. */
@@ -342,6 +347,21 @@ export interface ChangePassword {
   currentPassword: string;
   /** Any text. In production, the commonest passwords are refused. */
   newPassword: string;
+}
+
+/** What a move of the clock has led to. */
+export interface ClockAdvance {
+  clock: TestClock;
+  /** Whether everything that fell due is done. Otherwise `due` says what is left: it is being retried. */
+  settled: boolean;
+  /** What is due and not done; empty if everything is done. */
+  due: DueWork[];
+  /** What happened meanwhile, by the type of its event. */
+  events: EventCount[];
+  /** How many requests to webhook endpoints were made. */
+  webhookAttempts: number;
+  /** The regular jobs that fell due, each once. */
+  scheduledJobs: string[];
 }
 
 export interface CloseAccount {
@@ -662,8 +682,34 @@ export interface DisputedTask {
   bidCount: number;
 }
 
+/** Work of one kind that is due. */
+export interface DueWork {
+  /** What is due. */
+  kind:
+    | "deliveriesToAccept"
+    | "tasksToExpire"
+    | "suspendedUsers"
+    | "processorEvents"
+    | "topups"
+    | "payouts"
+    | "events"
+    | "webhookDeliveries"
+    | "jobs"
+    | "paymentProcessor";
+  /** How many. */
+  count: number;
+}
+
 export interface EndSession {
   id: string;
+}
+
+/** How many events of one type have happened. */
+export interface EventCount {
+  /** The type of the events. */
+  type: string;
+  /** How many. */
+  count: number;
 }
 
 /** A page of the event log. */
@@ -1991,6 +2037,20 @@ export interface TaskUpdatedEvent {
   /** When it happened. */
   createdAt: string;
   data: TaskEventData;
+}
+
+/** The clock of a service with embedded services. */
+export interface TestClock {
+  /** The service's time. */
+  now: string;
+  /** The real time. */
+  realNow: string;
+  /** How far the service's time is ahead of the real one. */
+  aheadSeconds: number;
+}
+
+export interface TestClockResponse {
+  clock: TestClock;
 }
 
 export interface TestWebhook {
