@@ -77,6 +77,20 @@ test("every operation with a body refuses one that is too large, and one that is
   });
 });
 
+test("every operation that takes an Idempotency-Key refuses one that another request has used", async () => {
+  const { paths } = (await rest(service.url, "GET", "/openapi.json")).body;
+  const headers = { ...moderator.session, "idempotency-key": "used" };
+  const first = { label: "my agent", scopes: [] };
+  expect((await rest(service.url, "POST", "/keys", { body: first, headers })).status).toBe(201);
+  // The examples of the document are valid input.
+  await expectEverywhere("idempotency_conflict", (route) => {
+    const { requestBody } = paths[route.path][route.method.toLowerCase()];
+    const example = requestBody?.content["application/json"].example;
+    const body = example && { ...example, ...("password" in example && { password: moderator.password }) };
+    return rest(service.url, route.method, pathWith(route, id), { body, headers });
+  });
+});
+
 test("every operation is limited", async () => {
   const { database, log } = service.services;
   const nothing = Object.fromEntries(Object.keys(defaultLimits).map((policy) => [policy, 0]));
