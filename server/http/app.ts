@@ -8,9 +8,11 @@ import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
 import { accountPages } from "./account/pages.ts";
+import { commonHeaders } from "./commonHeaders.ts";
 import { countUnserved } from "./context.ts";
 import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
+import { mcpApi } from "./mcp.ts";
 import { createMetrics, type Metrics, type MetricsAccess, publicMetrics } from "./metrics.ts";
 import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
@@ -19,7 +21,6 @@ import { processorEvents } from "./processorEvents.ts";
 import { refuseAmbiguous } from "./refuseAmbiguous.ts";
 import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
-import { securityHeaders } from "./securityHeaders.ts";
 import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
@@ -45,6 +46,7 @@ export function createApp(
   app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
+  app.use("/mcp", mcpApi(services));
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
   app.use(webhookDocs());
@@ -79,7 +81,7 @@ function bareApp({ settings }: Services, { trustProxy }: Surroundings): Express 
   app.disable("etag");
   app.set("trust proxy", trustProxy);
   app.set("query parser", "simple");
-  const headers = securityHeaders(settings.publicUrl);
+  const headers = commonHeaders(settings.publicUrl);
   app.use(requestId);
   app.use((request, response, next) => {
     // Express would answer `If-None-Match: *` with an empty 304, also where the response has no validator.

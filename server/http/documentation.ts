@@ -24,8 +24,9 @@ const cacheForADay = "public, max-age=86400";
 const revalidate = "no-cache";
 
 /** `/openapi.json`, the OpenAPI document, and `/docs`, a page to read it and try out its operations. */
-export function documentation(router: AppRouter, { settings }: Services): Router {
-  const document = async () => Buffer.from(JSON.stringify(openApiDocument(router, settings.publicUrl)));
+export function documentation(router: AppRouter, { settings, testClock }: Services): Router {
+  const options = { embedded: testClock !== null };
+  const document = async () => Buffer.from(JSON.stringify(openApiDocument(router, settings.publicUrl, options)));
   const routes = Router()
     .get("/openapi.json", sendBytes(document, "json", revalidate))
     .get("/docs/settings.js", (_request, response) => {

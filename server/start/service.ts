@@ -2,14 +2,17 @@ import getPort from "get-port";
 import type { Logger } from "pino";
 import { type BackingServices, configuredBackingServices } from "../backingServices.ts";
 import type { Config } from "../config.ts";
-import { type Clock, systemClock } from "../gateways/clock.ts";
+import { type Clock, MovableClock } from "../gateways/clock.ts";
 import { createApp, createMetricsApp } from "../http/app.ts";
+import { commonHeaders } from "../http/commonHeaders.ts";
 import { createMetrics } from "../http/metrics.ts";
-import { securityHeaders } from "../http/securityHeaders.ts";
 import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
+import { buildSite } from "../sites/build.ts";
+import { sites } from "../sites/sites.ts";
 import { openDatabase } from "../store/database.ts";
+import { followTestClock } from "../store/followTestClock.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
 import { checkSchema, migrateDatabase } from "../store/schema.ts";
 
@@ -31,15 +34,15 @@ export function ownAddress(host: string | null, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-async function startEmbedded(config: Config, eventsUrl: string, log: Logger): Promise<BackingServices> {
+async function startEmbedded(config: Config, eventsUrl: string, log: Logger, clock: Clock): Promise<BackingServices> {
   const { startLocal } = await loadEmbedded();
-  return startLocal(config, eventsUrl, log);
+  return startLocal(config, eventsUrl, log, clock);
 }
 
 /** Migrates, except in production: there, `npm run migrate` does so, with rights that the service should not have. */
 async function prepareSchema(backing: BackingServices, { production }: Config, log: Logger): Promise<void> {
   if (!production) {
-    await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl);
+    await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl, { testClock: backing.hasTestClock });
     return;
   }
   const { roleOwnsSchema } = await checkSchema(backing.databaseUrl);
@@ -51,8 +54,24 @@ async function prepareSchema(backing: BackingServices, { production }: Config, l
   }
 }
 
+/**
+ * Builds the sites that are missing or stale, except in production, which serves what its release carries. Never fails:
+ * without a site, only its pages are absent.
+ */
+async function prepareSites({ production, role }: Config, log: Logger): Promise<void> {
+  if (production || role === "worker") return;
+  await Promise.all(
+    sites.map(async (site) => {
+      const failed = (error: unknown) => ({ outcome: "absent", failure: String(error) });
+      const { outcome, failure } = await buildSite(site).catch(failed);
+      if (outcome === "absent")
+        log.warn({ site: site.name, failure }, "a site could not be built: its pages are absent");
+    }),
+  );
+}
+
 /** Starts everything that the role needs. If a part fails to start, stops the parts that are running, and rethrows. */
-export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
+export async function startService(config: Config, log: Logger): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
   const busy: (() => Promise<void>)[] = [];
   const stopPart = (part: () => Promise<void>) =>
@@ -61,17 +80,34 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     await Promise.all(busy.map(stopPart));
     for (const part of stops.toReversed()) await stopPart(part);
   };
+  // Beside everything else, which mostly waits for other processes.
+  const sitesAreReady = prepareSites(config, log);
   try {
     const port = config.port === 0 ? await getPort() : config.port;
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
     const eventsUrl = `${ownAddress(config.host, port)}/processor/events`;
-    const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log));
+    const clock = new MovableClock();
+    const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log, clock));
     stops.push(backing.stop);
     await prepareSchema(backing, config, log);
 
+    const { databaseUrl, processor, hasTestClock } = backing;
+    const stopping = new AbortController();
+    busy.push(async () => stopping.abort());
+    const testClock =
+      hasTestClock && processor.apiBase
+        ? { databaseUrl, processorUrl: processor.apiBase, stopping: stopping.signal }
+        : null;
+    if (testClock !== null) {
+      const follower = await followTestClock(clock, { databaseUrl, log });
+      stops.push(follower.stop);
+    }
+
     const settings = { ...config, publicUrl };
     const limiter = config.rateLimits ? {} : null;
-    const { services, close } = createServices(backing, { settings, pool: requestPool, log, clock, limiter });
+    const { services, close } = createServices(backing, {
+      ...{ settings, pool: requestPool, log, clock, testClock, limiter },
+    });
     stops.push(close);
     // Pools connect when they are used: a worker opens no connections for requests.
     const jobServices = { ...services, database: openDatabase(backing.databaseUrl, jobPool) };
@@ -83,7 +119,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     if (config.role === "worker") return { url: null, stop };
     // Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
     const host = config.host ?? (config.production ? undefined : "127.0.0.1");
-    const headers = securityHeaders(publicUrl);
+    const headers = commonHeaders(publicUrl);
     const metrics = createMetrics(services);
     const server = await serve(createApp(services, config, {}, metrics), port, host, { headers });
     busy.push(server.stop);
@@ -93,6 +129,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
       const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers, setting: "METRICS_PORT" });
       busy.push(metricsServer.stop);
     }
+    await sitesAreReady;
     backing.announce(ownAddress(config.host, port));
     return { url: publicUrl, stop };
   } catch (error) {

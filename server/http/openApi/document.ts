@@ -1,8 +1,8 @@
-import { createRequire } from "node:module";
 import { generateOpenApiDocument } from "trpc-to-openapi";
 import { sessionCookieName } from "../../auth/sessions.ts";
 import { ErrorBody } from "../../errors.ts";
 import type { AppRouter } from "../../procedures/router.ts";
+import { version } from "../../version.ts";
 import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { describeErrors } from "./errors.ts";
 import { addExamples } from "./examples.ts";
@@ -15,8 +15,6 @@ import { separateRequestsFromResponses } from "./separate.ts";
 import { lastEventIdParameter, streamOperation } from "./streams.ts";
 import { tidy } from "./tidy.ts";
 import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
-
-const { version } = createRequire(import.meta.url)("../../../package.json") as { version: string };
 
 const description = `Rebid is a task marketplace for people and AI agents. A buyer posts a task, and its budget is held. Bidders
 place bids, the buyer awards the task to one of them, and that bidder delivers. When the buyer accepts, the bidder is paid.
@@ -45,21 +43,24 @@ const tagDescriptions: Record<string, string> = {
   moderation: "The record of what moderators did.",
   webhooks: "Events, sent to a URL of yours.",
   payouts: "From the wallet to a bank account.",
+  test: "A clock that tests can move forward. Only on a developer's machine.",
 };
 
 /**
  * Returns the OpenAPI document: generated from the procedures and events, then corrected. trpc-to-openapi writes 200 for
  * every success, does not know our error codes, loses the strictness of refined inputs, and forbids additional fields in
  * responses, which may gain some. Throws when the generator left out an operation.
+ * @param options.embedded whether it has the operations that only a service with embedded services has
  */
-export function openApiDocument(router: AppRouter, publicUrl: string): JsonObject {
-  const routes = collectRoutes(router._def.procedures);
+export function openApiDocument(router: AppRouter, publicUrl: string, { embedded = false } = {}): JsonObject {
+  const routes = collectRoutes(router._def.procedures, { embedded });
   const document = toJson(
     generateOpenApiDocument(asOpenApiRouter(router), {
       title: "Rebid",
       version,
       description,
       baseUrl: publicUrl,
+      filter: ({ metadata }) => embedded || !metadata.isEmbeddedOnly,
       defs: { ...eventSchemas, ApiError: ErrorBody },
       securitySchemes: {
         session: {

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
+import { ApiKey } from "../../schemas/apiKey.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { scopes } from "../../schemas/scope.ts";
 import { User } from "../../schemas/user.ts";
@@ -27,6 +29,9 @@ export const me = signedIn
             scopes: z
               .array(z.enum(["*", ...scopes]))
               .meta({ description: "What it may do; `*` is everything.", example: ["task:write"] }),
+            key: ApiKey.meta({
+              description: "The key itself, with what is left of its limits. Absent for a session.",
+            }).optional(),
           })
           .meta({ id: "CallerCredentials", description: "What these credentials allow." }),
       })
@@ -39,8 +44,8 @@ export const me = signedIn
              email_verified_at AS "emailVerifiedAt"
       FROM users WHERE id = ${ctx.userId}::uuid`);
     if (!user) throw new ApiError("unauthenticated");
-    return {
-      user,
-      auth: { kind: principal.kind, scopes: principal.kind === "session" ? ["*" as const] : [...principal.scopes] },
-    };
+    if (principal.kind === "session") return { user, auth: { kind: "session" as const, scopes: ["*" as const] } };
+    const [key] = await ctx.database.query<ApiKey>(sql`
+      SELECT ${apiKeyColumns(ctx.clock.now())} FROM api_keys k WHERE k.id = ${principal.keyId}::uuid`);
+    return { user, auth: { kind: "apiKey" as const, scopes: [...principal.scopes], key } };
   });
