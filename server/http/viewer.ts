@@ -11,7 +11,7 @@ dark.addEventListener("change", followTheme);
 followTheme();
 const forgetExamples = (update) => (document) => {
   for (const operation of Object.values(document.paths ?? {}).flatMap(Object.values)) {
-    for (const { in: place, schema } of operation.parameters ?? []) if (place === "query") delete schema?.example;
+    for (const parameter of operation.parameters ?? []) if (parameter.in === "query") delete parameter.example;
   }
   return update(document);
 };

@@ -118,7 +118,7 @@ describe.skipIf(!hasBrowser)("the API reference in a real browser", browserTimeo
 
   test("opens the operation that the address names", async () => {
     await open("/docs#/tasks/tasks_create");
-    await operation("tasks-tasks_create").getByText("An API key needs the scope").waitFor();
+    await operation("tasks-tasks_create").getByText("an API key with the scope").waitFor();
   });
 
   test("tries out an operation with the session of the signed-in person, without an Authorization header", async () => {
