@@ -21,7 +21,6 @@ import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
 import { securityHeaders } from "./securityHeaders.ts";
 import { sendError } from "./sendError.ts";
-import { webhookDocs } from "./webhookDocs/page.ts";
 
 /** Where the application is; by default, on a developer's machine without a proxy. */
 type Surroundings = Pick<Config, "trustProxy"> & Partial<MetricsAccess>;
@@ -47,7 +46,6 @@ export function createApp(
   app.use("/trpc", rpcApi(appRouter, services));
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
-  app.use(webhookDocs());
   app.use(pages());
   app.use(accountPages());
   app.use(async (request, response) => {
