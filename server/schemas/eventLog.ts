@@ -8,12 +8,17 @@ export const MAX_LOG_PAGE = 100;
 /** The longest time that an empty answer is held back, in seconds. */
 const MAX_WAIT_SECONDS = 30;
 
-const after = z.string().min(1).max(64).optional().meta({
-  description:
-    "The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.",
-  example: "latest",
-});
-const types = listOf(logEventTypes).optional();
+const after = z
+  .string()
+  .min(1)
+  .max(64)
+  .meta({
+    description:
+      "The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.",
+    example: "latest",
+  })
+  .optional();
+const types = listOf(logEventTypes, "The types of events to return; all by default.").optional();
 
 /** The query of one page of the log. */
 export const LogQuery = z.strictObject({
@@ -32,16 +37,23 @@ export const LogQuery = z.strictObject({
 export const StreamQuery = z.strictObject({
   after,
   types,
-  lastEventId: after.meta({
-    description:
-      "As `after`, which it replaces. Clients of server-sent events send it as the header `Last-Event-ID` when they connect again.",
-  }),
+  lastEventId: after
+    .unwrap()
+    .meta({
+      description:
+        "As `after`, which it replaces. Clients of server-sent events send it as the header `Last-Event-ID` when they connect again.",
+    })
+    .optional(),
 });
 
-const cursor = z.string().meta({ description: "Goes on behind this point as `after`. Opaque." });
+const cursor = z
+  .string()
+  .meta({ description: "Send it as `after` to go on behind this point. Opaque.", example: "AZqhssAAcAA" });
 
 /** A page of the log. */
-export const LogPage = z.object({ events: z.array(LogEvent), nextCursor: cursor });
+export const LogPage = z
+  .object({ events: z.array(LogEvent).meta({ description: "Oldest first." }), nextCursor: cursor })
+  .meta({ id: "EventPage", description: "A page of the event log." });
 
 /** One message of the stream. Its id is the same cursor. */
 export const LogMessage = z
@@ -49,5 +61,5 @@ export const LogMessage = z
     event: LogEvent.nullable().meta({ description: "Null: nothing happened, but the cursor has moved." }),
     nextCursor: cursor,
   })
-  .meta({ id: "LogMessage" });
+  .meta({ id: "LogMessage", description: "One message of the event stream, over typed RPC." });
 export type LogMessage = z.infer<typeof LogMessage>;

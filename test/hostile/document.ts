@@ -49,7 +49,7 @@ const formats = {
 /** Reads the served document: what a client is promised. Throws when a procedure of the router is missing from it. */
 export function readContract(document: unknown): Contract {
   const root = document as { paths: Record<string, Record<string, Schema>> }; // held against JSON Schema by ajv below
-  const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true, formats });
+  const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true, formats, logger: false });
   // Compiling a schema takes milliseconds, and most operations share those of their errors.
   const compiled = new Map<string, ValidateFunction>();
   const compile = (schema: Schema): ValidateFunction => {
@@ -74,7 +74,9 @@ export function readContract(document: unknown): Contract {
       return [Number(status), schema === undefined ? null : compile(schema)] as const;
     });
     const fields = {
-      ...Object.fromEntries(parameters.map(({ name, schema }) => [name, name === "wait" ? impatient(schema) : schema])),
+      ...Object.fromEntries(
+        parameters.map(({ name, schema }) => [name, asText(name === "wait" ? impatient(schema) : schema)]),
+      ),
       ...fieldsOf(body ?? {}),
     };
     return {
@@ -85,11 +87,18 @@ export function readContract(document: unknown): Contract {
       hashesPassword: Object.keys(fields).some((name) => /password/i.test(name)),
     };
   });
-  return { operations, isError: compile(resolve({ $ref: "#/components/schemas/Error" }, root) as Schema) };
+  return { operations, isError: compile(resolve({ $ref: "#/components/schemas/ApiError" }, root) as Schema) };
 }
 
 /** The schema of `wait` for a client that does not spend its time with long polls. */
 const impatient = (schema: Schema): Schema => ({ ...schema, maximum: 1 });
+
+/** The schema of a comma-separated list as it is sent, in a query and over RPC: as text. */
+function asText(schema: Schema): Schema {
+  if (schema.type !== "array") return schema;
+  const value = schema.items?.enum?.join("|");
+  return { type: "string", pattern: `^(${value})(, ?(${value})){0,3}$` };
+}
 
 /** The fields of an object schema, also of one that is a choice or a combination. */
 function fieldsOf(schema: Schema): Record<string, Schema> {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterAll, beforeAll, expect, inject } from "vitest";
 import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
@@ -14,6 +14,7 @@ import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
+import { noteAnswers, watchAnswer } from "./documentedAnswers.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
 import { startTestStore } from "./testStore.ts";
@@ -32,6 +33,8 @@ export interface TestService {
   ownerUrl: string;
   /** What was logged at level error, one JSON object a line; a test that provokes errors empties it. */
   errors: string[];
+  /** The answers that were not as the API document says. */
+  undocumented: string[];
   /** The entries of the security log. */
   securityEntries: Record<string, unknown>[];
 }
@@ -60,7 +63,7 @@ const resolveNothing: ResolveName = () => Promise.reject(new Error("the tests ha
 
 /**
  * A whole service for one test file: database, object store and payment processor of its own, listening on loopback.
- * After the tests it fails the file if an internal or an undocumented error was logged.
+ * After the tests it fails the file if an internal or an undocumented error was logged, or an answer was not as documented.
  */
 export function useService(options: TestServiceOptions = {}): TestService {
   const service = {} as TestService; // filled before the first test runs
@@ -76,7 +79,9 @@ export function useService(options: TestServiceOptions = {}): TestService {
 
   afterAll(async () => {
     for (const stop of stops.toReversed()) await stop();
+    noteAnswers(inject("answersFolder"));
     expect(service.errors, "errors in the service's log").toEqual([]);
+    expect(service.undocumented, "answers that are not as documented").toEqual([]);
   });
 
   return service;
@@ -159,13 +164,18 @@ async function start(
     const worker = await startWorker(services, { concurrency: 4 });
     stops.push(worker.stop);
   }
-  server.on("request", createApp(services, { trustProxy: false }));
+  const app = createApp(services, { trustProxy: false });
+  const undocumented: string[] = [];
+  server.on("request", (request, response) => {
+    watchAnswer(request, response, (fault) => undocumented.push(fault));
+    app(request, response);
+  });
   stops.push(async () => {
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   });
   return {
     ...{ url, services, clock, processorUrl: payments.url, mailboxUrl: mailbox?.pageUrl ?? null },
-    ...{ databaseUrl, errors, securityEntries },
+    ...{ databaseUrl, errors, undocumented, securityEntries },
   };
 }
