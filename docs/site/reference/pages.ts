@@ -1,8 +1,25 @@
 import { render, renderCode } from "../markdown.ts";
 import { escapeHtml, type Page } from "../page.ts";
-import { type Document, mediaOf, type Route, readDocument, resolve, routesOf, type Schema } from "./document.ts";
+import {
+  type Document,
+  mediaOf,
+  type Parameter,
+  type Route,
+  readDocument,
+  resolve,
+  routesOf,
+  type Schema,
+} from "./document.ts";
 import { type Field, fieldsOf, typeOf } from "./fields.ts";
-import { answerExampleOf, bodyExampleOf, curlSample, isPublic, needsSession, parametersOf } from "./samples.ts";
+import {
+  answerExampleOf,
+  bodyExampleOf,
+  curlSample,
+  isPublic,
+  needsSession,
+  parametersOf,
+  typescriptSample,
+} from "./samples.ts";
 
 /** The operations of one noun, for the navigation. */
 export interface ReferenceGroup {
@@ -63,17 +80,19 @@ function operationPage(document: Document, route: Route): Page {
   const [tag = ""] = route.tags;
   const parts = [
     introOf(route),
-    parametersPart(document, route),
+    parametersPart(document, route, (parameter) => parameter.in !== "header", "Parameters"),
     bodyPart(document, route),
+    parametersPart(document, route, (parameter) => parameter.in === "header", "Headers"),
     answerPart(document, route),
     errorsPart(document, route),
   ];
   const body = parts.filter((part) => part !== "").join("\n\n");
   const { html, headings } = render(body);
   const curl = curlSample(document, route);
+  const typescript = typescriptSample(document, route);
   const answer = answerExampleOf(document, route);
   const samples = [
-    renderCode(curl, "sh", "Request"),
+    `<div class="tabs">${renderCode(curl, "sh", "curl")}${renderCode(typescript, "ts", "@rebid/sdk")}</div>`,
     answer === undefined ? "" : renderCode(JSON.stringify(answer, null, 2), "json", "Response"),
   ];
   const signature = `<p class="signature"><b class="method ${route.method.toLowerCase()}">${route.method}</b> <code>${escapeHtml(
@@ -92,6 +111,7 @@ function operationPage(document: Document, route: Route): Page {
         `\`${route.method} ${route.path}\``,
         body,
         `\`\`\`sh\n${curl}\n\`\`\``,
+        `\`\`\`ts\n${typescript}\n\`\`\``,
         answer === undefined ? "" : `\`\`\`json\n${JSON.stringify(answer, null, 2)}\n\`\`\``,
       ].join("\n\n"),
     ),
@@ -127,18 +147,9 @@ function formOf(document: Document, route: Route) {
   };
 }
 
-function introOf(route: Route): string {
-  const scope = route["x-required-scope"];
-  const access = isPublic(route)
-    ? "Anyone may call it."
-    : needsSession(route)
-      ? "Only for people in a browser session; an API key is [`forbidden`](/docs/errors#forbidden)."
-      : scope === undefined
-        ? "A browser session, or any API key."
-        : `A browser session, or an API key with the scope [\`${scope}\`](/docs/authentication#scopes).`;
-  const description = (route.description ?? "").replace(/^An API key needs the scope `[\w:]+`\.\s*/m, "").trim();
-  return [description, `**Access.** ${access}`].filter((text) => text !== "").join("\n\n");
-}
+/** The description, which also says who may call; scopes lead to their explanation. */
+const introOf = ({ description = "" }: Route) =>
+  description.replace(/scope `([\w:]+)`/g, "scope [`$1`](/docs/authentication#scopes)");
 
 const table = (fields: readonly Field[], withRequired: boolean) =>
   `| Field | Type | |\n|---|---|---|\n${fields
@@ -151,20 +162,21 @@ const table = (fields: readonly Field[], withRequired: boolean) =>
     })
     .join("\n")}`;
 
-function parametersPart(document: Document, route: Route): string {
-  const fields = parametersOf(document, route).map((parameter) => ({
-    name: parameter.name,
-    type: typeOf(document, parameter.schema ?? {}),
-    required: parameter.required ?? false,
-    description: [
-      parameter.in === "header" ? "Header." : "",
-      parameter.description ?? parameter.schema?.description ?? "",
-    ]
-      .join(" ")
-      .replace(/A UUID\./, "")
-      .trim(),
-  }));
-  return fields.length === 0 ? "" : `## Parameters\n\n${table(fields, true)}`;
+function parametersPart(
+  document: Document,
+  route: Route,
+  isShown: (parameter: Parameter) => boolean,
+  title: string,
+): string {
+  const fields = parametersOf(document, route)
+    .filter(isShown)
+    .map((parameter) => ({
+      name: parameter.name,
+      type: typeOf(document, parameter.schema ?? {}),
+      required: parameter.required ?? false,
+      description: (parameter.description ?? parameter.schema?.description ?? "").replace(/^A UUID\.$/, ""),
+    }));
+  return fields.length === 0 ? "" : `## ${title}\n\n${table(fields, true)}`;
 }
 
 function bodyPart(document: Document, route: Route): string {
@@ -234,10 +246,18 @@ function codesOf(document: Document, response: object): string[] {
 
 const narrowest = (lists: readonly string[][]) => lists.toSorted((one, other) => one.length - other.length)[0] ?? [];
 
+/** What only one operation takes or returns is on that operation's page. */
+function sharedRecords(document: Document): [string, Schema][] {
+  const inRecords = JSON.stringify(document.components.schemas);
+  return Object.entries(document.components.schemas).filter(([name, { properties, anyOf, oneOf }]) => {
+    const isRecord = properties !== undefined || anyOf !== undefined || oneOf !== undefined;
+    return isRecord && inRecords.includes(`"#/components/schemas/${name}"`);
+  });
+}
+
 function recordsPage(document: Document): Page {
   const description = "Everything that the operations return by name, field by field.";
-  const body = Object.entries(document.components.schemas)
-    .filter(([, schema]) => schema.properties !== undefined || schema.anyOf !== undefined || schema.oneOf !== undefined)
+  const body = sharedRecords(document)
     .map(([name, schema]) => `## ${name}\n\n${schema.description ?? ""}\n\n${fieldsTable(document, schema, false)}`)
     .join("\n\n");
   const { html, headings } = render(body);

@@ -1,4 +1,4 @@
-import { type Document, mediaOf, type Parameter, type Route, resolve } from "./document.ts";
+import { type Document, mediaOf, type Parameter, type Route, resolve, type Schema } from "./document.ts";
 import { exampleOf } from "./fields.ts";
 
 /** Returns the parameters of an operation, references followed. */
@@ -22,9 +22,7 @@ export function bodyExampleOf(document: Document, route: Route): unknown {
 
 /** Returns an example of a success; undefined if it has no body. */
 export function answerExampleOf(document: Document, route: Route): unknown {
-  const success = Object.entries(route.responses).find(([status]) => status.startsWith("2"));
-  if (success === undefined) return undefined;
-  const found = mediaOf(resolve<{ content?: Record<string, object> }>(document, success[1]).content);
+  const found = mediaOf(successOf(document, route)?.content);
   if (found === null || found.type !== "application/json") return undefined;
   const { example, examples, schema } = found.media;
   const [first] = Object.values(examples ?? {});
@@ -45,6 +43,33 @@ export function curlSample(document: Document, route: Route): string {
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `-d '${shellQuoted(body)}'`]),
   ];
   return lines.join(" \\\n  ");
+}
+
+/** How the operation is called with the SDK. Names that stand alone, such as `id`, are variables of the reader. */
+export function typescriptSample(document: Document, route: Route): string {
+  const method = `rebid.${route.operationId.replace("_", ".")}`;
+  if (route.operationId === "events_stream") {
+    return "for await (const event of rebid.events.follow()) {\n  console.log(event.type);\n}";
+  }
+  const body = bodyExampleOf(document, route);
+  const fields = [
+    ...[...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `  ${name},`),
+    ...Object.entries(typeof body === "object" && body !== null ? body : {}).map(([name, value]) => {
+      return `  ${name}: ${JSON.stringify(value, null, 2)
+        .replace(/"(\w+)":/g, "$1:")
+        .replaceAll("\n", "\n  ")},`;
+    }),
+  ];
+  const success = mediaOf(successOf(document, route)?.content)?.media.schema;
+  const target = success === undefined ? {} : resolve(document, success);
+  const [only, ...others] = Object.keys(target.properties ?? {});
+  const result = only === undefined ? "" : others.length === 0 ? `const { ${only} } = ` : "const answer = ";
+  return `${result}await ${method}(${fields.length === 0 ? "" : `{\n${fields.join("\n")}\n}`});`;
+}
+
+function successOf(document: Document, route: Route) {
+  const success = Object.entries(route.responses).find(([status]) => status.startsWith("2"));
+  return success && resolve<{ content?: Record<string, { schema?: Schema; example?: unknown }> }>(document, success[1]);
 }
 
 const shellQuoted = (body: unknown) => JSON.stringify(body, null, 2).replaceAll("'", "'\\''").replaceAll("\n", "\n  ");
