@@ -4,9 +4,10 @@ import { defineConfig, type UserConfig } from "tsdown";
 const shared: UserConfig = {
   entry: ["src/index.ts", "src/trpc.ts", "src/node.ts"],
   platform: "neutral",
+  deps: { neverBundle: /^node:/ },
   target: "es2022",
   fixedExtension: false,
-  // Documentation is in the declarations. Names and line breaks stay, for whoever reads a stack.
+  // Documentation is in the declarations.
   outputOptions: { comments: false },
 };
 
@@ -28,6 +29,8 @@ export default defineConfig([
     ...shared,
     format: "cjs",
     clean: false,
+    // Names stay, for whoever reads a stack.
+    minify: { compress: false, mangle: false },
     // TypeScript 7 has no API for other generators of declarations; oxc needs none, because every export is annotated.
     dts: { oxc: true },
     hooks: { "build:done": writeDeclarationsForImport },

@@ -30,6 +30,8 @@ export interface Meta {
   rateGroup?: RateGroup;
   /** True if a call hashes a password, which at most one call of a batch may do. */
   hashesPassword?: boolean;
+  /** Only a service with embedded services has the operation. Elsewhere it is 404, and not in the document. */
+  isEmbeddedOnly?: boolean;
   /** The operation may wait for long, so it takes a turn for its work only, and none while it waits. */
   takesOwnTurns?: boolean;
 }

@@ -26,6 +26,8 @@ export class Rebid {
   readonly users: generated.UsersApi;
   readonly moderation: generated.ModerationApi;
   readonly webhooks: generated.WebhooksApi;
+  /** The clock of a service with embedded services, which tests can move forward. */
+  readonly test: generated.TestApi;
 
   constructor(options: RebidOptions) {
     const requests = new Requests(new Transport(options));
@@ -40,5 +42,6 @@ export class Rebid {
     this.users = new generated.UsersApi(requests);
     this.moderation = new generated.ModerationApi(requests);
     this.webhooks = new generated.WebhooksApi(requests);
+    this.test = new generated.TestApi(requests);
   }
 }

@@ -10,8 +10,9 @@ import { allowOnly } from "./sendError.ts";
 import { serveSite } from "./site.ts";
 
 /** `/openapi.json`, the OpenAPI document, and the documentation, which is built ahead: `/docs`, and files for agents. */
-export function documentation(router: AppRouter, { settings }: Services): Router {
-  const document = async () => Buffer.from(JSON.stringify(openApiDocument(router, settings.publicUrl)));
+export function documentation(router: AppRouter, { settings, testClock }: Services): Router {
+  const options = { embedded: testClock !== null };
+  const document = async () => Buffer.from(JSON.stringify(openApiDocument(router, settings.publicUrl, options)));
   return Router()
     .get("/openapi.json", sendDocument(document))
     .all("/openapi.json", allowOnly("GET"))

@@ -196,7 +196,7 @@ async function addBacklogFigures(registry: Registry, { database, clock }: Servic
       (SELECT count(*) FROM graphile_worker.jobs
         WHERE run_at <= now() AND locked_at IS NULL AND attempts < max_attempts) AS jobs,
       (SELECT count(*) FROM processor_events WHERE processed_at IS NULL) AS events,
-      (SELECT count(*) FROM payouts WHERE next_step_at < clock_timestamp()) AS payouts`);
+      (SELECT count(*) FROM payouts WHERE next_step_at < service_now()) AS payouts`);
   const now = clock.now();
   const { pending, oldestDueAt } = await readBacklog(database, now);
   const lateSeconds = oldestDueAt === null ? 0 : Math.max(0, (now.getTime() - Date.parse(oldestDueAt)) / 1000);

@@ -43,11 +43,12 @@ export function definitionOf(procedure: unknown): ProcedureDefinition {
 /**
  * Returns every REST operation of a router, in the router's order. As a side effect, adds `meta.openapi` to the procedures,
  * which trpc-to-openapi reads, and registers the path's fields for the messages about unknown fields.
+ * @param options.embedded whether those that only a service with embedded services has are among them
  */
-export function collectRoutes(procedures: Record<string, unknown>): Route[] {
+export function collectRoutes(procedures: Record<string, unknown>, { embedded = false } = {}): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
     const { meta = {}, type, output } = definitionOf(procedure);
-    if (meta.rest === undefined) return [];
+    if (meta.rest === undefined || (meta.isEmbeddedOnly && !embedded)) return [];
     const { method, path, status = 200 } = meta.rest;
     const pathParameters = pathParametersOf(meta);
     const inBody = takesBody(meta.rest);

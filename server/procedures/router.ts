@@ -7,6 +7,7 @@ import { keysRouter } from "./keys/router.ts";
 import { moderationRouter } from "./moderation/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
 import { tasksRouter } from "./tasks/router.ts";
+import { testRouter } from "./test/router.ts";
 import { usersRouter } from "./users/router.ts";
 import { walletRouter } from "./wallet/router.ts";
 import { webhooksRouter } from "./webhooks/router.ts";
@@ -23,6 +24,7 @@ export const appRouter = router({
   users: usersRouter,
   moderation: moderationRouter,
   webhooks: webhooksRouter,
+  test: testRouter,
 });
 
 export type AppRouter = typeof appRouter;

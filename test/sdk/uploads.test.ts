@@ -54,7 +54,7 @@ test.each(kinds)("%s is uploaded whole, as a sample and as the delivery", async 
   expect(sample).toMatchObject({ bytes: content.length, sha256, mimeType: "text/plain", fileName: "greeting.txt" });
   const { delivery, task } = await agent().bids.uploadDelivery(bidId, await file(), options);
   expect(delivery).toMatchObject({ bytes: content.length, sha256, fileName: "greeting.txt" });
-  expect(task.deliveredAt).toEqual(expect.any(String));
+  expect(task.acceptanceDeadlineAt).toEqual(expect.any(String));
   const download = await fetch(delivery.downloadUrl);
   expect(Buffer.from(await download.arrayBuffer()).equals(content)).toBe(true);
 });

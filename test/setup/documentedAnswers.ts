@@ -74,12 +74,13 @@ const isJson = (response: ServerResponse) => /^application\/json/.test(String(re
 function findFault(method: string, url: string, response: ServerResponse, chunks: Buffer[]): string | null {
   const path = url.replace(/\?.*$/s, "").replace(/(?<=.)\/$/, "");
   const { statusCode: status } = response;
-  const body = chunks.length === 0 ? undefined : (JSON.parse(Buffer.concat(chunks).toString()) as Json);
+  const parse = () => (chunks.length === 0 ? undefined : (JSON.parse(Buffer.concat(chunks).toString()) as Json));
   if (!path.startsWith("/trpc/")) {
     const route = routes.find((candidate) => candidate.method === method && candidate.pattern.test(path));
-    return route === undefined ? null : faultOf(route, status, body);
+    return route === undefined ? null : faultOf(route, status, parse());
   }
   const names = decodeURIComponent(path.slice("/trpc/".length)).split(",");
+  const body = parse();
   const calls = Array.isArray(body) ? body : [body];
   for (const [index, call] of calls.entries()) {
     const route = routes.find(({ procedurePath }) => procedurePath === names[index]);

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, inject } from "vitest";
+import { MovableClock } from "../../server/gateways/clock.ts";
 import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
@@ -13,7 +14,9 @@ import { startMailbox } from "../../server/local/mailbox/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
+import { followTestClock } from "../../server/store/followTestClock.ts";
 import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
+import { migrateDatabase } from "../../server/store/schema.ts";
 import { noteAnswers, watchAnswer } from "./documentedAnswers.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
@@ -23,6 +26,7 @@ export interface TestService {
   /** `http://127.0.0.1:<port>`, where the service really listens. */
   url: string;
   services: Services;
+  /** The service's clock, unless it has a `testClock`. */
   clock: TestClock;
   processorUrl: string;
   /** The mailbox's page; null without one. */
@@ -53,6 +57,8 @@ export interface TestServiceOptions {
   pool?: Partial<PoolSettings>;
   /** The names that webhook URLs may have; none resolves by default. */
   resolve?: ResolveName;
+  /** The clock is the database's, which `POST /test/clock` moves; the processor and the worker follow it. */
+  testClock?: boolean;
   /** Send mails, to a mailbox of the service's own. No mails are sent by default. */
   mailbox?: boolean;
   /** Limits requests, with these figures in place of the contract's; nothing is limited by default. */
@@ -72,6 +78,7 @@ export function useService(options: TestServiceOptions = {}): TestService {
   beforeAll(async () => {
     const database = await createTestDatabase();
     stops.push(database.drop);
+    if (options.testClock) await migrateDatabase(database.ownerUrl, database.url, { testClock: true });
     const owner = openDatabase(database.ownerUrl, { poolSize: 2 });
     stops.push(owner.close);
     Object.assign(service, await start(options, database.url, stops), { owner, ownerUrl: database.ownerUrl });
@@ -101,12 +108,22 @@ async function start(
 
   const store = await startTestStore();
   stops.push(store.stop);
+  const clock = new TestClock();
+  const movable = new MovableClock();
+  if (options.testClock) {
+    const log = pino({ level: "silent" });
+    stops.push((await followTestClock(movable, { databaseUrl, log })).stop);
+  }
+  const stopping = new AbortController();
+  const serviceClock = options.testClock ? movable : clock;
+
   const secrets = { secretKey: "sk_test_tests", webhookSecret: "whsec_tests" };
   const payments = await startProcessor({
     directory: join(directory, "processor"),
     port: 0,
     eventsUrl: `${url}/processor/events`,
     stepMs: 20,
+    ...(options.testClock && { clock: movable }),
     ...secrets,
   });
   stops.push(payments.stop);
@@ -118,7 +135,6 @@ async function start(
 
   const errors: string[] = [];
   const securityEntries: Record<string, unknown>[] = [];
-  const clock = new TestClock();
   const { services, close } = createServices(
     {
       databaseUrl,
@@ -149,7 +165,8 @@ async function start(
         ...options.settings,
       },
       pool: { ...requestPool, ...options.pool },
-      clock,
+      clock: serviceClock,
+      testClock: options.testClock ? { databaseUrl, processorUrl: payments.url, stopping: stopping.signal } : null,
       resolve: options.resolve ?? resolveNothing,
       limiter: options.limiter ?? null,
       securityLogger: pino({ base: null }, { write: (line) => void securityEntries.push(JSON.parse(line)) }),

@@ -8,6 +8,7 @@ import type {
   AcceptTask,
   AcceptTaskResponse,
   AccountExport,
+  AdvanceTestClock,
   AwardTask,
   AwardTaskResponse,
   BidExcerpt,
@@ -15,6 +16,7 @@ import type {
   CancelTask,
   CancelTaskResponse,
   ChangePassword,
+  ClockAdvance,
   CloseAccount,
   ConfirmTotp,
   ConfirmTotpResponse,
@@ -105,6 +107,7 @@ import type {
   SuspendUser,
   SuspendUserResponse,
   TaskListItem,
+  TestClockResponse,
   TestWebhook,
   TestWebhookResponse,
   TopUpWallet,
@@ -1164,5 +1167,37 @@ export class WebhooksApi extends Namespace {
    */
   replay(input: ReplayWebhookDelivery, options: TryOptions = {}): Call<ReplayWebhookDeliveryResponse> {
     return this.requests.change("POST", "/webhooks/deliveries/{id}/replay", input, options);
+  }
+}
+
+export class TestApi extends Namespace {
+  /**
+   * Read the test clock.
+   *
+   * Returns the service's time, and how far it is ahead of the real one. Only a service with embedded services, on a
+   * developer's machine, has a clock that can be moved.
+   *
+   * `GET /test/clock`. Anyone may call it.
+   *
+   * @throws {RebidError} `invalid_input` (400), `not_found` (404), `rate_limited` (429), `internal_error` (500),
+   * `unavailable` (503).
+   */
+  clock(options: RequestOptions = {}): Call<TestClockResponse> {
+    return this.requests.read("/test/clock", {}, options);
+  }
+
+  /**
+   * Move the test clock forward.
+   *
+   * Moves the service's time forward: deadlines pass, webhooks are retried, sessions end. The answer comes when
+   * everything that fell due is done, or says what is not. The clock never runs backwards.
+   *
+   * `POST /test/clock`. Anyone may call it.
+   *
+   * @throws {RebidError} `invalid_input` (400), `forbidden` (403), `not_found` (404), `payload_too_large` (413),
+   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   */
+  advanceClock(input: AdvanceTestClock, options: RequestOptions = {}): Call<ClockAdvance> {
+    return this.requests.changeUnkeyed("POST", "/test/clock", input, options);
   }
 }

@@ -43,21 +43,24 @@ const tagDescriptions: Record<string, string> = {
   moderation: "The record of what moderators did.",
   webhooks: "Events, sent to a URL of yours.",
   payouts: "From the wallet to a bank account.",
+  test: "A clock that tests can move forward. Only on a developer's machine.",
 };
 
 /**
  * Returns the OpenAPI document: generated from the procedures and events, then corrected. trpc-to-openapi writes 200 for
  * every success, does not know our error codes, loses the strictness of refined inputs, and forbids additional fields in
  * responses, which may gain some. Throws when the generator left out an operation.
+ * @param options.embedded whether it has the operations that only a service with embedded services has
  */
-export function openApiDocument(router: AppRouter, publicUrl: string): JsonObject {
-  const routes = collectRoutes(router._def.procedures);
+export function openApiDocument(router: AppRouter, publicUrl: string, { embedded = false } = {}): JsonObject {
+  const routes = collectRoutes(router._def.procedures, { embedded });
   const document = toJson(
     generateOpenApiDocument(asOpenApiRouter(router), {
       title: "Rebid",
       version,
       description,
       baseUrl: publicUrl,
+      filter: ({ metadata }) => embedded || !metadata.isEmbeddedOnly,
       defs: { ...eventSchemas, ApiError: ErrorBody },
       securitySchemes: {
         session: {
