@@ -11,6 +11,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const readmeSections: Record<string, string> = {
   settings: "/docs/production#settings",
   mail: "/docs/testing#the-mailbox",
+  "skip-48-hours-the-test-clock": "/docs/clock",
   money: "/docs/money#what-the-ledger-shows",
   "a-tasks-life": "/docs/money#a-tasks-life",
   "the-map": "/docs/contributing#the-floors",

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,6 +9,9 @@ import { type Block, blocksOf, builtDocs } from "./blocks.ts";
 
 const { start, dataDirectory } = useProcesses();
 const root = new URL("../..", import.meta.url).pathname;
+
+/** Where programs of the guides are saved: inside the repository, whose packages they import. */
+const examples = ".build/examples";
 
 /** The guides are read in the order of the navigation. Each goes on in the terminal of this one. */
 const first = "first-task";
@@ -26,6 +29,9 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 /** Those that the shell runs: not the file of a snippet, which test/docs/webhookSnippets.test.ts runs. */
 const commands = () => blocks.filter(({ language, info }) => language === "sh" && !/not-run|\.sh$/.test(info));
 
+/** A program that a command of its guide runs. */
+const isProgram = ({ language, info }: Block) => language === "ts" && info !== "verify.ts";
+
 /** Marks the output of a block, so that it can be found again. */
 const markOf = (index: number) => `=== block ${index} ===`;
 
@@ -35,7 +41,7 @@ function scriptOf(shown: readonly Block[]): string {
     const { guide, code, info } = block;
     const refusal = /error=(\w+)/.exec(info)?.[1];
     const inPlace = info.includes("repository")
-      ? `cd ${root}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)`
+      ? `cd ${place}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)`
       : code;
     const run =
       refusal === undefined
@@ -71,6 +77,8 @@ function isShownIn(shown: unknown, actual: unknown): boolean {
 test("every command of the guides works as it is written, in one terminal, and shows what the guide shows", {
   timeout: 240_000,
 }, async () => {
+  await mkdir(join(root, examples), { recursive: true });
+  for (const { info, code } of blocks.filter(isProgram)) await writeFile(join(root, examples, info), code);
   const DATA_DIR = await dataDirectory();
   const service = await start({ DATA_DIR });
   await service.ready();
@@ -81,6 +89,7 @@ test("every command of the guides works as it is written, in one terminal, and s
     DATA_DIR,
     PORT: new URL(service.url).port,
     LOG_LEVEL: "warn",
+    NODE_OPTIONS: "--conditions=@rebid/source", // the SDK's source in place of its build
   });
   expect([code, stderr]).toEqual([0, ""]);
 
@@ -105,7 +114,14 @@ test("every block is of a kind that something runs or reads, and the few that no
   for (const { code } of blocks.filter(({ language }) => language === "json"))
     expect(() => JSON.parse(code)).not.toThrow();
   const files = blocks.filter(({ language }) => ["ts", "python", "go"].includes(language));
-  expect(files.map(({ info }) => info)).toEqual(["verify.ts", "verify.py", "verify.go"]);
+  expect(files.filter((block) => !isProgram(block)).map(({ info }) => info)).toEqual([
+    "verify.ts",
+    "verify.py",
+    "verify.go",
+  ]);
+  const run = commands().map(({ code }) => code);
+  for (const { info } of files.filter(isProgram))
+    expect(run.filter((code) => code.includes(`node ${info}`))).toHaveLength(1);
   const left = blocks.filter(({ info }) => info.includes("not-run"));
   expect(left.filter(({ info }) => !/not-run="[^"]{10,}"/.test(info))).toEqual([]);
   expect(left.length).toBeLessThanOrEqual(8);
