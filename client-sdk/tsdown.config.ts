@@ -7,7 +7,8 @@ const shared: UserConfig = {
   deps: { neverBundle: /^node:/ },
   target: "es2022",
   fixedExtension: false,
-  // Documentation is in the declarations.
+  // Documentation is in the declarations. Names stay, for whoever reads a stack.
+  minify: { compress: false, mangle: false },
   outputOptions: { comments: false },
 };
 
@@ -29,8 +30,6 @@ export default defineConfig([
     ...shared,
     format: "cjs",
     clean: false,
-    // Names stay, for whoever reads a stack.
-    minify: { compress: false, mangle: false },
     // TypeScript 7 has no API for other generators of declarations; oxc needs none, because every export is annotated.
     dts: { oxc: true },
     hooks: { "build:done": writeDeclarationsForImport },

@@ -40,9 +40,8 @@ function scriptOf(shown: readonly Block[]): string {
   const lines = shown.map((block, index) => {
     const { guide, code, info } = block;
     const refusal = /error=(\w+)/.exec(info)?.[1];
-    const inPlace = info.includes("repository")
-      ? `cd ${place}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)`
-      : code;
+    const place = info.includes("repository") ? root : info.includes("examples") ? join(root, examples) : null;
+    const inPlace = place !== null ? `cd ${place}\n${code}\nstatus=$?; cd - > /dev/null; (exit $status)` : code;
     const run =
       refusal === undefined
         ? `{ ${inPlace}\n} || { echo "${guide}, block ${index} failed" >&2; exit 1; }`
