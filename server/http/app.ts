@@ -22,7 +22,6 @@ import { refuseAmbiguous } from "./refuseAmbiguous.ts";
 import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
-import { webhookDocs } from "./webhookDocs/page.ts";
 
 /** Where the application is; by default, on a developer's machine without a proxy. */
 type Surroundings = Pick<Config, "trustProxy"> & Partial<MetricsAccess>;
@@ -49,7 +48,6 @@ export function createApp(
   app.use("/mcp", mcpApi(services));
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
-  app.use(webhookDocs());
   app.use(pages());
   app.use(accountPages());
   app.use(async (request, response) => {

@@ -69,7 +69,6 @@ export function accountPages(): Router {
 function pageOf({ title, text, action, fields, button, done }: Form): Page {
   return {
     title,
-    layout: "card",
     style,
     scripts: [SCRIPT_PATH],
     hasSecretAddress: true,
