@@ -13,7 +13,19 @@ const floors: readonly (readonly string[])[] = [
   ["trpc.ts", "market/", "webhooks/"],
   ["services.ts", "meta.ts", "auth/", "events/", "limits/", "repeats/", "translateErrors.ts", "local/"],
   ["store/", "backingServices.ts"],
-  ["config.ts", "environment.ts", "guessable.ts", "errors.ts", "schemas/", "gateways/", "requestId.ts", "prisma/"],
+  [
+    "config.ts",
+    "environment.ts",
+    "guessable.ts",
+    "errors.ts",
+    "schemas/",
+    "gateways/",
+    "sites/",
+    "brand/",
+    "fileLock.ts",
+    "requestId.ts",
+    "prisma/",
+  ],
 ];
 
 /** The floors inside `server/local`, in the same order and under the same rules. Rooms are relative to that folder. */

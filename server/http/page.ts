@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Router } from "express";
+import { faviconUrl, tokens, wordmark } from "../brand/brand.ts";
 import { allowOnly } from "./sendError.ts";
 
 /** One of our own HTML pages. */
@@ -50,9 +51,10 @@ function render(page: Page): string {
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,"><title>${title === "Rebid" ? title : `${title} · Rebid`}</title>
+<link rel="icon" href="${faviconUrl}"><title>${title === "Rebid" ? title : `${title} · Rebid`}</title>
 ${stylesheets.map((path) => `<link rel="stylesheet" href="${path}">\n`).join("")}<style>${styleOf(page)}</style></head>
 <body><main>
+<a class="brand" href="/">${wordmark}</a>
 ${body}
 </main>
 ${scripts.map((path) => `<script src="${path}"></script>\n`).join("")}</body>
@@ -61,14 +63,15 @@ ${scripts.map((path) => `<script src="${path}"></script>\n`).join("")}</body>
 }
 
 const sharedStyle = `
-  :root { color-scheme: light dark; --accent: light-dark(#1f6f5c, #6fcfb5); --quiet: light-dark(#5c6470, #a2a9b4);
-    --line: light-dark(#dfe1dc, #32363d); --panel: light-dark(#f1f2ee, #1e2126); --paper: light-dark(#fafaf8, #16181c);
-    --ink: light-dark(#1d2127, #e8eaed); font: 16px/1.6 system-ui, sans-serif; }
+  ${tokens}
+  :root { font: 16px/1.6 var(--font-text); }
   * { box-sizing: border-box; }
   body { margin: 0; background: var(--paper); color: var(--ink); }
   h1 { margin: 0 0 0.5rem; font-size: 2rem; line-height: 1.2; letter-spacing: -0.02em; }
   a { color: var(--accent); }
-  code { font: 0.875em/1.5 ui-monospace, monospace; }
+  code { font: 0.875em/1.5 var(--font-code); }
+  .brand { display: inline-block; margin-bottom: 2rem; color: var(--ink); }
+  .brand svg { display: block; height: 1.75rem; }
   .quiet { color: var(--quiet); }`;
 
 const layouts = {

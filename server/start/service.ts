@@ -9,6 +9,8 @@ import { securityHeaders } from "../http/securityHeaders.ts";
 import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
+import { buildSite } from "../sites/build.ts";
+import { sites } from "../sites/sites.ts";
 import { openDatabase } from "../store/database.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
 import { checkSchema, migrateDatabase } from "../store/schema.ts";
@@ -51,6 +53,22 @@ async function prepareSchema(backing: BackingServices, { production }: Config, l
   }
 }
 
+/**
+ * Builds the sites that are missing or stale, except in production, which serves what its release carries. Never fails:
+ * without a site, only its pages are absent.
+ */
+async function prepareSites({ production, role }: Config, log: Logger): Promise<void> {
+  if (production || role === "worker") return;
+  await Promise.all(
+    sites.map(async (site) => {
+      const failed = (error: unknown) => ({ outcome: "absent", failure: String(error) });
+      const { outcome, failure } = await buildSite(site).catch(failed);
+      if (outcome === "absent")
+        log.warn({ site: site.name, failure }, "a site could not be built: its pages are absent");
+    }),
+  );
+}
+
 /** Starts everything that the role needs. If a part fails to start, stops the parts that are running, and rethrows. */
 export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
@@ -61,6 +79,8 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     await Promise.all(busy.map(stopPart));
     for (const part of stops.toReversed()) await stopPart(part);
   };
+  // Beside everything else, which mostly waits for other processes.
+  const sitesAreReady = prepareSites(config, log);
   try {
     const port = config.port === 0 ? await getPort() : config.port;
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
@@ -93,6 +113,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
       const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers, setting: "METRICS_PORT" });
       busy.push(metricsServer.stop);
     }
+    await sitesAreReady;
     backing.announce(ownAddress(config.host, port));
     return { url: publicUrl, stop };
   } catch (error) {

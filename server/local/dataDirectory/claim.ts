@@ -1,8 +1,8 @@
 import { mkdirSync, realpathSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigError } from "../../config.ts";
-import { isLocked, takeLock } from "./lock.ts";
+import { isLocked, takeLock } from "../../fileLock.ts";
 import { LocalState, readState, writeState } from "./state.ts";
 
 /** A data directory that this process owns until it calls `release` or ends, in whatever way. */
@@ -14,6 +14,9 @@ export interface DataDirectory {
   update(changes: Partial<Omit<LocalState, "pid">>): LocalState;
   release(): void;
 }
+
+/** How long to wait for the lock. A reader holds it for microseconds, an owner until its process ends. */
+const LOCK_WAIT_MS = 500;
 
 /**
  * How long to wait for a new owner to write its pid after taking the lock. On a busy disk it takes over half a second.
@@ -27,7 +30,7 @@ const OWNER_WRITE_MS = 5_000;
 export async function claimDataDirectory(directory: string): Promise<DataDirectory> {
   mkdirSync(resolve(directory), { recursive: true, mode: 0o700 });
   const path = realpathSync(directory);
-  const lock = await takeLock(path);
+  const lock = await takeLock(lockFileOf(path), LOCK_WAIT_MS);
   if (!lock) throw new ConfigError(await describeOwner(path));
 
   let state: LocalState;
@@ -58,8 +61,10 @@ export async function claimDataDirectory(directory: string): Promise<DataDirecto
  * while the service is starting.
  */
 export function readLocalState(directory: string): LocalState | null {
-  return isLocked(directory) ? withoutStaleUrl(readState(directory)) : null;
+  return isLocked(lockFileOf(directory)) ? withoutStaleUrl(readState(directory)) : null;
 }
+
+const lockFileOf = (directory: string) => join(directory, "owner.lock");
 
 /** Removes the URL of the previous run, which the file has until a new owner writes its own state. */
 function withoutStaleUrl(state: LocalState | null): LocalState | null {

@@ -1,3 +1,4 @@
+import { faviconUrl, tokens, wordmark } from "../../../brand/brand.ts";
 import type { Choice } from "../model/choices.ts";
 
 /** Text that is already HTML. Templates escape everything else. */
@@ -36,12 +37,12 @@ export function page(
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title}</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${faviconUrl}">
 <style>${new Html(style)}</style>
 </head>
 <body>
 <main class="${width}">
-<p class="brand"><span aria-hidden="true">R</span>Rebid</p>
+<p class="brand">${new Html(wordmark)}</p>
 ${content}
 </main>
 <footer>${footer}</footer>
@@ -73,39 +74,33 @@ export function money(amountCents: number | null, currency: string | null): stri
 }
 
 const style = `
-:root { color-scheme: light dark; --ink: #1c2033; --soft: #5b6178; --line: #d9dce8; --paper: #fff; --ground: #f3f4fa;
-  --accent: #4338ca; --accent-ink: #fff; --tint: #eef0ff; --edge: #868ca5; --bad: #b42318; --bad-tint: #fef1f0;
-  --good: #05603a; --good-tint: #ecfdf3 }
-@media (prefers-color-scheme: dark) { :root { --ink: #eceef8; --soft: #a9aec6; --line: #3a3f56; --paper: #1d2030;
-  --ground: #131522; --accent: #a5b0ff; --accent-ink: #14172b; --tint: #282c48; --edge: #767c9b; --bad: #ffa198;
-  --bad-tint: #3a1d1f; --good: #86e0ae; --good-tint: #12301f } }
+${tokens}
 * { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; align-items: center;
-  justify-content: center; padding: 24px 16px; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI",
-  Roboto, "Helvetica Neue", Arial, sans-serif }
-main { width: 100%; max-width: 480px; background: var(--paper); border: 1px solid var(--line); border-radius: 16px;
-  padding: 32px; box-shadow: 0 12px 40px rgb(20 24 60 / 8%) }
+  justify-content: center; padding: 24px 16px; background: var(--panel); color: var(--ink);
+  font: 16px/1.5 var(--font-text) }
+main { width: 100%; max-width: 480px; background: var(--raised); border: 1px solid var(--line);
+  border-radius: var(--radius-large); padding: 32px; box-shadow: var(--shadow) }
 main.wide { max-width: 880px }
-footer { margin-top: 20px; color: var(--soft); font-size: 14px; text-align: center }
-.brand { display: flex; align-items: center; gap: 10px; margin: 0 0 24px; font-weight: 600 }
-.brand span { display: grid; place-items: center; width: 32px; height: 32px; border-radius: 9px;
-  background: var(--accent); color: var(--accent-ink); font-weight: 700 }
-h1 { margin: 0; font-size: 16px; font-weight: 500; color: var(--soft) }
+footer { margin-top: 20px; color: var(--quiet); font-size: 14px; text-align: center }
+.brand { margin: 0 0 24px }
+.brand svg { display: block; height: 26px }
+h1 { margin: 0; font-size: 16px; font-weight: 500; color: var(--quiet) }
 h1.large { font-size: 24px; line-height: 1.25; font-weight: 650; color: var(--ink); margin-bottom: 8px }
 h2 { margin: 36px 0 8px; font-size: 18px }
-h3 { margin: 20px 0 4px; font-size: 15px; font-weight: 600; color: var(--soft) }
+h3 { margin: 20px 0 4px; font-size: 15px; font-weight: 600; color: var(--quiet) }
 nav { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 0 0 8px; font-size: 15px }
 .amount { margin: 2px 0 24px; font-size: 40px; line-height: 1.15; font-weight: 680; letter-spacing: -0.02em;
   font-variant-numeric: tabular-nums }
 p { margin: 0 0 16px; overflow-wrap: anywhere }
 .amount.small { margin-bottom: 12px; font-size: 28px }
-.soft { color: var(--soft) }
+.soft { color: var(--quiet) }
 label.field { display: block; margin-bottom: 6px; font-weight: 550 }
 input[type=text] { width: 100%; padding: 12px 14px; border: 1px solid var(--edge); border-radius: 10px; font: inherit;
-  font-variant-numeric: tabular-nums; background: var(--paper); color: inherit }
+  font-variant-numeric: tabular-nums; background: var(--raised); color: inherit }
 .row { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; margin: 12px 0 4px }
 fieldset { margin: 24px 0 0; padding: 0; border: 0 }
-legend { padding: 0; margin-bottom: 8px; color: var(--soft) }
+legend { padding: 0; margin-bottom: 8px; color: var(--quiet) }
 label.field + input + label.field { margin-top: 12px }
 .choice { display: flex; gap: 12px; align-items: flex-start; padding: 10px 12px; border: 1px solid var(--line);
   border-bottom-width: 0; cursor: pointer }
@@ -116,7 +111,7 @@ label.field + input + label.field { margin-top: 12px }
 .choice input { margin: 4px 0 0; width: 16px; height: 16px; accent-color: var(--accent); flex: none }
 .choice b::first-letter { text-transform: uppercase }
 .choice b { display: block; font-weight: 550; line-height: 1.4 }
-.choice small { display: block; color: var(--soft); font-size: 14px; line-height: 1.4 }
+.choice small { display: block; color: var(--quiet); font-size: 14px; line-height: 1.4 }
 details { margin-top: 24px } summary { cursor: pointer; font-weight: 550; padding: 4px 0 }
 details fieldset { margin-top: 8px } details fieldset + fieldset { margin-top: 20px }
 button { display: block; width: 100%; margin-top: 24px; padding: 14px 18px; border: 0; border-radius: 10px;
@@ -124,17 +119,17 @@ button { display: block; width: 100%; margin-top: 24px; padding: 14px 18px; bord
 button.quiet { margin-top: 10px; background: none; color: var(--accent) }
 button.quiet:hover { background: var(--tint); filter: none }
 .inline { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 10px; font-size: 14px }
-.inline label { display: flex; align-items: center; gap: 6px; color: var(--soft) }
+.inline label { display: flex; align-items: center; gap: 6px; color: var(--quiet) }
 .inline input, .inline select { width: 66px; padding: 5px 8px; border: 1px solid var(--edge); border-radius: 8px;
-  font: inherit; background: var(--paper); color: var(--ink) }
+  font: inherit; background: var(--raised); color: var(--ink) }
 .inline input[name=call] { width: 148px } .inline input[required] { width: 120px } .inline select { width: auto; max-width: 128px }
 .inline button { width: auto; margin: 0; padding: 5px 12px; border: 1px solid var(--edge); border-radius: 8px;
   font-weight: 550; background: none; color: var(--accent) }
 .inline button:hover { background: var(--tint); filter: none }
 th { font-weight: inherit }
 .faults th { width: 32% } .objects th { width: 52% }
-.faults th p, .objects th p { margin: 0; color: var(--soft); font-size: 14px; line-height: 1.4; overflow-wrap: anywhere }
-th small { color: var(--soft); font-size: 13px; white-space: nowrap }
+.faults th p, .objects th p { margin: 0; color: var(--quiet); font-size: 14px; line-height: 1.4; overflow-wrap: anywhere }
+th small { color: var(--quiet); font-size: 13px; white-space: nowrap }
 tr[id], h2[id] { scroll-margin-top: 110px }
 tr.active, tr:target { background: var(--tint); box-shadow: -12px 0 var(--tint), 12px 0 var(--tint) }
 .objects .inline { display: inline-flex; margin: 0 8px 6px 0 }
@@ -148,7 +143,7 @@ a { color: var(--accent) }
 .notice.done { background: var(--good-tint); color: var(--good) }
 table { width: 100%; border-collapse: collapse; font-size: 15px }
 td, th { padding: 8px 12px 8px 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
-code { font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; white-space: nowrap }
+code { font: 14px/1.5 var(--font-code); white-space: nowrap }
 @media (max-width: 520px) { body { padding: 0; justify-content: flex-start } main { border: 0; border-radius: 0;
   padding: 24px 20px; box-shadow: none } .amount { font-size: 34px } th, td { display: block; border: 0; padding: 0 }
   td { padding-bottom: 14px } .faults th, .objects th { width: auto; padding: 10px 0 6px }

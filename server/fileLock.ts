@@ -1,5 +1,4 @@
 import { closeSync, existsSync, openSync } from "node:fs";
-import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -12,20 +11,17 @@ export interface Lock {
 /** The locks of this process. SQLite releases a lock when its object is garbage-collected, so they are kept here. */
 const heldLocks = new Set<DatabaseSync>();
 
-/** How long to wait for the lock. A reader holds it for microseconds, an owner until its process ends. */
-const LOCK_WAIT_MS = 500;
-
 /**
- * Takes the lock of a data directory, or returns null if another live process (or another part of this one) holds it.
+ * Takes the lock that `lockFile` stands for, or returns null if another live process (or another part of this one) holds it
+ * for longer than `waitMs`.
  *
  * It is SQLite's lock on an empty file, the only kernel lock that Node.js offers on Linux and macOS. Of several
  * processes that try to take it at the same time, exactly one succeeds, and the kernel releases it when that process
  * ends, even by SIGKILL. So no pids are compared, and a reused pid cannot mislead. SQLite accepts paths of up to about
  * 500 bytes.
  */
-export async function takeLock(directory: string): Promise<Lock | null> {
-  const lockFile = lockFileOf(directory);
-  const deadline = Date.now() + LOCK_WAIT_MS;
+export async function takeLock(lockFile: string, waitMs: number): Promise<Lock | null> {
+  const deadline = Date.now() + waitMs;
   closeSync(openSync(lockFile, "a", 0o600)); // If permissions are missing, this error says so; SQLite's does not.
   while (true) {
     const database = new DatabaseSync(lockFile);
@@ -55,9 +51,8 @@ function lockOf(database: DatabaseSync): Lock {
   };
 }
 
-/** Whether a live process holds the lock of a data directory. */
-export function isLocked(directory: string): boolean {
-  const lockFile = lockFileOf(directory);
+/** Whether a live process holds the lock. */
+export function isLocked(lockFile: string): boolean {
   if (!existsSync(lockFile)) return false;
   const database = new DatabaseSync(lockFile, { readOnly: true });
   try {
@@ -69,10 +64,6 @@ export function isLocked(directory: string): boolean {
   } finally {
     database.close();
   }
-}
-
-function lockFileOf(directory: string): string {
-  return join(directory, "owner.lock");
 }
 
 /** SQLITE_BUSY, https://www.sqlite.org/rescode.html#busy */

@@ -1,0 +1,105 @@
+import { readFile, stat } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { encodings, type Manifest, manifestFile, readManifest, type SiteFile } from "../sites/manifest.ts";
+import { folderOf, type Site } from "../sites/sites.ts";
+import { allowOnly } from "./sendError.ts";
+
+interface SiteOptions {
+  /** The path of its first page, such as `/docs`. */
+  base: string;
+  /** Files of the site that are served at the root of the service, such as `llms.txt`. */
+  atRoot?: readonly string[];
+  /** The page for every path below the base that has no file: that of an app with addresses of its own. */
+  fallback?: string;
+  /** Origins that its pages may send requests to, beside this service. */
+  connect?: readonly string[];
+  /** Origins that its pages may show pictures, audio and video from, beside this service. */
+  media?: readonly string[];
+  /** Where the site was built; by default, where `buildSite` puts it. */
+  folder?: string;
+}
+
+/** Files whose name has a hash of their content never change. */
+const immutable = "public, max-age=31536000, immutable";
+const revalidate = "no-cache";
+
+/**
+ * Serves the files of a site that was built ahead. Only what its manifest lists is ever read. A page's policy allows
+ * nothing inline but the scripts that the manifest names by their hashes. A site that is not built answers nothing: its
+ * paths are 404 like any other unknown path.
+ */
+export function serveSite(site: Site, options: SiteOptions): RequestHandler {
+  const { base, atRoot = [], folder = folderOf(site) } = options;
+  const current = manifestReader(folder);
+  const policy = policyOf(options);
+  const serve: RequestHandler = async (request, response, next) => {
+    const manifest = await current();
+    if (manifest === null) return next();
+    const name = nameOf(request.path, manifest, options);
+    const file = name === null ? undefined : manifest.files[name];
+    if (name === null || file === undefined) return next();
+    if (request.method !== "GET" && request.method !== "HEAD") return allowOnly("GET")(request, response, next);
+    const { suffix, headers } = chooseEncoding(request, file);
+    const bytes = await readFile(join(folder, name + suffix)).catch(() => null);
+    if (bytes === null) return next(); // replaced by a newer build at this very moment
+    response
+      .vary("Accept-Encoding")
+      .set({ "Cache-Control": name.startsWith("assets/") ? immutable : revalidate, ETag: file.etag, ...headers });
+    if (name.endsWith(".html")) response.set("Content-Security-Policy", policy(file.inlineScripts));
+    sendAs(response, name, bytes);
+  };
+  const router = Router({ caseSensitive: true });
+  for (const name of atRoot) router.all(`/${name}`, serve);
+  return router.all([base, `${base}/*path`], serve);
+}
+
+/** Returns the manifest as it is now: a site that is built while the service runs is served from then on. */
+function manifestReader(folder: string): () => Promise<Manifest | null> {
+  let known: { modifiedMs: number; manifest: Manifest | null } | null = null;
+  return async () => {
+    const modifiedMs = await stat(manifestFile(folder)).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => null,
+    );
+    if (modifiedMs === null) return null;
+    if (known?.modifiedMs !== modifiedMs) known = { modifiedMs, manifest: await readManifest(folder) };
+    return known.manifest;
+  };
+}
+
+/** Returns the name of the file that a path means, or null: `/docs` is `index.html`, `/docs/money` is `money.html`. */
+function nameOf(path: string, { files }: Manifest, { base, fallback = "" }: SiteOptions): string | null {
+  const isBelow = path === base || path.startsWith(`${base}/`);
+  const relative = (isBelow ? path.slice(base.length) : path).replace(/^\//, "").replace(/\/$/, "");
+  const candidates = [relative, relative === "" ? "index.html" : `${relative}.html`, fallback];
+  return candidates.find((name) => Object.hasOwn(files, name)) ?? null;
+}
+
+function chooseEncoding(request: Request, file: SiteFile) {
+  const encoding = request.acceptsEncodings([...file.encodings, "identity"]);
+  if (encoding !== "br" && encoding !== "gzip") return { suffix: "", headers: {} };
+  return { suffix: encodings[encoding], headers: { "Content-Encoding": encoding } };
+}
+
+function sendAs(response: Response, name: string, bytes: Buffer): void {
+  const type = { ".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8" }[extname(name)];
+  response.type(type ?? extname(name)).send(bytes); // Express responds with 304 when the ETag matches
+}
+
+function policyOf({ connect = [], media = [] }: SiteOptions) {
+  const list = (...sources: string[]) => sources.join(" ");
+  return (inlineScripts: readonly string[]) =>
+    [
+      "default-src 'none'",
+      `script-src ${list("'self'", ...inlineScripts)}`,
+      "style-src 'self'",
+      `img-src ${list("'self'", "data:", ...media)}`,
+      `media-src ${list("'self'", ...media)}`,
+      "font-src 'self'",
+      `connect-src ${list("'self'", ...connect)}`,
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join("; ");
+}

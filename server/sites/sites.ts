@@ -1,0 +1,24 @@
+import { join } from "node:path";
+
+/** Pages that are built ahead, by a program of their own, and served as files. */
+export interface Site {
+  readonly name: string;
+  /** The program that builds it: it gets the folder that it has to fill as its only argument. */
+  readonly builder: string;
+  /** The files and folders that it is built from. When one of them changes, the site is stale. */
+  readonly inputs: readonly string[];
+}
+
+/** The repository. */
+export const root = join(import.meta.dirname, "../..");
+
+/** Every site that `npm start` keeps up to date. Paths are relative to `root`. */
+export const sites: readonly Site[] = [];
+
+/** Where built sites are kept: each in a folder with its name. A release carries them. */
+const builtSites = join(root, ".build");
+
+/** Returns where a site's files are once it is built, with `manifest.json` beside them. */
+export function folderOf({ name }: Site, buildFolder = builtSites): string {
+  return join(buildFolder, name);
+}
