@@ -197,7 +197,11 @@ async function addBacklogFigures(registry: Registry, { database, clock }: Servic
   const lateSeconds = oldestDueAt === null ? 0 : Math.max(0, (now.getTime() - Date.parse(oldestDueAt)) / 1000);
   const add = (name: string, help: string, value: number) => addGauge(registry, name, help, value);
   add("rebid_jobs_waiting", "Jobs that are due and that no worker has taken yet.", waiting.jobs);
-  add("rebid_processor_events_waiting", "Events of the payment processor that are not applied yet.", waiting.processorEvents);
+  add(
+    "rebid_processor_events_waiting",
+    "Events of the payment processor that are not applied yet.",
+    waiting.processorEvents,
+  );
   add("rebid_payouts_due", "Payouts whose next step is due.", waiting.payouts);
   add("rebid_webhook_deliveries_pending", "Webhook deliveries not sent yet, counted up to 10,000.", pending);
   add("rebid_webhook_oldest_due_seconds", "Time since the oldest due webhook delivery became due.", lateSeconds);

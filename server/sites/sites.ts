@@ -12,8 +12,15 @@ export interface Site {
 /** The repository. */
 export const root = join(import.meta.dirname, "../..");
 
+/** The front end for people, at `/app`. */
+export const consoleSite: Site = {
+  name: "console",
+  builder: "console/build/site.ts",
+  inputs: ["console", "server/brand", "openapi/openapi.json", "package-lock.json"],
+};
+
 /** Every site that `npm start` keeps up to date. Paths are relative to `root`. */
-export const sites: readonly Site[] = [];
+export const sites: readonly Site[] = [consoleSite];
 
 /** Where built sites are kept: each in a folder with its name. A release carries them. */
 const builtSites = join(root, ".build");

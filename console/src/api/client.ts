@@ -3,10 +3,10 @@ import {
   httpBatchLink,
   httpLink,
   httpSubscriptionLink,
-  type inferRouterOutputs,
   splitLink,
   TRPCClientError,
 } from "@trpc/client";
+import type { inferRouterOutputs } from "@trpc/server";
 import type { AppRouter } from "../../../server/procedures/router.ts";
 
 const url = "/trpc";
@@ -53,6 +53,7 @@ export type WebhookDelivery = Outputs["webhooks"]["deliveries"]["deliveries"][nu
 export type DisputeItem = Outputs["disputes"]["list"]["disputes"][number];
 export type DisputeCase = Outputs["disputes"]["read"];
 export type ModeratedUser = Outputs["users"]["list"]["users"][number];
+export type Operations = Outputs["operations"]["read"];
 export type ModerationAction = Outputs["moderation"]["listActions"]["actions"][number];
 
 /** A documented refusal. Source: docs/contract.md "Errors". */

@@ -32,7 +32,8 @@ const pageOf = (cursor: string | null) => (cursor === null ? {} : { cursor });
 export const feedQuery = (filters: TaskFilters) =>
   infiniteQueryOptions({
     queryKey: ["feed", filters],
-    queryFn: ({ pageParam, signal }) => api.tasks.list.query({ ...filters, ...pageOf(pageParam), limit: 25 }, { signal }),
+    queryFn: ({ pageParam, signal }) =>
+      api.tasks.list.query({ ...filters, ...pageOf(pageParam), limit: 25 }, { signal }),
     initialPageParam: firstPage,
     getNextPageParam: nextCursorOf,
   });
@@ -43,7 +44,8 @@ export const taskQuery = (id: string) =>
 export const taskBidsQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ["task", id, "bids"],
-    queryFn: ({ pageParam, signal }) => api.bids.listForTask.query({ id, ...pageOf(pageParam), limit: 100 }, { signal }),
+    queryFn: ({ pageParam, signal }) =>
+      api.bids.listForTask.query({ id, ...pageOf(pageParam), limit: 100 }, { signal }),
     initialPageParam: firstPage,
     getNextPageParam: nextCursorOf,
   });
@@ -122,7 +124,8 @@ export const sessionsQuery = queryOptions({
 export const disputesQuery = (status: "open" | "resolved") =>
   infiniteQueryOptions({
     queryKey: ["disputes", status],
-    queryFn: ({ pageParam, signal }) => api.disputes.list.query({ status, ...pageOf(pageParam), limit: 25 }, { signal }),
+    queryFn: ({ pageParam, signal }) =>
+      api.disputes.list.query({ status, ...pageOf(pageParam), limit: 25 }, { signal }),
     initialPageParam: firstPage,
     getNextPageParam: nextCursorOf,
   });
@@ -144,4 +147,9 @@ export const moderationActionsQuery = infiniteQueryOptions({
   queryFn: ({ pageParam, signal }) => api.moderation.listActions.query({ ...pageOf(pageParam), limit: 25 }, { signal }),
   initialPageParam: firstPage,
   getNextPageParam: nextCursorOf,
+});
+
+export const operationsQuery = queryOptions({
+  queryKey: ["operations"],
+  queryFn: ({ signal }) => api.operations.read.query(undefined, { signal }),
 });

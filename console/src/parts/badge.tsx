@@ -3,7 +3,9 @@ import styles from "./badge.module.css";
 
 type Tone = "good" | "warn" | "bad" | "accent" | "quiet";
 
-const words: Record<TaskStatus | BidStatus | Payout["status"] | WebhookDelivery["status"], [string, Tone]> = {
+type Status = TaskStatus | BidStatus | Payout["status"] | WebhookDelivery["status"];
+
+const words: Record<Status, [string, Tone]> = {
   open: ["Open", "accent"],
   awarded: ["Awarded", "accent"],
   delivered: ["Delivered", "warn"],
@@ -24,7 +26,7 @@ const words: Record<TaskStatus | BidStatus | Payout["status"] | WebhookDelivery[
 };
 
 /** A status in one word. */
-export function StatusBadge({ status }: { status: keyof typeof words }) {
+export function StatusBadge({ status }: { status: Status }) {
   const [word, tone] = words[status];
   return <Badge tone={tone}>{word}</Badge>;
 }
@@ -33,4 +35,4 @@ export function Badge({ tone = "quiet", children }: { tone?: Tone; children: str
   return <span className={`${styles.badge} ${styles[tone]}`}>{children}</span>;
 }
 
-export const statusWord = (status: keyof typeof words) => words[status][0];
+export const statusWord = (status: Status) => words[status][0];

@@ -8,7 +8,8 @@ interface Look {
   size?: "small";
 }
 
-const classOf = ({ look = "plain", size }: Look) => [styles.button, styles[look], size && styles[size]].filter(Boolean).join(" ");
+const classOf = ({ look = "plain", size }: Look) =>
+  [styles.button, styles[look], size && styles[size]].filter(Boolean).join(" ");
 
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
   /** The work is under way: the button says so and cannot be pressed. */
@@ -20,7 +21,13 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
 /** A button that does something. */
 export function Button({ look, size, busy = false, paused = false, children, ...rest }: ButtonProps) {
   return (
-    <button type="button" {...rest} className={classOf({ look, size })} disabled={rest.disabled || busy} aria-busy={busy}>
+    <button
+      type="button"
+      {...rest}
+      className={classOf({ look, size })}
+      disabled={rest.disabled || busy}
+      aria-busy={busy}
+    >
       {busy && <span className={styles.spinner} aria-hidden="true" />}
       {paused ? "Waiting for the network…" : children}
     </button>

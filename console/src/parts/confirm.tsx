@@ -25,26 +25,25 @@ interface ConfirmProps<Input, Output> {
 export function Confirm<Input, Output>(props: ConfirmProps<Input, Output>) {
   const { button, look = "plain", size, title, children, confirm, action, operation, read, onInput } = props;
   const [open, setOpen] = useState(false);
-  const closing: typeof action = {
-    ...action,
-    mutate: (input, options) =>
-      action.mutate(input, {
-        ...options,
-        onSuccess: (...details) => {
-          setOpen(false);
-          options?.onSuccess?.(...details);
-        },
-      }),
-  };
   return (
-    <Ask trigger={<Button look={look} size={size}>{button}</Button>} title={title} open={open} onOpenChange={setOpen}>
+    <Ask
+      trigger={
+        <Button look={look} size={size}>
+          {button}
+        </Button>
+      }
+      title={title}
+      open={open}
+      onOpenChange={setOpen}
+    >
       <Form
-        action={closing}
+        action={action}
         operation={operation}
         read={read}
         submit={confirm}
         look={look === "danger" ? "danger" : "primary"}
         onInput={onInput}
+        onDone={() => setOpen(false)}
         beside={<Cancel />}
       >
         <div className={styles.text}>{children}</div>

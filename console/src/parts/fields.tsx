@@ -1,8 +1,8 @@
 import { type InputHTMLAttributes, type ReactNode, useId, useState } from "react";
 import { countCharacters, type Limits, limitsOf } from "../limits.ts";
+import styles from "./form.module.css";
 import { fieldOf, useForm } from "./form.tsx";
 import { formatMoney, formatNumber } from "./format.ts";
-import styles from "./form.module.css";
 
 interface FieldProps {
   /** The name that the API has for it. */
@@ -85,7 +85,12 @@ export function PasswordField({ autoComplete, ...field }: FieldProps & Pick<Nati
     <Field {...field}>
       {(control) => (
         <div className={styles.joined}>
-          <input type={visible ? "text" : "password"} autoComplete={autoComplete} {...control} className={styles.control} />
+          <input
+            type={visible ? "text" : "password"}
+            autoComplete={autoComplete}
+            {...control}
+            className={styles.control}
+          />
           <button type="button" aria-pressed={visible} onClick={() => setVisible(!visible)}>
             {visible ? "Hide" : "Show"}
             <span className="visually-hidden"> {field.label.toLowerCase()}</span>
@@ -97,7 +102,11 @@ export function PasswordField({ autoComplete, ...field }: FieldProps & Pick<Nati
 }
 
 /** A text of several lines, with a count of its characters when it comes close to its limit. */
-export function TextArea({ rows = 6, defaultValue = "", ...field }: FieldProps & { rows?: number; defaultValue?: string }) {
+export function TextArea({
+  rows = 6,
+  defaultValue = "",
+  ...field
+}: FieldProps & { rows?: number; defaultValue?: string }) {
   const { operation } = useForm();
   const { maxLength } = limitsOf(operation, field.name);
   const [length, setLength] = useState(countCharacters(defaultValue));

@@ -36,13 +36,25 @@ interface FormProps<Input, Output> {
   draft?: string;
   /** A second button or link beside the first. */
   beside?: ReactNode;
-  disabled?: boolean;
+  /** Is called when it is done and everything has been read again. */
+  onDone?: () => void;
   children: ReactNode;
 }
 
 /** A form for one operation. Whatever the service refuses is shown beside the field that it is about. */
 export function Form<Input, Output>(props: FormProps<Input, Output>) {
-  const { action, operation, read, submit, look = "primary", fieldOfError = {}, handles = [], draft, beside, children } = props;
+  const {
+    action,
+    operation,
+    read,
+    submit,
+    look = "primary",
+    fieldOfError = {},
+    handles = [],
+    draft,
+    beside,
+    children,
+  } = props;
   const form = useRef<HTMLFormElement>(null);
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<Error | null>(null);
@@ -53,7 +65,6 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
     restoreDraft(draft, form.current);
     onInput?.(new FieldReader(form.current));
     // Only once: later, the person's own changes count.
-    // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   }, []);
 
   useEffect(() => {
@@ -77,7 +88,13 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
     setProblem(null);
     setIssues(fields.issues);
     if (fields.issues.length > 0 || action.isPending) return;
-    action.mutate(input, { onError: fail, onSuccess: () => draft !== undefined && discardDraft(draft) });
+    action.mutate(input, {
+      onError: fail,
+      onSuccess: () => {
+        if (draft !== undefined) discardDraft(draft);
+        props.onDone?.();
+      },
+    });
   };
 
   const change = (event: FormEvent<HTMLFormElement>) => {
@@ -94,7 +111,7 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
         {children}
         {problem && <Problem error={problem} />}
         <div className={styles.buttons}>
-          <Button type="submit" look={look} busy={action.isPending} paused={action.isPaused} disabled={props.disabled}>
+          <Button type="submit" look={look} busy={action.isPending} paused={action.isPaused}>
             {submit}
           </Button>
           {beside}

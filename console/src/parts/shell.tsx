@@ -1,7 +1,7 @@
 import { Link, useLocation } from "@tanstack/react-router";
-import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import type { Me } from "../api/client.ts";
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import wordmark from "../../../server/brand/wordmark.svg?raw";
+import type { Me } from "../api/client.ts";
 import { AccountMenu } from "./accountMenu.tsx";
 import { ButtonLink } from "./button.tsx";
 import styles from "./shell.module.css";
@@ -21,13 +21,11 @@ const places: Place[] = [
 export function Shell({ me, children }: { me: Me | null; children: ReactNode }) {
   const [open, setOpen] = useState(false);
   const { href } = useLocation();
-  const main = useRef<HTMLElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the address changes
   useEffect(() => setOpen(false), [href]);
   const moderation: Place[] = me?.role === "moderator" ? [{ to: "/moderation/disputes", label: "Moderation" }] : [];
   return (
     <>
-      <a className={styles.skip} href="#main" onClick={() => main.current?.focus()}>
+      <a className={styles.skip} href="#main">
         Skip to the content
       </a>
       <header className={styles.bar}>
@@ -47,11 +45,13 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
             </button>
           )}
           <nav id="navigation" className={me !== null && open ? styles.open : styles.nav} aria-label="Main">
-            {[{ to: "/tasks", label: "Browse" } as const, ...(me === null ? [] : places), ...moderation].map((place) => (
-              <Link key={place.to} to={place.to} activeProps={{ className: styles.active }}>
-                {place.label}
-              </Link>
-            ))}
+            {[{ to: "/tasks", label: "Browse" } as const, ...(me === null ? [] : places), ...moderation].map(
+              (place) => (
+                <Link key={place.to} to={place.to} activeProps={{ className: styles.active }}>
+                  {place.label}
+                </Link>
+              ),
+            )}
           </nav>
           <div className={styles.end}>
             {me === null ? (
@@ -75,7 +75,7 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
         </div>
       </header>
       <Offline />
-      <main id="main" ref={main} tabIndex={-1} className={styles.main}>
+      <main id="main" tabIndex={-1} className={styles.main}>
         {children}
       </main>
       <footer className={styles.footer}>
@@ -88,7 +88,6 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
 
 /** The brand's own file, in the colour of the text. */
 function Wordmark() {
-  // biome-ignore lint/security/noDangerouslySetInnerHtml: a file of this repository
   return <span className={styles.wordmark} aria-hidden="true" dangerouslySetInnerHTML={{ __html: wordmark }} />;
 }
 

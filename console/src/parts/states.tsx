@@ -23,7 +23,6 @@ export function Loading({ rows = 4 }: { rows?: number }) {
     <div className={styles.loading} role="status">
       <span className="visually-hidden">Loading…</span>
       {Array.from({ length: rows }, (_, row) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all alike
         <span key={row} aria-hidden="true" />
       ))}
     </div>

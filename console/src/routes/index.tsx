@@ -56,7 +56,9 @@ function Welcome() {
         >
           {({ pages }) => (
             <Rows label="Open tasks">
-              {pages.flatMap(({ tasks }) => tasks.map((task) => <TaskRow key={task.id} task={task} showStatus={false} />))}
+              {pages.flatMap(({ tasks }) =>
+                tasks.map((task) => <TaskRow key={task.id} task={task} showStatus={false} />),
+              )}
             </Rows>
           )}
         </Pages>
@@ -110,7 +112,14 @@ function Overview({ me }: { me: Me }) {
           )}
         </Pages>
       </Section>
-      <Section title="Tasks you work on" actions={<Link to="/work" search={{ show: "awarded" }}>All of them</Link>}>
+      <Section
+        title="Tasks you work on"
+        actions={
+          <Link to="/work" search={{ show: "awarded" }}>
+            All of them
+          </Link>
+        }
+      >
         <Pages
           query={awarded}
           isEmpty={({ pages }) => pages[0]?.tasks.length === 0}

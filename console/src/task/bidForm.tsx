@@ -4,8 +4,8 @@ import { useAction } from "../api/useAction.ts";
 import { StatusBadge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { MoneyField, TextArea, TextField } from "../parts/fields.tsx";
 import type { FieldReader } from "../parts/fieldReader.ts";
+import { MoneyField, TextArea, TextField } from "../parts/fields.tsx";
 import { Form } from "../parts/form.tsx";
 import { formatHours, formatMoney, moneyText } from "../parts/format.ts";
 import { Fact, Facts } from "../parts/list.tsx";
@@ -64,13 +64,7 @@ function BidFields({ task, bid }: { task: Task; bid?: Bid & { notes: string | nu
         inputMode="decimal"
         defaultValue={bid && String(bid.etaHours)}
       />
-      <TextArea
-        name="notes"
-        label="Notes for the buyer"
-        optional
-        rows={4}
-        defaultValue={bid?.notes ?? ""}
-      />
+      <TextArea name="notes" label="Notes for the buyer" optional rows={4} defaultValue={bid?.notes ?? ""} />
     </>
   );
 }

@@ -40,7 +40,9 @@ export function Bids({ task, bids, canAward }: { task: Task; bids: readonly Bid[
   if (bids.length === 0) {
     return (
       <Section title="Bids">
-        <Empty title="No bids yet">They appear here as they arrive. Tasks with a clear description get more of them.</Empty>
+        <Empty title="No bids yet">
+          They appear here as they arrive. Tasks with a clear description get more of them.
+        </Empty>
       </Section>
     );
   }
@@ -72,7 +74,11 @@ export function Bids({ task, bids, canAward }: { task: Task; bids: readonly Bid[
                 <Time at={bid.createdAt} />
               </td>
               <td className={styles.decision}>
-                {bid.status === "active" && canAward ? <Award task={task} bid={bid} /> : <StatusBadge status={bid.status} />}
+                {bid.status === "active" && canAward ? (
+                  <Award task={task} bid={bid} />
+                ) : (
+                  <StatusBadge status={bid.status} />
+                )}
               </td>
             </tr>
             {(bid.notes !== null || bid.taskEditedAt !== null) && (

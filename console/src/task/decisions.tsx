@@ -152,8 +152,9 @@ export function Ratings({ ratings, task, bid }: { ratings: readonly Rating[]; ta
         {ratings.map(({ id, role, stars, comment, createdAt }) => (
           <figure key={id}>
             <figcaption>
-              <Stars count={stars} /> for <bdi>{role === "buyer" ? task.buyer.displayName : bid?.bidder.displayName}</bdi>,
-              the {role}, <Time at={createdAt} />
+              <Stars count={stars} /> for{" "}
+              <bdi>{role === "buyer" ? task.buyer.displayName : bid?.bidder.displayName}</bdi>, the {role},{" "}
+              <Time at={createdAt} />
             </figcaption>
             {comment !== null && <LongText text={comment} />}
           </figure>
@@ -175,9 +176,12 @@ export function WhatNow({ task, bid, isBuyer }: { task: Task; bid: Bid | undefin
   }
   if (status === "delivered" && acceptanceDeadlineAt !== null) {
     return (
-      <Notice kind="warn" title={isBuyer ? "It is your turn: look at the delivery" : "The buyer looks at your delivery"}>
-        Without an answer, {bid ? formatMoney(bid.priceCents) : "the price"} {isBuyer ? "goes to the bidder" : "is yours"}{" "}
-        in <Countdown to={acceptanceDeadlineAt} over="a moment" />.
+      <Notice
+        kind="warn"
+        title={isBuyer ? "It is your turn: look at the delivery" : "The buyer looks at your delivery"}
+      >
+        Without an answer, {bid ? formatMoney(bid.priceCents) : "the price"}{" "}
+        {isBuyer ? "goes to the bidder" : "is yours"} in <Countdown to={acceptanceDeadlineAt} over="a moment" />.
       </Notice>
     );
   }

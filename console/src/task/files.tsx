@@ -100,11 +100,11 @@ function TextPreview({ file, url }: { file: Artifact; url: string }) {
   if (!isShort) return <p className={styles.quiet}>The text is too long to be shown here.</p>;
   if (error) return <Problem error={error} />;
   return (
-    // Long lines scroll inside, so it must be reachable with the keyboard.
+    // Long texts scroll inside, so it must be reachable with the keyboard.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
-    <pre className={styles.text} tabIndex={0} dir="auto" aria-label="Content">
-      {data ?? "…"}
-    </pre>
+    <section className={styles.text} tabIndex={0} aria-label={`Content of ${file.fileName ?? "the file"}`}>
+      <pre dir="auto">{data ?? "…"}</pre>
+    </section>
   );
 }
 

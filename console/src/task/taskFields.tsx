@@ -1,7 +1,7 @@
 import type { Task } from "../api/client.ts";
 import { limitsOf } from "../limits.ts";
-import { MoneyField, TextArea, TextField } from "../parts/fields.tsx";
 import type { FieldReader } from "../parts/fieldReader.ts";
+import { MoneyField, TextArea, TextField } from "../parts/fields.tsx";
 import { moneyText } from "../parts/format.ts";
 
 export const readTask = (fields: FieldReader) => ({
@@ -32,11 +32,7 @@ export function TaskFields({ task }: { task?: Task }) {
         rows={4}
         defaultValue={task?.acceptanceCriteria ?? ""}
       />
-      <MoneyField
-        name="maxBudgetCents"
-        label="Budget"
-        defaultValue={task && moneyText(task.maxBudgetCents)}
-      />
+      <MoneyField name="maxBudgetCents" label="Budget" defaultValue={task && moneyText(task.maxBudgetCents)} />
       <TextField
         name="tags"
         label="Tags"

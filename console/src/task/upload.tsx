@@ -114,7 +114,9 @@ export function Upload({ bidId, target }: { bidId: string; target: Target }) {
       onDrop={drop}
     >
       <b>{target === "sample" ? "Choose a sample, or drop it here" : "Choose the delivery, or drop it here"}</b>
-      <small>{target === "sample" ? "A first look for the buyer, before the delivery." : "One file. Pack several into one."}</small>
+      <small>
+        {target === "sample" ? "A first look for the buyer, before the delivery." : "One file. Pack several into one."}
+      </small>
       <input id={id} type="file" onChange={({ currentTarget }) => choose(currentTarget.files)} />
     </label>
   );

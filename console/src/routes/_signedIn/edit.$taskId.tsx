@@ -39,7 +39,8 @@ function EditForm({ task }: { task: Task }) {
     <Page title="Edit the task" width="narrow">
       {task.bidCount > 0 && (
         <Notice kind="info">
-          The budget is locked while somebody has an active bid. Bidders see that the text was changed after they had bid.
+          The budget is locked while somebody has an active bid. Bidders see that the text was changed after they had
+          bid.
         </Notice>
       )}
       <Form

@@ -58,7 +58,9 @@ function OwnTasks({ role }: { role: "buyer" | "bidder" }) {
   return (
     <Pages query={tasks} isEmpty={({ pages }) => pages[0]?.tasks.length === 0} empty={empty}>
       {({ pages }) => (
-        <Rows label="Tasks">{pages.flatMap((page) => page.tasks.map((task) => <TaskRow key={task.id} task={task} />))}</Rows>
+        <Rows label="Tasks">
+          {pages.flatMap((page) => page.tasks.map((task) => <TaskRow key={task.id} task={task} />))}
+        </Rows>
       )}
     </Pages>
   );
@@ -72,7 +74,9 @@ function OwnBids() {
       isEmpty={({ pages }) => pages[0]?.bids.length === 0}
       empty={<Empty title="You have not bid yet" action={<ButtonLink to="/tasks">Browse tasks</ButtonLink>} />}
     >
-      {({ pages }) => <Rows label="Bids">{pages.flatMap((page) => page.bids.map((bid) => <BidRow key={bid.id} bid={bid} />))}</Rows>}
+      {({ pages }) => (
+        <Rows label="Bids">{pages.flatMap((page) => page.bids.map((bid) => <BidRow key={bid.id} bid={bid} />))}</Rows>
+      )}
     </Pages>
   );
 }

@@ -106,16 +106,14 @@ function Now({ page, task, userId }: PartProps) {
       {dispute && <DisputeState dispute={dispute} />}
       {can(page, "disputes.resolve") && dispute && (
         <div>
-          <ButtonLink
-            to="/moderation/disputes/$disputeId"
-            params={{ disputeId: dispute.id }}
-            look="primary"
-          >
+          <ButtonLink to="/moderation/disputes/$disputeId" params={{ disputeId: dispute.id }} look="primary">
             Decide this dispute
           </ButtonLink>
         </div>
       )}
-      {can(page, "tasks.rate") && bid && <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />}
+      {can(page, "tasks.rate") && bid && (
+        <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />
+      )}
       {(samples.length > 0 || (bid && can(page, "bids.sampleInit"))) && (
         <Section title="Samples">
           {samples.map((file) => (

@@ -38,7 +38,8 @@ function readText(value: unknown, minLength = 1): string | undefined {
   return [...text].length >= minLength ? text : undefined;
 }
 
-const readCents = (value: unknown) => (typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : undefined);
+const readCents = (value: unknown) =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 ? value : undefined;
 
 function Browse() {
   const search = Route.useSearch();
@@ -50,7 +51,10 @@ function Browse() {
     resetNewTasks();
   };
   return (
-    <Page title="Browse tasks" lead="What people and their agents need done. The whole budget of every open task is held already.">
+    <Page
+      title="Browse tasks"
+      lead="What people and their agents need done. The whole budget of every open task is held already."
+    >
       {/* A new address is a new form, with its values. */}
       <Filters key={JSON.stringify(search)} search={search} />
       {newTasks > 0 && (
