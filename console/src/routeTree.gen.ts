@@ -9,33 +9,33 @@
 // Additionally, you should also exclude this file from your linter and/or formatter to prevent it from being checked or modified.
 
 import { Route as rootRouteImport } from "./routes/__root";
-import { Route as SignedInRouteImport } from "./routes/_signedIn";
-import { Route as SignedInAccountRouteImport } from "./routes/_signedIn/account";
-import { Route as SignedInEditTaskIdRouteImport } from "./routes/_signedIn/edit.$taskId";
-import { Route as SignedInKeysRouteImport } from "./routes/_signedIn/keys";
-import { Route as SignedInModerationRouteImport } from "./routes/_signedIn/moderation";
-import { Route as SignedInModerationActionsRouteImport } from "./routes/_signedIn/moderation/actions";
-import { Route as SignedInModerationDisputesDisputeIdRouteImport } from "./routes/_signedIn/moderation/disputes/$disputeId";
-import { Route as SignedInModerationDisputesIndexRouteImport } from "./routes/_signedIn/moderation/disputes/index";
-import { Route as SignedInModerationOperationsRouteImport } from "./routes/_signedIn/moderation/operations";
-import { Route as SignedInModerationUsersRouteImport } from "./routes/_signedIn/moderation/users";
-import { Route as SignedInPostRouteImport } from "./routes/_signedIn/post";
-import { Route as SignedInWalletRouteImport } from "./routes/_signedIn/wallet";
-import { Route as SignedInWalletIndexRouteImport } from "./routes/_signedIn/wallet/index";
-import { Route as SignedInWalletPayoutsRouteImport } from "./routes/_signedIn/wallet/payouts";
-import { Route as SignedInWalletTopUpRouteImport } from "./routes/_signedIn/wallet/top-up";
-import { Route as SignedInWebhooksWebhookIdRouteImport } from "./routes/_signedIn/webhooks/$webhookId";
-import { Route as SignedInWebhooksIndexRouteImport } from "./routes/_signedIn/webhooks/index";
-import { Route as SignedInWorkRouteImport } from "./routes/_signedIn/work";
-import { Route as ForgotPasswordRouteImport } from "./routes/forgot-password";
 import { Route as IndexRouteImport } from "./routes/index";
+import { Route as SignedInRouteImport } from "./routes/_signedIn";
+import { Route as ForgotPasswordRouteImport } from "./routes/forgot-password";
 import { Route as ResetPasswordRouteImport } from "./routes/reset-password";
 import { Route as SignInRouteImport } from "./routes/sign-in";
 import { Route as SignUpRouteImport } from "./routes/sign-up";
-import { Route as TasksTaskIdRouteImport } from "./routes/tasks/$taskId";
-import { Route as TasksIndexRouteImport } from "./routes/tasks/index";
-import { Route as UsersUserIdRouteImport } from "./routes/users.$userId";
 import { Route as VerifyEmailRouteImport } from "./routes/verify-email";
+import { Route as SignedInAccountRouteImport } from "./routes/_signedIn/account";
+import { Route as SignedInKeysRouteImport } from "./routes/_signedIn/keys";
+import { Route as SignedInModerationRouteImport } from "./routes/_signedIn/moderation";
+import { Route as SignedInPostRouteImport } from "./routes/_signedIn/post";
+import { Route as SignedInWalletRouteImport } from "./routes/_signedIn/wallet";
+import { Route as SignedInWorkRouteImport } from "./routes/_signedIn/work";
+import { Route as TasksIndexRouteImport } from "./routes/tasks/index";
+import { Route as TasksTaskIdRouteImport } from "./routes/tasks/$taskId";
+import { Route as UsersUserIdRouteImport } from "./routes/users.$userId";
+import { Route as SignedInEditTaskIdRouteImport } from "./routes/_signedIn/edit.$taskId";
+import { Route as SignedInModerationActionsRouteImport } from "./routes/_signedIn/moderation/actions";
+import { Route as SignedInModerationOperationsRouteImport } from "./routes/_signedIn/moderation/operations";
+import { Route as SignedInModerationUsersRouteImport } from "./routes/_signedIn/moderation/users";
+import { Route as SignedInWalletIndexRouteImport } from "./routes/_signedIn/wallet/index";
+import { Route as SignedInWalletPayoutsRouteImport } from "./routes/_signedIn/wallet/payouts";
+import { Route as SignedInWalletTopUpRouteImport } from "./routes/_signedIn/wallet/top-up";
+import { Route as SignedInWebhooksIndexRouteImport } from "./routes/_signedIn/webhooks/index";
+import { Route as SignedInWebhooksWebhookIdRouteImport } from "./routes/_signedIn/webhooks/$webhookId";
+import { Route as SignedInModerationDisputesIndexRouteImport } from "./routes/_signedIn/moderation/disputes/index";
+import { Route as SignedInModerationDisputesDisputeIdRouteImport } from "./routes/_signedIn/moderation/disputes/$disputeId";
 
 const IndexRoute = IndexRouteImport.update({
   id: "/",
@@ -121,16 +121,18 @@ const SignedInEditTaskIdRoute = SignedInEditTaskIdRouteImport.update({
   path: "/edit/$taskId",
   getParentRoute: () => SignedInRoute,
 } as any);
-const SignedInModerationActionsRoute = SignedInModerationActionsRouteImport.update({
-  id: "/actions",
-  path: "/actions",
-  getParentRoute: () => SignedInModerationRoute,
-} as any);
-const SignedInModerationOperationsRoute = SignedInModerationOperationsRouteImport.update({
-  id: "/operations",
-  path: "/operations",
-  getParentRoute: () => SignedInModerationRoute,
-} as any);
+const SignedInModerationActionsRoute =
+  SignedInModerationActionsRouteImport.update({
+    id: "/actions",
+    path: "/actions",
+    getParentRoute: () => SignedInModerationRoute,
+  } as any);
+const SignedInModerationOperationsRoute =
+  SignedInModerationOperationsRouteImport.update({
+    id: "/operations",
+    path: "/operations",
+    getParentRoute: () => SignedInModerationRoute,
+  } as any);
 const SignedInModerationUsersRoute = SignedInModerationUsersRouteImport.update({
   id: "/users",
   path: "/users",
@@ -156,21 +158,24 @@ const SignedInWebhooksIndexRoute = SignedInWebhooksIndexRouteImport.update({
   path: "/webhooks/",
   getParentRoute: () => SignedInRoute,
 } as any);
-const SignedInWebhooksWebhookIdRoute = SignedInWebhooksWebhookIdRouteImport.update({
-  id: "/webhooks/$webhookId",
-  path: "/webhooks/$webhookId",
-  getParentRoute: () => SignedInRoute,
-} as any);
-const SignedInModerationDisputesIndexRoute = SignedInModerationDisputesIndexRouteImport.update({
-  id: "/disputes/",
-  path: "/disputes/",
-  getParentRoute: () => SignedInModerationRoute,
-} as any);
-const SignedInModerationDisputesDisputeIdRoute = SignedInModerationDisputesDisputeIdRouteImport.update({
-  id: "/disputes/$disputeId",
-  path: "/disputes/$disputeId",
-  getParentRoute: () => SignedInModerationRoute,
-} as any);
+const SignedInWebhooksWebhookIdRoute =
+  SignedInWebhooksWebhookIdRouteImport.update({
+    id: "/webhooks/$webhookId",
+    path: "/webhooks/$webhookId",
+    getParentRoute: () => SignedInRoute,
+  } as any);
+const SignedInModerationDisputesIndexRoute =
+  SignedInModerationDisputesIndexRouteImport.update({
+    id: "/disputes/",
+    path: "/disputes/",
+    getParentRoute: () => SignedInModerationRoute,
+  } as any);
+const SignedInModerationDisputesDisputeIdRoute =
+  SignedInModerationDisputesDisputeIdRouteImport.update({
+    id: "/disputes/$disputeId",
+    path: "/disputes/$disputeId",
+    getParentRoute: () => SignedInModerationRoute,
+  } as any);
 
 export interface FileRoutesByFullPath {
   "/": typeof IndexRoute;
@@ -563,11 +568,13 @@ const SignedInModerationRouteChildren: SignedInModerationRouteChildren = {
   SignedInModerationActionsRoute: SignedInModerationActionsRoute,
   SignedInModerationOperationsRoute: SignedInModerationOperationsRoute,
   SignedInModerationUsersRoute: SignedInModerationUsersRoute,
-  SignedInModerationDisputesDisputeIdRoute: SignedInModerationDisputesDisputeIdRoute,
+  SignedInModerationDisputesDisputeIdRoute:
+    SignedInModerationDisputesDisputeIdRoute,
   SignedInModerationDisputesIndexRoute: SignedInModerationDisputesIndexRoute,
 };
 
-const SignedInModerationRouteWithChildren = SignedInModerationRoute._addFileChildren(SignedInModerationRouteChildren);
+const SignedInModerationRouteWithChildren =
+  SignedInModerationRoute._addFileChildren(SignedInModerationRouteChildren);
 
 interface SignedInWalletRouteChildren {
   SignedInWalletPayoutsRoute: typeof SignedInWalletPayoutsRoute;
@@ -581,7 +588,9 @@ const SignedInWalletRouteChildren: SignedInWalletRouteChildren = {
   SignedInWalletIndexRoute: SignedInWalletIndexRoute,
 };
 
-const SignedInWalletRouteWithChildren = SignedInWalletRoute._addFileChildren(SignedInWalletRouteChildren);
+const SignedInWalletRouteWithChildren = SignedInWalletRoute._addFileChildren(
+  SignedInWalletRouteChildren,
+);
 
 interface SignedInRouteChildren {
   SignedInAccountRoute: typeof SignedInAccountRoute;
@@ -607,7 +616,9 @@ const SignedInRouteChildren: SignedInRouteChildren = {
   SignedInWebhooksIndexRoute: SignedInWebhooksIndexRoute,
 };
 
-const SignedInRouteWithChildren = SignedInRoute._addFileChildren(SignedInRouteChildren);
+const SignedInRouteWithChildren = SignedInRoute._addFileChildren(
+  SignedInRouteChildren,
+);
 
 const rootRouteChildren: RootRouteChildren = {
   IndexRoute: IndexRoute,
@@ -621,4 +632,6 @@ const rootRouteChildren: RootRouteChildren = {
   UsersUserIdRoute: UsersUserIdRoute,
   TasksIndexRoute: TasksIndexRoute,
 };
-export const routeTree = rootRouteImport._addFileChildren(rootRouteChildren)._addFileTypes<FileRouteTypes>();
+export const routeTree = rootRouteImport
+  ._addFileChildren(rootRouteChildren)
+  ._addFileTypes<FileRouteTypes>();

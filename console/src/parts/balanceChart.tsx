@@ -1,7 +1,7 @@
 import { type PointerEvent, useState } from "react";
-import type { LedgerEntry } from "../api/client.ts";
 import styles from "./balanceChart.module.css";
 import { formatDay, formatExact, formatMoney, formatShortMoney } from "./format.ts";
+import type { Movement } from "./movements.ts";
 
 interface Balance {
   availableCents: number;
@@ -15,21 +15,18 @@ interface Point extends Balance {
 const WIDTH = 1000;
 const HEIGHT = 240;
 
-/**
- * Returns the balances over time, oldest first: the current ones, and the entries taken back one after the other.
- * `entries` are newest first.
- */
-export function balancesOver(entries: readonly LedgerEntry[], current: Balance, now: number): Point[] {
+/** Returns the balances over time, oldest first: the current ones, and the movements taken back one after the other. */
+export function balancesOver(movements: readonly Movement[], current: Balance, now: number): Point[] {
   const points: Point[] = [{ at: now, ...current }];
-  let balance = { ...current };
-  for (const { bucket, amountCents, createdAt } of entries) {
-    points.push({ at: Date.parse(createdAt), ...balance });
-    const field = bucket === "available" ? "availableCents" : "heldCents";
-    balance = { ...balance, [field]: balance[field] - amountCents };
+  let { availableCents, heldCents } = current;
+  for (const movement of movements) {
+    const at = Date.parse(movement.createdAt);
+    points.push({ at, availableCents, heldCents });
+    availableCents -= movement.availableCents;
+    heldCents -= movement.heldCents;
+    // What it was before.
+    points.push({ at, availableCents, heldCents });
   }
-  const oldest = points.at(-1);
-  // What it was before the oldest entry that is known.
-  if (oldest && entries.length > 0) points.push({ at: oldest.at, ...balance });
   return points.reverse();
 }
 
@@ -45,7 +42,7 @@ export function BalanceChart({ points }: { points: readonly Point[] }) {
   const x = ({ at }: Point) => ((at - first.at) / span) * WIDTH;
   const y = (cents: number) => HEIGHT - (cents / highest) * HEIGHT;
   const area = (value: (point: Point) => number) =>
-    `M0 ${HEIGHT}${points.map((point) => `H${x(point).toFixed(1)}V${y(value(point)).toFixed(1)}`).join("")}V${HEIGHT}Z`;
+    `M0 ${HEIGHT}${points.map((point) => `L${x(point).toFixed(1)} ${y(value(point)).toFixed(1)}`).join("")}L${WIDTH} ${HEIGHT}Z`;
   const show = (event: PointerEvent<HTMLDivElement>) => {
     const { left, width } = event.currentTarget.getBoundingClientRect();
     const at = first.at + ((event.clientX - left) / width) * span;
@@ -87,8 +84,8 @@ export function BalanceChart({ points }: { points: readonly Point[] }) {
   );
 }
 
-/** The next round number of cents: 1, 2 or 5 times a power of ten. */
+/** The next round number of cents. */
 function niceCeiling(cents: number): number {
   const power = 10 ** Math.floor(Math.log10(cents));
-  return ([1, 2, 5, 10].find((factor) => factor * power >= cents) ?? 10) * power;
+  return ([1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((factor) => factor * power >= cents) ?? 10) * power;
 }

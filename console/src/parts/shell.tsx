@@ -52,6 +52,11 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
                 </Link>
               ),
             )}
+            {me !== null && (
+              <Link to="/post" className={styles.small}>
+                Post a task
+              </Link>
+            )}
           </nav>
           <div className={styles.end}>
             {me === null ? (
@@ -65,9 +70,11 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
               </>
             ) : (
               <>
-                <ButtonLink to="/post" look="primary" size="small">
-                  Post a task
-                </ButtonLink>
+                <span className={styles.wide}>
+                  <ButtonLink to="/post" look="primary" size="small">
+                    Post a task
+                  </ButtonLink>
+                </span>
                 <AccountMenu me={me} />
               </>
             )}

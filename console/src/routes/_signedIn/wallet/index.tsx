@@ -7,6 +7,7 @@ import { ButtonLink } from "../../../parts/button.tsx";
 import { kindWord, LedgerRow } from "../../../parts/ledgerRow.tsx";
 import { Pages, Rows } from "../../../parts/list.tsx";
 import { Money } from "../../../parts/money.tsx";
+import { type Movement, movementsOf } from "../../../parts/movements.ts";
 import { useNow } from "../../../parts/now.ts";
 import { Page, Section } from "../../../parts/page.tsx";
 import { Empty } from "../../../parts/states.tsx";
@@ -39,7 +40,7 @@ function Wallet() {
   const { data: wallet } = useQuery(walletQuery);
   const ledger = useInfiniteQuery(ledgerQuery);
   const now = useNow(60_000);
-  const entries = ledger.data?.pages.flatMap((page) => page.entries) ?? [];
+  const movements = movementsOf(ledger.data?.pages.flatMap((page) => page.entries) ?? []);
   return (
     <Page
       title="Wallet"
@@ -66,7 +67,9 @@ function Wallet() {
         </div>
       </div>
       {wallet && (
-        <BalanceChart points={balancesOver(entries, wallet, Math.max(now, Date.parse(entries[0]?.createdAt ?? "0")))} />
+        <BalanceChart
+          points={balancesOver(movements, wallet, Math.max(now, Date.parse(movements[0]?.createdAt ?? "0")))}
+        />
       )}
       <Section
         title="Ledger"
@@ -85,22 +88,23 @@ function Wallet() {
             </Empty>
           }
         >
-          {() => <Entries entries={entries} search={search} />}
+          {() => <Movements movements={movements} search={search} />}
         </Pages>
       </Section>
     </Page>
   );
 }
 
-function Entries({ entries, search: { bucket, kind } }: { entries: readonly LedgerEntry[]; search: Search }) {
-  const matching = entries.filter(
-    (entry) => (bucket === undefined || entry.bucket === bucket) && (kind === undefined || entry.kind === kind),
+function Movements({ movements, search: { bucket, kind } }: { movements: readonly Movement[]; search: Search }) {
+  const matching = movements.filter(
+    (movement) =>
+      (bucket === undefined || movement[`${bucket}Cents`] !== 0) && (kind === undefined || movement.kind === kind),
   );
-  if (matching.length === 0) return <Empty title="None of the entries that are loaded match" />;
+  if (matching.length === 0) return <Empty title="Nothing of what is loaded matches" />;
   return (
-    <Rows label="Ledger entries">
-      {matching.map((entry) => (
-        <LedgerRow key={entry.id} entry={entry} />
+    <Rows label="Ledger">
+      {matching.map((movement) => (
+        <LedgerRow key={movement.id} movement={movement} />
       ))}
     </Rows>
   );
