@@ -1,6 +1,6 @@
 import { tanstackRouter } from "@tanstack/router-plugin/vite";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defaultClientConditions, defineConfig } from "vite";
 import { limits } from "./build/limits.ts";
 
 /** The service that the development server (`npx vite console`) forwards calls to. */
@@ -8,6 +8,8 @@ const service = process.env.REBID_URL ?? "http://localhost:3000";
 
 export default defineConfig({
   base: "/app/",
+  // The SDK's sources, so that it need not be built first.
+  resolve: { conditions: ["@rebid/source", ...defaultClientConditions] },
   plugins: [
     tanstackRouter({ target: "react", autoCodeSplitting: true, quoteStyle: "double", semicolons: true }),
     react(),

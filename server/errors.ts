@@ -115,16 +115,18 @@ export interface LimitViolation {
 const openMatters = ["tasks", "awards", "bids", "disputes", "topups", "payouts", "available", "held", "debt"] as const;
 
 /** Something that keeps an account from being closed. */
-const OpenMatter = z.object({
-  kind: z.enum(openMatters).meta({
-    description:
-      "`tasks`: that you posted and that are not finished. `awards`: tasks that you were awarded and that are not finished. " +
-      "`bids`: active ones. `disputes`: undecided ones. `topups` and `payouts`: under way. `available`, `held`, `debt`: money.",
-  }),
-  count: z.int().optional().meta({ description: "How many there are." }),
-  ids: z.array(z.string()).optional().meta({ description: "The oldest ten." }),
-  cents: z.int().optional().meta({ description: "Of money: how much." }),
-});
+const OpenMatter = z
+  .object({
+    kind: z.enum(openMatters).meta({
+      description:
+        "`tasks`: that you posted and that are not finished. `awards`: tasks that you were awarded and that are not finished. " +
+        "`bids`: active ones. `disputes`: undecided ones. `topups` and `payouts`: under way. `available`, `held`, `debt`: money.",
+    }),
+    count: z.int32().optional().meta({ description: "How many there are." }),
+    ids: z.array(z.string()).optional().meta({ description: "The oldest ten." }),
+    cents: z.int().optional().meta({ description: "Of money: how much, in integer cents." }),
+  })
+  .meta({ id: "OpenMatter", description: "Something that keeps an account from being closed." });
 export type OpenMatter = z.infer<typeof OpenMatter>;
 
 /** The optional fields of an error body, and `retryAfterSeconds`, which becomes the `Retry-After` header. */
@@ -147,27 +149,55 @@ export interface ErrorDetails {
   retryAfterSeconds?: number;
 }
 
+/** One problem in the input, as `InputIssue` describes it. */
+const Issue = z
+  .object({
+    path: z.string().meta({ description: "The field's path, joined with dots; empty for the input as a whole." }),
+    message: z.string().meta({ description: "What is wrong, and what is allowed instead." }),
+  })
+  .meta({ id: "InputIssue", description: "One problem in the input." });
+
+const Violation = z
+  .object({
+    field: z.string().meta({ description: "The field of the input." }),
+    limit: z.number().meta({ description: "The most that is allowed." }),
+    actual: z.number().meta({ description: "What was declared." }),
+  })
+  .meta({ id: "LimitViolation", description: "A limit that an upload exceeds." });
+
+const cents = z.int();
+
 /** The body of every error over REST; `error.data` over tRPC. */
-export const ErrorBody = z.object({
-  error: z.enum(errorCodes),
-  message: z.string(),
-  requestId: z.string(),
-  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
-  violations: z.array(z.object({ field: z.string(), limit: z.number(), actual: z.number() })).optional(),
-  requiredScope: z.string().optional(),
-  id: z.string().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
-  bidId: z.string().optional().meta({ description: "The active bid that exists already." }),
-  priceCents: z.int().optional().meta({ description: "The bid's price now." }),
-  neededCents: z.int().optional().meta({ description: "What the operation takes from the wallet." }),
-  availableCents: z.int().optional().meta({ description: "What the caller's wallet has available." }),
-  limitCents: z.int().optional().meta({ description: "What the API key may spend in a period." }),
-  spentCents: z.int().optional().meta({ description: "What the API key has spent in the current period." }),
-  limit: z.int().optional(),
-  taskId: z.uuid().optional().meta({
-    description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",
-  }),
-  open: z.array(OpenMatter).optional().meta({ description: "With `account_in_use`: what must be finished first." }),
-});
+export const ErrorBody = z
+  .object({
+    error: z.enum(errorCodes).meta({ description: "A stable code to program against." }),
+    message: z.string().meta({ description: "What is wrong and what to do, for people. It may change." }),
+    requestId: z
+      .string()
+      .meta({ description: "Quote it to report a problem. It is also in the header `X-Request-Id`." }),
+    issues: z.array(Issue).optional().meta({ description: "With `invalid_input`: up to 100 problems." }),
+    violations: z
+      .array(Violation)
+      .optional()
+      .meta({ description: "With `sample_too_large` and `delivery_too_large`: every limit that is exceeded." }),
+    requiredScope: z
+      .string()
+      .optional()
+      .meta({ description: "With `missing_scope`: the scope that the API key lacks." }),
+    id: z.string().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
+    bidId: z.string().optional().meta({ description: "With `active_bid_exists`: the active bid." }),
+    priceCents: cents.optional().meta({ description: "With `bid_changed`: the bid's price now, in integer cents." }),
+    neededCents: cents.optional().meta({ description: "What the operation takes from the wallet, in integer cents." }),
+    availableCents: cents.optional().meta({ description: "What your wallet has available, in integer cents." }),
+    limitCents: cents.optional().meta({ description: "What the API key may spend in a period, in integer cents." }),
+    spentCents: cents.optional().meta({ description: "What the API key has spent in this period, in integer cents." }),
+    limit: z.int32().optional().meta({ description: "With `limit_reached`: how many you may have." }),
+    taskId: z.uuid().optional().meta({
+      description: "With `spam_guard`, for a task that was posted too often: the newest one with the same text.",
+    }),
+    open: z.array(OpenMatter).optional().meta({ description: "With `account_in_use`: what must be finished first." }),
+  })
+  .meta({ id: "ApiError", description: "The body of every error." });
 export type ErrorBody = z.infer<typeof ErrorBody>;
 
 /** An error from the catalogue, to be thrown anywhere in a request. Clients see its message and details, not its cause. */

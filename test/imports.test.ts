@@ -24,6 +24,7 @@ const floors: readonly (readonly string[])[] = [
     "brand/",
     "fileLock.ts",
     "requestId.ts",
+    "version.ts",
     "prisma/",
   ],
 ];

@@ -2,6 +2,8 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./setup/longestFirst.ts";
 
 export default defineConfig({
+  // The SDK's package, from its source. Not `module`, which Vite adds: it leads to files of the AWS SDK that Node cannot load.
+  ssr: { resolve: { conditions: ["@rebid/source", "node", "development|production"] } },
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: "test/setup/globalSetup.ts",

@@ -7,6 +7,7 @@ import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
+import { commonHeaders } from "./commonHeaders.ts";
 import { serveConsole } from "./console.ts";
 import { countUnserved } from "./context.ts";
 import { cors } from "./cors.ts";
@@ -19,7 +20,6 @@ import { processorEvents } from "./processorEvents.ts";
 import { refuseAmbiguous } from "./refuseAmbiguous.ts";
 import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
-import { securityHeaders } from "./securityHeaders.ts";
 import { sendError } from "./sendError.ts";
 import { webhookDocs } from "./webhookDocs/page.ts";
 
@@ -79,7 +79,7 @@ function bareApp({ settings }: Services, { trustProxy }: Surroundings): Express 
   app.disable("etag");
   app.set("trust proxy", trustProxy);
   app.set("query parser", "simple");
-  const headers = securityHeaders(settings.publicUrl);
+  const headers = commonHeaders(settings.publicUrl);
   app.use(requestId);
   app.use((request, response, next) => {
     // Express would answer `If-None-Match: *` with an empty 304, also where the response has no validator.

@@ -9,7 +9,7 @@ const REQUEST_HEADERS = [
 ].join(", ");
 /** The headers of answers that a page may read, beside those that it always may. */
 const RESPONSE_HEADERS = [
-  ...["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id"],
+  ...["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id", "Rebid-Version"],
   ...["Idempotent-Replayed", "Dry-Run", "Allow", "ETag"],
 ].join(", ");
 /** Browsers ask again after this time; Chromium caps it at two hours. */

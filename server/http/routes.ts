@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type HttpMethod, type Meta, pathParametersOf, takesBody } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
+import { namesOf, type ProcedureNames } from "../schemas/names.ts";
 import { inputsOf } from "./coercion.ts";
 
 /** One REST operation, as the procedure's `meta.rest` declares it. */
@@ -21,6 +22,8 @@ export interface Route {
   integerParameters: Set<string>;
   /** Names of all query parameters. */
   queryParameters: Set<string>;
+  /** What its bodies are called in the OpenAPI document. */
+  names: ProcedureNames;
   meta: Meta;
 }
 
@@ -29,6 +32,7 @@ type ProcedureType = "query" | "mutation" | "subscription";
 interface ProcedureDefinition {
   meta?: Meta;
   type: ProcedureType;
+  output?: z.core.$ZodType;
 }
 
 /** tRPC keeps a procedure's definition, but has no type for all of it. */
@@ -42,7 +46,7 @@ export function definitionOf(procedure: unknown): ProcedureDefinition {
  */
 export function collectRoutes(procedures: Record<string, unknown>): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
-    const { meta = {}, type } = definitionOf(procedure);
+    const { meta = {}, type, output } = definitionOf(procedure);
     if (meta.rest === undefined) return [];
     const { method, path, status = 200 } = meta.rest;
     const pathParameters = pathParametersOf(meta);
@@ -58,6 +62,7 @@ export function collectRoutes(procedures: Record<string, unknown>): Route[] {
       pathParameters,
       integerParameters: integerFieldsOf(procedure),
       queryParameters: new Set(inBody ? [] : fieldsOf(procedure).filter((name) => !pathParameters.includes(name))),
+      names: namesOf(procedurePath, { input: inputsOf(procedure)[0], output }),
       meta,
     };
     // trpc-to-openapi has no streams: http/eventStream.ts serves them, and the document adds them itself.

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiKey } from "./apiKey.ts";
 import { Artifact } from "./artifact.ts";
 import { Bid } from "./bid.ts";
-import { Cents, Id, InputTimestamp, Timestamp } from "./common.ts";
+import { Cents, InputTimestamp, idOf, Price, Timestamp } from "./common.ts";
 import { Dispute } from "./dispute.ts";
 import { LedgerEntry } from "./ledgerEntry.ts";
 import { must } from "./messages.ts";
@@ -10,57 +10,81 @@ import { ModeratedUser, ModerationAction } from "./moderation.ts";
 import { Payout } from "./payout.ts";
 import { Rating } from "./rating.ts";
 import { Task } from "./task.ts";
+import { Wallet } from "./wallet.ts";
 import { Webhook, WebhookDelivery } from "./webhook.ts";
+
+const ExportedModerationAction = ModerationAction.omit({ moderator: true, user: true }).meta({
+  id: "ExportedModerationAction",
+  description: "What a moderator or an operator did, without names.",
+});
 
 /** The lists of an export, in their order. Each is oldest first. */
 export const exportLists = {
   sessions: z.array(
-    z.object({
-      id: Id,
-      createdAt: Timestamp,
-      lastSeenAt: Timestamp,
-      expiresAt: Timestamp,
-      secondFactor: z.boolean(),
-    }),
+    z
+      .object({
+        id: idOf("session"),
+        createdAt: Timestamp.meta({ description: "When the session began." }),
+        lastSeenAt: Timestamp.meta({ description: "When it was last used, exact to a minute." }),
+        expiresAt: Timestamp.meta({ description: "When it ends unless it is used." }),
+        secondFactor: z.boolean().meta({ description: "Whether it has proved the second factor." }),
+      })
+      .meta({ id: "ExportedSession", description: "A browser session." }),
   ),
-  keys: z.array(ApiKey.extend({ lastUsedAt: Timestamp.nullable(), revokedAt: Timestamp.nullable() })),
+  keys: z.array(
+    ApiKey.extend({
+      lastUsedAt: Timestamp.nullable().meta({ description: "When the key was last used.", example: null }),
+      revokedAt: Timestamp.nullable().meta({ description: "When the key was revoked.", example: null }),
+    }).meta({ id: "ExportedApiKey", description: "An API key, also one that was revoked or has expired." }),
+  ),
   tasks: z.array(Task),
   bids: z.array(Bid),
   files: z.array(
     Artifact.omit({
       ...{ downloadUrl: true, dimensions: true, detectedDimensions: true, detectedDurationSec: true },
-    }).extend({
-      kind: z.enum(["sample", "delivery"]),
-      fileName: z.string().nullable(),
-      sha256: z.string().nullable(),
-      durationSec: z.number().nullable(),
-      width: z.int().nullable(),
-      height: z.int().nullable(),
-      detectedWidth: z.int().nullable(),
-      detectedHeight: z.int().nullable(),
-      detectedDurationSec: z.number().nullable(),
-    }),
+    })
+      .extend({
+        kind: z.enum(["sample", "delivery"]).meta({ description: "What the file was uploaded as." }),
+        fileName: z.string().nullable().meta({ description: "The name that downloads have.", example: "page-1.png" }),
+        sha256: z.string().nullable().meta({ description: "SHA-256 of the bytes, in hex.", example: null }),
+        durationSec: z.number().nullable().meta({ description: "Seconds, as declared.", example: null }),
+        width: z.int32().nullable().meta({ description: "Pixels, as declared.", example: null }),
+        height: z.int32().nullable().meta({ description: "Pixels, as declared.", example: null }),
+        detectedWidth: z.int32().nullable().meta({ description: "Pixels, as the file states them.", example: 1_920 }),
+        detectedHeight: z.int32().nullable().meta({ description: "Pixels, as the file states them.", example: 1_080 }),
+        detectedDurationSec: z
+          .number()
+          .nullable()
+          .meta({ description: "Seconds, as the file states them.", example: null }),
+      })
+      .meta({ id: "ExportedFile", description: "A file that was uploaded, without its bytes." }),
   ),
   disputes: z.array(Dispute),
   ratingsGiven: z.array(Rating),
   ratingsReceived: z.array(Rating),
   ledger: z.array(LedgerEntry),
   topups: z.array(
-    z.object({
-      id: Id,
-      amountCents: Cents,
-      currency: z.string(),
-      status: z.string(),
-      createdAt: Timestamp,
-      updatedAt: Timestamp,
-    }),
+    z
+      .object({
+        id: idOf("top-up"),
+        amountCents: Price.meta({ description: "Integer cents.", example: 5_000 }),
+        currency: z.string().meta({ description: "ISO 4217, in lower case.", example: "usd" }),
+        status: z.string().meta({ description: "How far it came.", example: "paid" }),
+        createdAt: Timestamp.meta({ description: "When it was started." }),
+        updatedAt: Timestamp.meta({ description: "When it last changed." }),
+      })
+      .meta({ id: "ExportedTopup", description: "A top-up, also one that was never paid." }),
   ),
   payouts: z.array(Payout),
-  webhooks: z.array(Webhook.extend({ deletedAt: Timestamp.nullable() })),
+  webhooks: z.array(
+    Webhook.extend({
+      deletedAt: Timestamp.nullable().meta({ description: "When the endpoint was deleted.", example: null }),
+    }).meta({ id: "ExportedWebhook", description: "A webhook endpoint, also one that was deleted." }),
+  ),
   webhookDeliveries: z.array(WebhookDelivery),
-  moderationActions: z.array(ModerationAction.omit({ moderator: true, user: true })),
+  moderationActions: z.array(ExportedModerationAction),
   /** What a moderator did, without the names of those it was done to. */
-  ownModerationActions: z.array(ModerationAction.omit({ moderator: true, user: true })),
+  ownModerationActions: z.array(ExportedModerationAction),
 } as const;
 
 export type ExportListName = keyof typeof exportLists;
@@ -96,21 +120,35 @@ export function readPosition(text: string): ExportPosition | null {
 /** Everything that the service knows about a user, without secrets. */
 export const AccountExport = z
   .object({
-    exportedAt: Timestamp,
+    exportedAt: Timestamp.meta({ description: "When the data was read." }),
     user: ModeratedUser.extend({
-      secondFactorSince: Timestamp.nullable().meta({ description: "Null without a second factor." }),
-    }),
-    wallet: z.object({ availableCents: Cents, heldCents: Cents, debtCents: Cents }),
+      secondFactorSince: Timestamp.nullable().meta({
+        description: "When it was set up; null without a second factor.",
+        example: null,
+      }),
+    }).meta({ id: "ExportedUser", description: "The account." }),
+    wallet: Wallet.extend({
+      debtCents: Cents.meta({
+        description: "What is owed after a refund or a chargeback, in integer cents.",
+        example: 0,
+      }),
+    }).meta({ id: "ExportedWallet", description: "The balances." }),
     payoutAccount: z
       .object({
-        accountId: z.string().nullable().meta({ description: "The id at the payment processor." }),
-        ...{ email: z.string(), displayName: z.string(), active: z.boolean(), createdAt: Timestamp },
+        accountId: z.string().nullable().meta({ description: "The id at the payment processor.", example: "acct_1" }),
+        email: z.string().meta({ description: "As it was sent to the processor.", example: "ada@example.com" }),
+        displayName: z.string().meta({ description: "As it was sent to the processor.", example: "Ada" }),
+        active: z.boolean().meta({ description: "Whether payouts are possible." }),
+        createdAt: Timestamp.meta({ description: "When it was created." }),
       })
-      .nullable(),
+      .meta({ id: "ExportedPayoutAccount", description: "The account at the payment processor." })
+      .nullable()
+      .meta({ description: "Null before the first payout onboarding." }),
     ...exportLists,
     nextPart: z.string().nullable().meta({
       description: "Null when this is everything. Otherwise, the rest follows with this as `after`.",
+      example: null,
     }),
   })
-  .meta({ id: "AccountExport" });
+  .meta({ id: "AccountExport", description: "Everything that the service knows about a user, without secrets." });
 export type AccountExport = z.infer<typeof AccountExport>;

@@ -1,28 +1,40 @@
 import { z } from "zod";
-import { emptyableText, Id, MAX_INT32, Person, Timestamp } from "./common.ts";
+import { emptyableText, idOf, MAX_INT32, Person, Price, Timestamp } from "./common.ts";
 import { must } from "./messages.ts";
 
 export const bidStatuses = ["active", "withdrawn", "rejected", "awarded"] as const;
-export const BidStatus = z.enum(bidStatuses);
+export const BidStatus = z.enum(bidStatuses).meta({
+  id: "BidStatus",
+  description:
+    "`active`: can be awarded. `withdrawn`: by the bidder. `rejected`: the task went to another bid, or was cancelled. " +
+    "`awarded`: the bidder does the task.",
+});
 export type BidStatus = z.infer<typeof BidStatus>;
 
 export const Bid = z
   .object({
-    id: Id,
-    taskId: Id,
-    bidder: Person,
-    priceCents: z.int(),
-    etaHours: z.number(),
-    notes: z.string().nullable(),
+    id: idOf("bid"),
+    taskId: idOf("task", "The task that the bid is for."),
+    bidder: Person.meta({
+      description: "Who placed the bid.",
+      example: { id: "019aa1b2-0000-7000-8000-000000000002", displayName: "Bo" },
+    }),
+    priceCents: Price.meta({ description: "What the bidder earns, in integer cents.", example: 8_500 }),
+    etaHours: z.number().meta({ description: "Hours from the award to the delivery.", example: 24 }),
+    notes: z.string().nullable().meta({
+      description: "The bidder's words to the buyer.",
+      example: "I grew up with both languages.",
+    }),
     status: BidStatus,
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
+    createdAt: Timestamp.meta({ description: "When the bid was placed." }),
+    updatedAt: Timestamp.meta({ description: "When the bid last changed." }),
     taskEditedAt: Timestamp.nullable().meta({
       description:
         "When the task's title, description or acceptance criteria last changed, if that was after an active bid was placed.",
+      example: null,
     }),
   })
-  .meta({ id: "Bid" });
+  .meta({ id: "Bid", description: "An offer to do a task." });
 export type Bid = z.infer<typeof Bid>;
 
 /** The fields of a bid that the bidder sets. Source: docs/contract.md "Records". */
@@ -42,5 +54,8 @@ export const bidInput = {
       description: "Estimated hours from the award to the delivery, with at most two decimals.",
       example: 24,
     }),
-  notes: emptyableText(5_000).meta({ example: "I grew up with both languages." }),
+  notes: emptyableText(5_000).meta({
+    description: "Words to the buyer. Null or empty for none.",
+    example: "I grew up with both languages.",
+  }),
 } as const;

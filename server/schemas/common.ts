@@ -51,13 +51,41 @@ export const emptyableText = (max: number) =>
 export const MAX_INT32 = 2_147_483_647;
 
 /** Lower-cased, as Postgres prints it, because ids are compared as text and are part of storage keys. */
-export const Id = z.uuid().toLowerCase().meta({ description: "A UUID." });
+export const Id = z.uuid().toLowerCase();
+
+/** The ids of the records in examples, so that all examples tell one story. */
+const exampleIds = {
+  user: "019aa1b2-0000-7000-8000-000000000001",
+  bidder: "019aa1b2-0000-7000-8000-000000000002",
+  task: "019aa1b2-0000-7000-8000-000000000003",
+  bid: "019aa1b2-0000-7000-8000-000000000004",
+  dispute: "019aa1b2-0000-7000-8000-000000000005",
+  sample: "019aa1b2-0000-7000-8000-000000000006",
+  delivery: "019aa1b2-0000-7000-8000-000000000007",
+  rating: "019aa1b2-0000-7000-8000-000000000008",
+  payout: "019aa1b2-0000-7000-8000-000000000009",
+  "API key": "019aa1b2-0000-7000-8000-00000000000a",
+  session: "019aa1b2-0000-7000-8000-00000000000b",
+  "ledger entry": "019aa1b2-0000-7000-8000-00000000000c",
+  "webhook endpoint": "019aa1b2-0000-7000-8000-00000000000d",
+  "webhook delivery": "019aa1b2-0000-7000-8000-00000000000e",
+  event: "019aa1b2-0000-7000-8000-00000000000f",
+  "top-up": "019aa1b2-0000-7000-8000-000000000010",
+  decision: "019aa1b2-0000-7000-8000-000000000011",
+  "second factor": "019aa1b2-0000-7000-8000-000000000012",
+} as const;
+
+/** The id of a record of this kind. */
+export const idOf = (kind: keyof typeof exampleIds, description = `The ${kind}'s id.`) =>
+  Id.meta({ description, example: exampleIds[kind] });
+
+/** Money as the database's `bigint`: a sum or a balance. Integer cents. */
 export const Cents = z.int().min(-Number.MAX_SAFE_INTEGER).meta({ description: "Integer cents." });
+/** Money as the database's `integer`: one price or amount. Integer cents. */
+export const Price = z.int32().meta({ description: "Integer cents." });
 
 /** A timestamp as the API prints it: UTC, six fractional digits. */
-export const Timestamp = z
-  .string()
-  .meta({ description: "UTC, ISO 8601.", format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
+export const Timestamp = z.string().meta({ format: "date-time", example: "2026-11-20T12:00:00.123456Z" });
 
 /** Formats a time of our own clock as a `Timestamp`. */
 export const timestampOf = (date: Date): string => date.toISOString().replace("Z", "000Z");
@@ -95,21 +123,29 @@ export const PageQuery = z.strictObject({
   limit: z.int().min(1).max(100).default(50).meta({ description: "Rows per page." }),
 });
 
-export const NextCursor = z
-  .string()
-  .nullable()
-  .meta({ format: "date-time", description: "`createdAt` of the last row, or null if this is the last page." });
+export const NextCursor = z.string().nullable().meta({
+  format: "date-time",
+  description: "Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page.",
+});
 
-/** A comma-separated list of `values`, as the query parameter `status` takes it. Blanks after commas are removed. */
-export const listOf = (values: readonly string[]) =>
+/**
+ * A comma-separated list of `values`, as the query parameter `status` takes it. Blanks after commas are removed. The OpenAPI
+ * document describes it by `listOf`, as an array.
+ */
+export const listOf = (values: readonly string[], description: string) =>
   z
     .string()
     .regex(new RegExp(`^(${values.join("|")})(, *(${values.join("|")}))*$`), {
       error: must(`be a comma-separated list of: ${values.join(", ")}`),
     })
     .overwrite((list) => list.replaceAll(" ", ""))
-    .meta({ description: `A comma-separated list of: ${values.join(", ")}.`, example: values.slice(0, 2).join(",") });
+    .meta({ description, example: values.slice(0, 2).join(","), listOf: values });
 
 /** The public part of a user. */
-export const Person = z.object({ id: Id, displayName: z.string() }).meta({ id: "Person" });
+export const Person = z
+  .object({
+    id: idOf("user"),
+    displayName: z.string().meta({ description: "The name that the user has chosen.", example: "Ada" }),
+  })
+  .meta({ id: "Person", description: "The public part of a user." });
 export type Person = z.infer<typeof Person>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Artifact, Delivery, Sample } from "./artifact.ts";
 import { Bid } from "./bid.ts";
-import { emptyableText, Id, MAX_INT32, Timestamp, text } from "./common.ts";
+import { emptyableText, idOf, MAX_INT32, Price, Timestamp, text } from "./common.ts";
 import { Reputation } from "./reputation.ts";
 import { Task } from "./task.ts";
 
@@ -9,36 +9,48 @@ export const disputeStatuses = ["open", "resolved"] as const;
 export const resolutions = ["refund", "release", "split"] as const;
 const sides = ["buyer", "bidder"] as const;
 
+const DisputeStatus = z
+  .enum(disputeStatuses)
+  .meta({ id: "DisputeStatus", description: "`open` until a moderator has decided, then `resolved`." });
+
 export const Dispute = z
   .object({
-    id: Id,
-    taskId: Id,
-    openedBy: z.enum(sides),
-    reason: z.string(),
-    status: z.enum(disputeStatuses),
-    resolution: z.enum(resolutions).nullable(),
-    buyerCents: z
-      .int()
-      .nullable()
-      .meta({ description: "Integer cents that went back to the buyer; null while the dispute is open." }),
-    bidderCents: z
-      .int()
-      .nullable()
-      .meta({ description: "Integer cents that the bidder was paid; null while the dispute is open." }),
-    note: z.string().nullable().meta({ description: "The moderator's comment." }),
-    createdAt: Timestamp,
-    resolvedAt: Timestamp.nullable(),
+    id: idOf("dispute"),
+    taskId: idOf("task", "The task whose delivery is disputed."),
+    openedBy: z.enum(sides).meta({ description: "The side that opened the dispute.", example: "buyer" }),
+    reason: z.string().meta({ description: "What that side says.", example: "The second page is missing." }),
+    status: DisputeStatus,
+    resolution: z.enum(resolutions).nullable().meta({
+      description: "Who got the money; null while the dispute is open.",
+      example: null,
+    }),
+    buyerCents: Price.nullable().meta({
+      description: "Integer cents that went back to the buyer; null while the dispute is open.",
+      example: null,
+    }),
+    bidderCents: Price.nullable().meta({
+      description: "Integer cents that the bidder was paid; null while the dispute is open.",
+      example: null,
+    }),
+    note: z.string().nullable().meta({ description: "The moderator's comment.", example: null }),
+    createdAt: Timestamp.meta({ description: "When the dispute was opened." }),
+    resolvedAt: Timestamp.nullable().meta({ description: "When a moderator decided.", example: null }),
   })
-  .meta({ id: "Dispute" });
+  .meta({ id: "Dispute", description: "A delivery that one side does not accept as it is." });
 export type Dispute = z.infer<typeof Dispute>;
 
 /** Beside a dispute, what a decision needs: the agreement, the uploads, and both sides' reputations. */
 export const disputeCase = {
-  task: Task,
-  bid: Bid,
-  samples: z.array(Sample),
-  deliveries: z.array(Delivery),
-  reputations: z.object({ buyer: Reputation, bidder: Reputation }),
+  task: Task.meta({ description: "What was agreed." }),
+  bid: Bid.meta({ description: "The awarded bid, with the price in dispute." }),
+  samples: z.array(Sample).meta({ description: "Newest last." }),
+  deliveries: z.array(Delivery).meta({ description: "What was delivered." }),
+  reputations: z
+    .object({
+      buyer: Reputation.meta({ description: "Of the buyer." }),
+      bidder: Reputation.meta({ description: "Of the bidder." }),
+    })
+    .meta({ id: "DisputeReputations", description: "The reputations of both sides." }),
 } as const;
 
 /** Before output validation, which drops the fields of an artifact that a delivery does not have. */
@@ -52,14 +64,18 @@ export const resolveInput = {
   resolution: z.enum(resolutions).meta({
     description:
       "`refund` returns everything to the buyer, `release` pays everything to the bidder, `split` divides it.",
+    example: "split",
   }),
-  bidderCents: z
-    .int()
-    .min(1)
-    .max(MAX_INT32)
-    .optional()
-    .meta({ description: "Only with `split`: the bidder's share in integer cents, from 1 to the price minus 1." }),
-  note: emptyableText(2_000).optional(),
+  bidderCents: z.int().min(1).max(MAX_INT32).optional().meta({
+    description: "Only with `split`: the bidder's share in integer cents, from 1 to the price minus 1.",
+    example: 4_000,
+  }),
+  note: emptyableText(2_000)
+    .meta({ description: "A comment that both sides see. Null or empty for none.", example: "Half of it was there." })
+    .optional(),
 } as const;
 
-export const disputeReason = text(10, 2_000);
+export const disputeReason = text(10, 2_000).meta({
+  description: "What is wrong. The other side and moderators see it.",
+  example: "The second page is missing.",
+});

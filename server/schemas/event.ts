@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
-import { Id, Timestamp } from "./common.ts";
+import { idOf, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
 import { BidExcerpt, DisputeExcerpt, TaskExcerpt } from "./excerpts.ts";
 import { Payout } from "./payout.ts";
@@ -9,9 +9,19 @@ import { Rating } from "./rating.ts";
 import type { Task } from "./task.ts";
 import { CreditedTopup, TopupReversal } from "./topup.ts";
 
-const withTask = z.object({ task: TaskExcerpt });
-const withBid = withTask.extend({ bid: BidExcerpt });
-const withDispute = withBid.extend({ dispute: DisputeExcerpt });
+const taskOnly = z.object({ task: TaskExcerpt.meta({ description: "The task as it was right after the change." }) });
+const taskAndBid = taskOnly.extend({
+  bid: BidExcerpt.meta({ description: "The bid as it was right after the change." }),
+});
+
+const withTask = taskOnly.meta({ id: "TaskEventData", description: "What events about a task have." });
+const withBid = taskAndBid.meta({
+  id: "BidEventData",
+  description: "What events about a bid or an awarded task have.",
+});
+const withDispute = taskAndBid
+  .extend({ dispute: DisputeExcerpt.meta({ description: "The dispute as it was right after the change." }) })
+  .meta({ id: "DisputeEventData", description: "What events about a dispute have." });
 
 const theParties = "the buyer and the awarded bidder";
 
@@ -38,7 +48,10 @@ export type EventType = keyof typeof eventCatalogue;
 export const eventTypes = Object.keys(eventCatalogue) as EventType[]; // the keys of a literal are its type's keys
 
 /** A sample in an event, which may be read long after a download link has expired. */
-const SampleRecord = Artifact.omit({ downloadUrl: true }).meta({ id: "SampleRecord" });
+const SampleRecord = Artifact.omit({ downloadUrl: true }).meta({
+  id: "SampleRecord",
+  description: "A sample in an event. Read the task for a `downloadUrl`.",
+});
 export type SampleRecord = z.infer<typeof SampleRecord>;
 
 const theBidders = "the buyer and the bidders whose bids were active";
@@ -55,27 +68,40 @@ const logOnlyCatalogue = {
   "sample.posted": {
     when: "the awarded bidder adds a sample",
     to: theParties,
-    data: withBid.extend({ sample: SampleRecord }),
+    data: taskAndBid
+      .extend({ sample: SampleRecord.meta({ description: "The new sample." }) })
+      .meta({ id: "SampleEventData", description: "What events about a sample have." }),
   },
   "rating.posted": {
     when: "one side rates the other",
     to: theParties,
-    data: withTask.extend({ rating: Rating }),
+    data: taskOnly
+      .extend({ rating: Rating.meta({ description: "The new rating." }) })
+      .meta({ id: "RatingEventData", description: "What events about a rating have." }),
   },
   "topup.credited": {
     when: "a top-up is credited to the wallet",
     to: "the wallet's owner",
-    data: z.object({ topup: CreditedTopup }),
+    data: z
+      .object({ topup: CreditedTopup.meta({ description: "The top-up." }) })
+      .meta({ id: "TopupEventData", description: "What events about a top-up have." }),
   },
   "topup.reversed": {
     when: "a refund or chargeback takes a credited top-up back, or returns it",
     to: "the wallet's owner",
-    data: z.object({ topup: CreditedTopup, reversal: TopupReversal }),
+    data: z
+      .object({
+        topup: CreditedTopup.meta({ description: "The top-up." }),
+        reversal: TopupReversal.meta({ description: "What was taken back, or returned." }),
+      })
+      .meta({ id: "TopupReversalEventData", description: "What events about a reversed top-up have." }),
   },
   "payout.updated": {
     when: "a payout is requested, and when its status changes",
     to: "the payout's owner",
-    data: z.object({ payout: Payout }),
+    data: z
+      .object({ payout: Payout.meta({ description: "The payout as it was right after the change." }) })
+      .meta({ id: "PayoutEventData", description: "What events about a payout have." }),
   },
 } as const;
 
@@ -103,13 +129,22 @@ export interface EventRecords {
   payout?: Payout;
 }
 
-const bodyOf = <Type extends LogEventType, Data extends z.ZodType>(type: Type, { data }: { data: Data }) =>
-  z.object({
-    id: Id.meta({ description: "Stays the same over retries and replays, so use it to skip duplicates." }),
-    type: z.literal(type),
-    createdAt: Timestamp,
-    data,
-  });
+/** Turns `task.created` into `TaskCreatedEvent`: code generators name a type after it. */
+export const eventSchemaName = (type: LogEventType) =>
+  `${type.replace(/(?:^|[._])(\w)/g, (_match, letter: string) => letter.toUpperCase())}Event`;
+
+const bodyOf = <Type extends LogEventType, Data extends z.ZodType>(
+  type: Type,
+  { when, to, data }: { when: string; to: string; data: Data },
+) =>
+  z
+    .object({
+      id: idOf("event", "Stays the same over retries and replays, so use it to skip duplicates."),
+      type: z.literal(type).meta({ description: "What has happened." }),
+      createdAt: Timestamp.meta({ description: "When it happened." }),
+      data,
+    })
+    .meta({ id: eventSchemaName(type), description: `Happens when ${when}; for ${to}.` });
 
 /** The bodies of all events, the same in the log and in webhooks. */
 export const eventBodies = {
@@ -136,5 +171,8 @@ export const eventBodies = {
 const { "task.created": firstBody, ...otherBodies } = eventBodies;
 
 /** An event of the log. */
-export const LogEvent = z.discriminatedUnion("type", [firstBody, ...Object.values(otherBodies)]);
+export const LogEvent = z.discriminatedUnion("type", [firstBody, ...Object.values(otherBodies)]).meta({
+  id: "LogEvent",
+  description: "An event of the log: `type` says which fields `data` has.",
+});
 export type LogEvent = z.infer<typeof LogEvent>;

@@ -13,7 +13,7 @@ const after = z.string().min(1).max(64).optional().meta({
     "The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.",
   example: "latest",
 });
-const types = listOf(logEventTypes).optional();
+const types = listOf(logEventTypes, "The types of events to return; all by default.").optional();
 
 /** The query of one page of the log. */
 export const LogQuery = z.strictObject({
@@ -38,10 +38,14 @@ export const StreamQuery = z.strictObject({
   }),
 });
 
-const cursor = z.string().meta({ description: "Goes on behind this point as `after`. Opaque." });
+const cursor = z
+  .string()
+  .meta({ description: "Send it as `after` to go on behind this point. Opaque.", example: "AZqhssAAcAA" });
 
 /** A page of the log. */
-export const LogPage = z.object({ events: z.array(LogEvent), nextCursor: cursor });
+export const LogPage = z
+  .object({ events: z.array(LogEvent).meta({ description: "Oldest first." }), nextCursor: cursor })
+  .meta({ id: "EventPage", description: "A page of the event log." });
 
 /** One message of the stream. Its id is the same cursor. */
 export const LogMessage = z
@@ -49,5 +53,5 @@ export const LogMessage = z
     event: LogEvent.nullable().meta({ description: "Null: nothing happened, but the cursor has moved." }),
     nextCursor: cursor,
   })
-  .meta({ id: "LogMessage" });
+  .meta({ id: "LogMessage", description: "One message of the event stream, over typed RPC." });
 export type LogMessage = z.infer<typeof LogMessage>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Bid } from "./bid.ts";
-import { Person } from "./common.ts";
+import { Person, Price } from "./common.ts";
 import { Dispute } from "./dispute.ts";
 import { Task, TaskListItem } from "./task.ts";
 
@@ -15,17 +15,23 @@ const truncated = (field: string) =>
   z
     .literal(true)
     .optional()
-    .meta({ description: `Present if \`${field}\` has only the first ${EXCERPT_CHARACTERS} characters.` });
+    .meta({ description: `Present, and true, if \`${field}\` has only the first ${EXCERPT_CHARACTERS} characters.` });
 
 /** A bid as lists, a task's detail and events show it. */
-export const BidExcerpt = Bid.extend({ notesTruncated: truncated("notes") }).meta({ id: "BidExcerpt" });
+export const BidExcerpt = Bid.extend({ notesTruncated: truncated("notes") }).meta({
+  id: "BidExcerpt",
+  description: `A bid as lists and events show it: of its notes, the first ${EXCERPT_CHARACTERS} characters.`,
+});
 export type BidExcerpt = z.infer<typeof BidExcerpt>;
 
 /** A dispute as lists and events show it. */
 export const DisputeExcerpt = Dispute.extend({
   reasonTruncated: truncated("reason"),
   noteTruncated: truncated("note"),
-}).meta({ id: "DisputeExcerpt" });
+}).meta({
+  id: "DisputeExcerpt",
+  description: `A dispute as lists and events show it: of its texts, the first ${EXCERPT_CHARACTERS} characters.`,
+});
 export type DisputeExcerpt = z.infer<typeof DisputeExcerpt>;
 
 /**
@@ -33,18 +39,24 @@ export type DisputeExcerpt = z.infer<typeof DisputeExcerpt>;
  * task, and would make a page of 100 larger than 1 MB.
  */
 export const DisputeListItem = DisputeExcerpt.extend({
-  task: TaskListItem.omit({ tags: true }).meta({ id: "DisputedTask" }),
-  buyer: Person,
-  bidder: Person,
-  priceCents: z.int().meta({ description: "Integer cents: the price of the awarded bid, which the dispute is about." }),
-}).meta({ id: "DisputeListItem" });
+  task: TaskListItem.omit({ tags: true }).meta({ id: "DisputedTask", description: "The task, without its tags." }),
+  buyer: Person.meta({ description: "Who posted the task." }),
+  bidder: Person.meta({ description: "Who delivered." }),
+  priceCents: Price.meta({
+    example: 8_500,
+    description: "Integer cents: the price of the awarded bid, which the dispute is about.",
+  }),
+}).meta({ id: "DisputeListItem", description: "A dispute as lists show it, with what tells the cases apart." });
 export type DisputeListItem = z.infer<typeof DisputeListItem>;
 
 /** A task as events show it. */
 export const TaskExcerpt = Task.extend({
   descriptionTruncated: truncated("description"),
   acceptanceCriteriaTruncated: truncated("acceptanceCriteria"),
-}).meta({ id: "TaskExcerpt" });
+}).meta({
+  id: "TaskExcerpt",
+  description: `A task as events show it: of its texts, the first ${EXCERPT_CHARACTERS} characters.`,
+});
 export type TaskExcerpt = z.infer<typeof TaskExcerpt>;
 
 /** Shortens a text as Postgres' `left` does, by code points. */

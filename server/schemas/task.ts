@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { emptyableText, Id, line, Person, Timestamp, text } from "./common.ts";
+import { emptyableText, idOf, line, Person, Price, Timestamp, text } from "./common.ts";
 
 export const taskStatuses = [
   "open",
@@ -11,47 +11,81 @@ export const taskStatuses = [
   "resolved",
   "expired",
 ] as const;
-export const TaskStatus = z.enum(taskStatuses);
+export const TaskStatus = z.enum(taskStatuses).meta({
+  id: "TaskStatus",
+  description:
+    "`open`: takes bids. `awarded`: the bidder works. `delivered`: the buyer accepts or disputes. `accepted`: the bidder is " +
+    "paid. `cancelled`: by the buyer, before an award. `disputed`: a moderator decides. `resolved`: a moderator has decided. " +
+    "`expired`: not delivered in time, the hold has returned.",
+});
 export type TaskStatus = z.infer<typeof TaskStatus>;
 
 /** A task as lists show it. */
 export const TaskListItem = z
   .object({
-    id: Id,
-    title: z.string(),
-    maxBudgetCents: z.int(),
-    tags: z.array(z.string()),
+    id: idOf("task"),
+    title: z.string().meta({ description: "One line.", example: "Translate two pages" }),
+    maxBudgetCents: Price.meta({ description: "The most that a bid may cost, in integer cents.", example: 12_000 }),
+    tags: z.array(z.string()).meta({ description: "As the buyer wrote them.", example: ["translation", "finnish"] }),
     status: TaskStatus,
-    createdAt: Timestamp,
-    bidCount: z.int().meta({ description: "Number of bids, without withdrawn ones." }),
+    createdAt: Timestamp.meta({ description: "When the task was posted." }),
+    bidCount: z.int32().meta({ description: "Number of bids, without withdrawn ones.", example: 0 }),
   })
-  .meta({ id: "TaskListItem" });
+  .meta({ id: "TaskListItem", description: "A task as lists show it." });
 export type TaskListItem = z.infer<typeof TaskListItem>;
 
 /** The full task, as signed-in callers see it. */
 export const Task = TaskListItem.extend({
-  description: z.string(),
-  acceptanceCriteria: z.string().nullable(),
-  buyer: Person,
-  awardedBidId: Id.nullable(),
-  awardedAt: Timestamp.nullable(),
-  deliveryDueAt: Timestamp.nullable(),
-  deliveredAt: Timestamp.nullable(),
-  acceptanceDeadlineAt: Timestamp.nullable(),
-  acceptedAt: Timestamp.nullable(),
-  closedAt: Timestamp.nullable(),
-  updatedAt: Timestamp,
-}).meta({ id: "Task" });
+  description: z
+    .string()
+    .meta({ description: "What is to be done.", example: "From English to Finnish, in plain words." }),
+  acceptanceCriteria: z.string().nullable().meta({ description: "What the delivery must fulfil.", example: null }),
+  buyer: Person.meta({ description: "Who posted the task." }),
+  awardedBidId: idOf("bid").nullable().meta({ description: "The bid that was awarded.", example: null }),
+  awardedAt: Timestamp.nullable().meta({ description: "When the task was awarded.", example: null }),
+  deliveryDueAt: Timestamp.nullable().meta({
+    description:
+      "When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days later.",
+    example: null,
+  }),
+  deliveredAt: Timestamp.nullable().meta({ description: "When the delivery arrived.", example: null }),
+  acceptanceDeadlineAt: Timestamp.nullable().meta({
+    description: "Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid.",
+    example: null,
+  }),
+  acceptedAt: Timestamp.nullable().meta({
+    description: "When the delivery was accepted, or counted as such.",
+    example: null,
+  }),
+  closedAt: Timestamp.nullable().meta({ description: "When the task reached an end state.", example: null }),
+  updatedAt: Timestamp.meta({ description: "When the task last changed." }),
+}).meta({ id: "Task", description: "A task, as signed-in callers see it." });
 export type Task = z.infer<typeof Task>;
+
+/** The part of a task that anonymous callers see. */
+export const PublicTask = TaskListItem.extend({ description: Task.shape.description });
+
+/** A task as its reader may see it: the fields that not everyone sees are optional. */
+export const TaskDetail = Task.partial().extend(PublicTask.shape).meta({
+  id: "TaskDetail",
+  description:
+    "A task as you may see it. Signed-in callers get all fields, anonymous callers only those that are required.",
+});
 
 /**
  * The fields of a task that the buyer sets. The database, which defines when two tags are the same, removes duplicates.
  * Source: docs/contract.md "Records".
  */
 export const taskInput = {
-  title: line(1, 200).meta({ example: "Translate two pages" }),
-  description: text(1, 20_000).meta({ example: "From English to Finnish, in plain words." }),
-  acceptanceCriteria: emptyableText(10_000),
+  title: line(1, 200).meta({ description: "One line, trimmed. Everyone sees it.", example: "Translate two pages" }),
+  description: text(1, 20_000).meta({
+    description: "What is to be done, kept as it is sent. Everyone sees it.",
+    example: "From English to Finnish, in plain words.",
+  }),
+  acceptanceCriteria: emptyableText(10_000).meta({
+    description: "What the delivery must fulfil. Signed-in users see it. Null or empty for none.",
+    example: "No machine translation.",
+  }),
   maxBudgetCents: z
     .int()
     .min(1)

@@ -18,5 +18,8 @@ export const taskOperations = [
   "disputes.resolve",
 ] as const;
 
-export const TaskOperation = z.enum(taskOperations).meta({ id: "TaskOperation" });
+export const TaskOperation = z.enum(taskOperations).meta({
+  id: "TaskOperation",
+  description: "An operation on a task, or on a bid on it, by its name over typed RPC.",
+});
 export type TaskOperation = z.infer<typeof TaskOperation>;

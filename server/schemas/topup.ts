@@ -1,25 +1,26 @@
 import { z } from "zod";
-import { Cents, Id, Timestamp } from "./common.ts";
+import { idOf, Price, Timestamp } from "./common.ts";
 
 /** A top-up that was credited to its owner's wallet. */
 export const CreditedTopup = z
   .object({
-    id: Id,
-    sessionId: z.string().meta({ description: "As `POST /wallet/topup` returned it." }),
-    amountCents: Cents,
-    createdAt: Timestamp,
+    id: idOf("top-up"),
+    sessionId: z.string().meta({ description: "As `POST /wallet/topup` returned it.", example: "cs_test_1" }),
+    amountCents: Price.meta({ description: "What the wallet was credited, in integer cents.", example: 5_000 }),
+    createdAt: Timestamp.meta({ description: "When the top-up was started." }),
   })
-  .meta({ id: "CreditedTopup" });
+  .meta({ id: "CreditedTopup", description: "A top-up that was credited to its owner's wallet." });
 export type CreditedTopup = z.infer<typeof CreditedTopup>;
 
 /** A movement that follows a refund or a chargeback of a top-up. */
 export const TopupReversal = z
   .object({
-    kind: z.enum(["topup_refund", "chargeback"]),
-    amountCents: Cents.meta({
+    kind: z.enum(["topup_refund", "chargeback"]).meta({ description: "The `kind` of its ledger entries." }),
+    amountCents: Price.meta({
+      example: -5_000,
       description:
         "Integer cents. Negative: what is taken back, even if less is available. Positive: what is returned.",
     }),
   })
-  .meta({ id: "TopupReversal" });
+  .meta({ id: "TopupReversal", description: "A movement that follows a refund or a chargeback of a top-up." });
 export type TopupReversal = z.infer<typeof TopupReversal>;

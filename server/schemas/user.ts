@@ -1,18 +1,23 @@
 import { z } from "zod";
-import { countCharacters, Id, line, Timestamp, text } from "./common.ts";
+import { countCharacters, idOf, line, Timestamp, text } from "./common.ts";
 
 /** A user as that user sees it. */
 export const User = z
   .object({
-    id: Id,
-    email: z.string(),
-    displayName: z.string(),
-    createdAt: Timestamp,
+    id: idOf("user"),
+    email: z.string().meta({
+      description: "In its canonical form: trimmed, lower case, the domain in ASCII. Nobody else sees it.",
+      format: "email",
+      example: "ada@example.com",
+    }),
+    displayName: z.string().meta({ description: "The name that other people see.", example: "Ada" }),
+    createdAt: Timestamp.meta({ description: "When the account was created." }),
     emailVerifiedAt: Timestamp.nullable().meta({
       description: "When the owner of the address first used a link that was sent to it. Nothing waits for this.",
+      example: null,
     }),
   })
-  .meta({ id: "User" });
+  .meta({ id: "User", description: "A user, as that user sees it." });
 export type User = z.infer<typeof User>;
 
 /**
@@ -49,15 +54,29 @@ export const Email = text(0, 320)
   })
   .meta({ description: "An email address; compared without regard to case.", example: "ada@example.com" });
 
-export const DisplayName = line(1, 80).meta({ example: "Ada" });
+export const DisplayName = line(1, 80).meta({
+  description: "The name that other people see. One line, trimmed.",
+  example: "Ada",
+});
 
-export const Password = text(8, 128).meta({ format: "password" });
+export const Password = text(8, 128).meta({
+  description: "Any text. In production, the commonest passwords are refused.",
+  format: "password",
+  example: "a long password",
+});
 
 /**
  * A password to be checked against the stored hash. Passwords of more than 128 code points could be set before lengths
  * were counted in them, so this accepts longer ones than `Password`.
  */
-export const PasswordAttempt = text(0, 2_048);
+export const PasswordAttempt = text(0, 2_048).meta({
+  description: "The account's password.",
+  format: "password",
+  example: "a long password",
+});
 
 /** The secret of a link in a mail. Whether it is one of ours is checked against the stored hashes, not against a pattern. */
-export const AccountToken = text(1, 200).meta({ description: "`token` of the link in the mail." });
+export const AccountToken = text(1, 200).meta({
+  description: "`token` of the link in the mail.",
+  example: "TPmBmoiiNmJqPGJCDXk7Gf",
+});

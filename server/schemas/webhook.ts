@@ -1,22 +1,31 @@
 import { z } from "zod";
-import { Id, Timestamp, text } from "./common.ts";
+import { idOf, Timestamp, text } from "./common.ts";
 import { eventTypes } from "./event.ts";
 
-const EventType = z.enum(eventTypes);
+const EventType = z
+  .enum(eventTypes)
+  .meta({ id: "WebhookEventType", description: "The events that webhooks can subscribe to, a closed set." });
 
 export const Webhook = z
   .object({
-    id: Id,
-    url: z.string(),
-    events: z.array(EventType),
+    id: idOf("webhook endpoint"),
+    url: z.string().meta({
+      description: "Where events are sent.",
+      format: "uri",
+      example: "https://example.com/rebid",
+    }),
+    events: z
+      .array(EventType)
+      .meta({ description: "The types that are sent.", example: ["task.awarded", "task.accepted"] }),
     active: z.boolean().meta({
       description:
         "False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3 " +
         "days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.",
+      example: true,
     }),
-    createdAt: Timestamp,
+    createdAt: Timestamp.meta({ description: "When the endpoint was registered." }),
   })
-  .meta({ id: "Webhook" });
+  .meta({ id: "Webhook", description: "An address of yours that events are sent to." });
 export type Webhook = z.infer<typeof Webhook>;
 
 export const webhookInput = {
@@ -24,30 +33,40 @@ export const webhookInput = {
   events: z
     .array(EventType)
     .min(1)
-    .transform((events) => [...new Set(events)]),
+    .transform((events) => [...new Set(events)])
+    .meta({ description: "The types to send.", example: ["task.awarded", "task.accepted"] }),
 } as const;
 
 export const deliveryStatuses = ["pending", "succeeded", "failed"] as const;
 
 const WebhookAttempt = z
   .object({
-    attemptedAt: Timestamp,
-    statusCode: z.int().nullable().meta({ description: "Null if there was no complete response in time." }),
-    durationMs: z.int(),
-    error: z.string().nullable().meta({ description: "Why there was no complete response." }),
+    attemptedAt: Timestamp.meta({ description: "When the request was sent." }),
+    statusCode: z
+      .int32()
+      .nullable()
+      .meta({ description: "The response's status; null if there was no complete response in time.", example: 200 }),
+    durationMs: z.int32().meta({ description: "Milliseconds until the response, or the failure.", example: 84 }),
+    error: z.string().nullable().meta({ description: "Why there was no complete response.", example: null }),
   })
-  .meta({ id: "WebhookAttempt" });
+  .meta({ id: "WebhookAttempt", description: "One request of a delivery." });
 
 export const WebhookDelivery = z
   .object({
-    id: Id,
-    webhookId: Id,
-    eventId: Id.meta({ description: "The `id` in the payload, the same for retries and replays." }),
+    id: idOf("webhook delivery"),
+    webhookId: idOf("webhook endpoint", "The endpoint that it goes to."),
+    eventId: idOf("event", "The `id` in the payload, the same for retries and replays."),
     event: EventType,
-    status: z.enum(deliveryStatuses),
+    status: z.enum(deliveryStatuses).meta({
+      description: "`pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed.",
+      example: "succeeded",
+    }),
     attempts: z.array(WebhookAttempt).meta({ description: "Oldest first. The latest 20 are kept." }),
-    nextAttemptAt: Timestamp.nullable(),
-    createdAt: Timestamp,
+    nextAttemptAt: Timestamp.nullable().meta({
+      description: "When it is due; null when it is not pending.",
+      example: null,
+    }),
+    createdAt: Timestamp.meta({ description: "When the delivery was created." }),
   })
-  .meta({ id: "WebhookDelivery" });
+  .meta({ id: "WebhookDelivery", description: "An event on its way to an endpoint." });
 export type WebhookDelivery = z.infer<typeof WebhookDelivery>;

@@ -4,8 +4,8 @@ import { type BackingServices, configuredBackingServices } from "../backingServi
 import type { Config } from "../config.ts";
 import { type Clock, systemClock } from "../gateways/clock.ts";
 import { createApp, createMetricsApp } from "../http/app.ts";
+import { commonHeaders } from "../http/commonHeaders.ts";
 import { createMetrics } from "../http/metrics.ts";
-import { securityHeaders } from "../http/securityHeaders.ts";
 import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
@@ -103,7 +103,7 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     if (config.role === "worker") return { url: null, stop };
     // Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
     const host = config.host ?? (config.production ? undefined : "127.0.0.1");
-    const headers = securityHeaders(publicUrl);
+    const headers = commonHeaders(publicUrl);
     const metrics = createMetrics(services);
     const server = await serve(createApp(services, config, {}, metrics), port, host, { headers });
     busy.push(server.stop);

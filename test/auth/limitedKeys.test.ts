@@ -57,6 +57,18 @@ function expectLimit(answer: Answer, limitCents: number, spentCents: number): vo
 }
 const inSeconds = (seconds: number) => new Date(service.clock.now().getTime() + seconds * 1000).toISOString();
 
+test("a key reads its own limits, as its owner does, and a session has none", async () => {
+  const person = await createPerson(service, { cents: 10_000 });
+  const expiresAt = inSeconds(3_600);
+  const { id, credentials } = await mint(person, { expiresAt, spendLimit: { cents: 5_000, per: "total" } });
+  expect((await postTask(credentials, 2_000)).status).toBe(201);
+  const { auth } = (await rest(service.url, "GET", "/auth/me", { credentials })).body;
+  const { lastUsedAt: _, ...key } = await listed(person, id);
+  expect(auth).toEqual({ kind: "apiKey", scopes, key });
+  expect(auth.key.spendLimit).toEqual({ cents: 5_000, per: "total", spentCents: 2_000 });
+  expect((await person.get("/auth/me")).body.auth).toEqual({ kind: "session", scopes: ["*"] });
+});
+
 describe("a key that expires", () => {
   test("works until that second, then is 401, is no longer listed, and does not count among the 500", async () => {
     const person = await createPerson(service);

@@ -49,7 +49,7 @@ const formats = {
 /** Reads the served document: what a client is promised. Throws when a procedure of the router is missing from it. */
 export function readContract(document: unknown): Contract {
   const root = document as { paths: Record<string, Record<string, Schema>> }; // held against JSON Schema by ajv below
-  const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true, formats });
+  const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true, formats, logger: false });
   // Compiling a schema takes milliseconds, and most operations share those of their errors.
   const compiled = new Map<string, ValidateFunction>();
   const compile = (schema: Schema): ValidateFunction => {
@@ -85,7 +85,7 @@ export function readContract(document: unknown): Contract {
       hashesPassword: Object.keys(fields).some((name) => /password/i.test(name)),
     };
   });
-  return { operations, isError: compile(resolve({ $ref: "#/components/schemas/Error" }, root) as Schema) };
+  return { operations, isError: compile(resolve({ $ref: "#/components/schemas/ApiError" }, root) as Schema) };
 }
 
 /** The schema of `wait` for a client that does not spend its time with long polls. */

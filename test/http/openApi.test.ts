@@ -37,6 +37,7 @@ interface Response {
 interface Operation {
   operationId: string;
   summary: string;
+  description: string;
   tags: string[];
   security: Record<string, string[]>[];
   parameters?: Parameter[];
@@ -72,7 +73,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 const webhooks = Object.entries(document.webhooks).map(([type, { post }]) => ({ type, webhook: post }));
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, formats: formats() });
-ajv.addVocabulary(["example", "components"]);
+ajv.addVocabulary(["example", "components", "discriminator", "listOf"]);
 ajv.addSchema({ $id: "openapi", components: document.components });
 
 function formats() {
@@ -81,6 +82,10 @@ function formats() {
     "date-time": /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/,
     password: true,
     uri: true,
+    email: true,
+    int32: { type: "number", validate: (value: number) => Math.abs(value) < 2 ** 31 },
+    int64: { type: "number", validate: Number.isSafeInteger },
+    double: true,
   } as const;
 }
 
@@ -103,6 +108,12 @@ function responseOf(route: Route, status: number): Response {
   const found = document.components.responses[response.$ref.replace("#/components/responses/", "")];
   if (found === undefined) throw new Error(`${response.$ref} leads nowhere`);
   return found;
+}
+
+/** The schema that a reference leads to. */
+function schemaOf(schema: Schema | undefined): Schema | undefined {
+  const { $ref } = schema ?? {};
+  return typeof $ref === "string" ? document.components.schemas[$ref.split("/").at(-1) ?? ""] : schema;
 }
 
 function codesOf(response: Response): string[] {
@@ -142,6 +153,28 @@ describe("the document", () => {
     expect(operations.map(({ operation }) => operation.operationId).sort()).toEqual(
       routes.map(({ procedurePath }) => procedurePath.replaceAll(".", "_")).sort(),
     );
+  });
+
+  test("says of every operation what it does, in one to four sentences", () => {
+    for (const { path, operation } of operations) {
+      expect(operation.summary, path).toMatch(/^[A-Z][^.]+$/);
+      const sentences = operation.description.split("\n\n")[0]?.match(/[.!](?= |$)/g) ?? [];
+      expect([path, sentences.length >= 1 && sentences.length <= 5]).toEqual([path, true]);
+    }
+  });
+
+  test("names every body and record", () => {
+    for (const { operation } of operations) {
+      const { content } = operation.requestBody ?? {};
+      if (content) expect(content["application/json"].schema).toEqual({ $ref: expect.any(String) });
+    }
+    const nested = Object.entries(document.components.schemas).flatMap(([name, { properties }]) =>
+      Object.entries(properties ?? {})
+        .filter(([, property]) => JSON.stringify(property).includes('"properties":'))
+        .map(([field]) => `${name}.${field}`),
+    );
+    expect(nested).toEqual([]);
+    expect(document.components.schemas).not.toHaveProperty("Error");
   });
 
   test("has none of the generator's oddities", () => {
@@ -210,7 +243,7 @@ describe.each(routes.map((route) => [route.procedurePath, route] as const))("%s"
   test("documents every field that it accepts, and that it refuses others", () => {
     // The header is a parameter that several operations share.
     const inQueryOrPath = (operation.parameters ?? []).flatMap(({ name }) => name ?? []);
-    const schema = operation.requestBody?.content["application/json"].schema;
+    const schema = schemaOf(operation.requestBody?.content["application/json"].schema);
     const inBody = Object.keys((schema?.properties as object | undefined) ?? {});
     expect([...inQueryOrPath, ...inBody].sort()).toEqual(inputFieldsOf(route).sort());
     if (schema !== undefined) expect(schema.additionalProperties).toBe(false);

@@ -3,9 +3,10 @@ import type { AddressInfo } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApp } from "../../server/http/app.ts";
+import { commonHeaders } from "../../server/http/commonHeaders.ts";
 import { refuseBroken } from "../../server/http/refuseBroken.ts";
-import { securityHeaders } from "../../server/http/securityHeaders.ts";
 import type { Settings } from "../../server/services.ts";
+import { version } from "../../server/version.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
@@ -28,7 +29,7 @@ afterAll(() => {
 async function startWith(settings: Partial<Settings>): Promise<string> {
   const services = { ...service.services, settings: { ...service.services.settings, ...settings } };
   const server = createServer(createApp(services, { trustProxy: false }));
-  refuseBroken(server, { farewellMs: 1_000, maxPipelined: 50, headers: securityHeaders(services.settings.publicUrl) });
+  refuseBroken(server, { farewellMs: 1_000, maxPipelined: 50, headers: commonHeaders(services.settings.publicUrl) });
   return listen(server);
 }
 
@@ -43,6 +44,7 @@ async function listen(server: ReturnType<typeof createServer>): Promise<string> 
 
 describe("security headers", () => {
   const common = {
+    "rebid-version": version,
     "x-content-type-options": "nosniff",
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",

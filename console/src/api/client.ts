@@ -1,35 +1,13 @@
-import {
-  createTRPCClient,
-  httpBatchLink,
-  httpLink,
-  httpSubscriptionLink,
-  splitLink,
-  TRPCClientError,
-} from "@trpc/client";
+import { createRebidClient, errorBodyOf, type RebidRouter } from "@rebid/sdk/trpc";
 import type { inferRouterOutputs } from "@trpc/server";
-import type { AppRouter } from "../../../server/procedures/router.ts";
 
-const url = "/trpc";
+/**
+ * The service, over typed RPC with the session cookie. Changes are repeated by `useAction`, which also waits for the
+ * network, so the client itself repeats nothing.
+ */
+export const api = createRebidClient({ maxRetries: 0 });
 
-/** The service, over typed RPC with the session cookie. Reads travel in batches, changes alone with their key. */
-export const api = createTRPCClient<AppRouter>({
-  links: [
-    splitLink({
-      condition: ({ type }) => type === "subscription",
-      true: httpSubscriptionLink({ url }),
-      false: splitLink({
-        condition: ({ type }) => type === "mutation",
-        true: httpLink({ url, headers: ({ op }) => keyHeader(op.context) }),
-        false: httpBatchLink({ url, maxItems: 20 }),
-      }),
-    }),
-  ],
-});
-
-const keyHeader = ({ idempotencyKey }: Record<string, unknown>): Record<string, string> =>
-  typeof idempotencyKey === "string" ? { "Idempotency-Key": idempotencyKey } : {};
-
-type Outputs = inferRouterOutputs<AppRouter>;
+type Outputs = inferRouterOutputs<RebidRouter>;
 
 export type User = Outputs["auth"]["me"]["user"];
 export type Me = Outputs["auth"]["me"];
@@ -56,13 +34,14 @@ export type ModeratedUser = Outputs["users"]["list"]["users"][number];
 export type Operations = Outputs["operations"]["read"];
 export type ModerationAction = Outputs["moderation"]["listActions"]["actions"][number];
 
+/** Whether these are all fields of a task, which everybody who is signed in gets. */
+export const isWhole = (task: TaskPage["task"]): task is Task => task.buyer !== undefined;
+
 /** A documented refusal. Source: docs/contract.md "Errors". */
-export type ApiFailure = NonNullable<TRPCClientError<AppRouter>["data"]>;
+export type ApiFailure = NonNullable<ReturnType<typeof errorBodyOf>>;
 
 /** Returns what the service answered, or null if there was no answer of its own, as without a network. */
-export function failureOf(error: unknown): ApiFailure | null {
-  return error instanceof TRPCClientError && error.data?.error !== undefined ? error.data : null;
-}
+export const failureOf = (error: unknown): ApiFailure | null => errorBodyOf(error) ?? null;
 
 /** Whether the same request may succeed later: there was no answer, or the service could not do its work. */
 export function isTransient(error: unknown): boolean {

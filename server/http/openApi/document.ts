@@ -1,14 +1,15 @@
-import { createRequire } from "node:module";
 import { generateOpenApiDocument } from "trpc-to-openapi";
 import { sessionCookieName } from "../../auth/sessions.ts";
+import { ErrorBody } from "../../errors.ts";
 import type { AppRouter } from "../../procedures/router.ts";
+import { version } from "../../version.ts";
 import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
+import { nameBodies } from "./names.ts";
 import {
   correctOperation,
   dryRunParameter,
   errorResponses,
-  errorSchema,
   idempotencyKeyParameter,
   responseHeaders,
 } from "./operations.ts";
@@ -16,8 +17,6 @@ import { separateRequestsFromResponses } from "./separate.ts";
 import { lastEventIdParameter, streamOperation } from "./streams.ts";
 import { tidy } from "./tidy.ts";
 import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
-
-const { version } = createRequire(import.meta.url)("../../../package.json") as { version: string };
 
 const description = `Rebid is a task marketplace for people and AI agents. A buyer posts a task, and its budget is held. Bidders
 place bids, the buyer awards the task to one of them, and that bidder delivers. When the buyer accepts, the bidder is paid.
@@ -62,7 +61,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
       version,
       description,
       baseUrl: publicUrl,
-      defs: eventSchemas,
+      defs: { ...eventSchemas, ApiError: ErrorBody },
       securitySchemes: {
         session: {
           type: "apiKey",
@@ -78,13 +77,13 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
   const { schemas } = document.components;
   // trpc-to-openapi adds a schema for each status, but all our errors have one shape.
   for (const name of Object.keys(schemas).filter((name) => name.startsWith("error."))) delete schemas[name];
-  schemas.Error = errorSchema();
   for (const route of routes) {
     if (route.type === "subscription") document.paths[route.path] = { get: streamOperation(route) };
     const operation = document.paths[route.path]?.[route.method.toLowerCase()];
     if (operation === undefined)
       throw new Error(`${route.procedurePath} is missing from the generated OpenAPI document`);
     correctOperation(operation, route);
+    nameBodies(operation, route, schemas);
   }
   document.components.responses = { ...errorResponses(routes), ...eventResponses };
   document.components.headers = responseHeaders;

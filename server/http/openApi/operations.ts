@@ -1,9 +1,8 @@
-import { z } from "zod";
-import { ErrorBody, type ErrorCode, errorCatalogue } from "../../errors.ts";
+import { type ErrorCode, errorCatalogue } from "../../errors.ts";
 import { errorsOf, takesDryRun, takesIdempotencyKey } from "../../meta.ts";
 import { idempotencyKeyPattern } from "../../repeats/idempotencyKey.ts";
 import type { Route } from "../routes.ts";
-import { type Json, type JsonObject, type Operation, toJson } from "./json.ts";
+import type { Json, JsonObject, Operation } from "./json.ts";
 
 /**
  * Corrects what trpc-to-openapi cannot know about an operation: the status of its success, our error codes, who may call
@@ -178,16 +177,11 @@ function errorResponse(status: number, codes: ErrorCode[]): Json {
       "application/json": {
         schema: {
           allOf: [
-            { $ref: "#/components/schemas/Error" },
+            { $ref: "#/components/schemas/ApiError" },
             { type: "object", properties: { error: { type: "string", enum: codes } } },
           ],
         },
       },
     },
   };
-}
-
-export function errorSchema(): Json {
-  const { $schema: _, ...schema } = toJson(z.toJSONSchema(ErrorBody)) as JsonObject;
-  return { ...schema, description: "The body of every error. `requestId` is also in the header `X-Request-Id`." };
 }

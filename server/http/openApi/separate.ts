@@ -19,7 +19,8 @@ export function separateRequestsFromResponses(document: Document): void {
   const inputs: JsonObject = {};
   const inputNames = new Map<string, string>();
   for (const name of usedInRequests) {
-    if (usedInResponses.has(name) || `${name}Output` in schemas) inputNames.set(name, `${name}Input`);
+    const isInBoth = usedInResponses.has(name) || `${name}Output` in schemas;
+    if (isInBoth && isStrict(schemas[name] ?? null)) inputNames.set(name, `${name}Input`);
     inputs[inputNames.get(name) ?? name] = structuredClone(schemas[name] ?? {});
   }
   for (const schema of [...Object.values(inputs), ...requests]) renameRefs(schema, inputNames);
@@ -44,6 +45,11 @@ export function separateRequestsFromResponses(document: Document): void {
 }
 
 const refPrefix = "#/components/schemas/";
+
+/** Whether a schema refuses additional fields. Only objects do, so an enum is the same in requests and in responses. */
+function isStrict(schema: Json): boolean {
+  return JSON.stringify(schema).includes('"additionalProperties":false');
+}
 
 /** The names of the schemas that a part of the document refers to, directly or not. */
 function reachable(part: Json, schemas: JsonObject): Set<string> {

@@ -3,14 +3,6 @@ import { StreamQuery } from "../../schemas/eventLog.ts";
 import { type Route, tagOf } from "../routes.ts";
 import { type JsonObject, type Operation, toJson } from "./json.ts";
 
-const description = `The same as \`GET /events\`, as server-sent events. Each message has an event as \`data\`, in JSON with \`type\`, and
-the cursor behind it as \`id\`. A client that connects again with \`Last-Event-ID\` goes on where it stopped; so do those
-of browsers, on their own. A quiet stream has a comment every 15 seconds, with the cursor that it has reached. The stream ends
-when the session or key does, and when the server restarts.
-
-Browsers send the cookie. With an API key, use a client that can send headers, such as one on \`fetch\`: a key does not belong
-into an address.`;
-
 /** What streams refer to. */
 export const lastEventIdParameter = {
   name: "Last-Event-ID",
@@ -29,7 +21,7 @@ export function streamOperation(route: Route): Operation {
   return {
     operationId: route.procedurePath.replaceAll(".", "_"),
     summary: route.meta.summary ?? "",
-    description,
+    description: route.meta.description ?? "",
     tags: [tagOf(route)],
     parameters: [...parameters, { $ref: "#/components/parameters/LastEventId" }],
     responses: {

@@ -1,13 +1,9 @@
-import { eventBodies, eventCatalogue, eventTypes, type LogEventType, logEventTypes } from "../../schemas/event.ts";
+import { eventBodies, eventCatalogue, eventSchemaName, eventTypes, logEventTypes } from "../../schemas/event.ts";
 import { exampleEvent } from "../../webhooks/sample.ts";
 import { SIGNATURE_HEADER } from "../../webhooks/sign.ts";
 
-/** Turns `task.created` into `TaskCreatedEvent`: code generators name a type after it. */
-const schemaName = (type: LogEventType) =>
-  `${type.replace(/(?:^|[._])(\w)/g, (_match, letter: string) => letter.toUpperCase())}Event`;
-
 /** The bodies of the events, by their names in the document's schemas. */
-export const eventSchemas = Object.fromEntries(logEventTypes.map((type) => [schemaName(type), eventBodies[type]]));
+export const eventSchemas = Object.fromEntries(logEventTypes.map((type) => [eventSchemaName(type), eventBodies[type]]));
 
 /** Describes what `signatureOf` in server/webhooks/sign.ts returns. */
 export const signatureParameter = {
@@ -54,7 +50,7 @@ export const webhooks = Object.fromEntries(
         required: true,
         content: {
           "application/json": {
-            schema: { $ref: `#/components/schemas/${schemaName(type)}` },
+            schema: { $ref: `#/components/schemas/${eventSchemaName(type)}` },
             example: exampleEvent(type),
           },
         },

@@ -72,7 +72,7 @@ export const movements = {
   },
 } as const satisfies Record<string, Movement>;
 
-interface Transition {
+export interface Transition {
   /** Who may do this; anyone else is refused with `forbidden`, unless `refusals` names another code. */
   by: readonly TaskActor[];
   from: readonly TaskStatus[];

@@ -9,12 +9,12 @@ import { Password, PasswordAttempt } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Changes the caller's password, and ends every session but the caller's. */
 export const changePassword = sessionOnly
   .meta({
     rest: { method: "POST", path: "/auth/password", status: 204 },
-    summary: "Change the password",
-    description: "Ends the caller's other sessions. API keys stay valid.",
+    summary: "Change my password",
+    description:
+      "Changes your password, after checking the current one, and ends your other sessions. API keys stay valid.",
     // Counted like a login: a stolen session must not buy further attempts at the password.
     rateGroup: "login",
     hashesPassword: true,
@@ -22,7 +22,12 @@ export const changePassword = sessionOnly
     ignoresIdempotencyKey: true,
     errors: ["invalid_credentials"],
   })
-  .input(z.strictObject({ currentPassword: PasswordAttempt, newPassword: Password }))
+  .input(
+    z.strictObject({
+      currentPassword: PasswordAttempt,
+      newPassword: Password.meta({ example: "an even longer password" }),
+    }),
+  )
   .output(z.void())
   .mutation(async ({ ctx, input }) => {
     const { principal } = ctx;

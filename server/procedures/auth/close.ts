@@ -6,21 +6,21 @@ import { FactorCode } from "../../schemas/secondFactor.ts";
 import { PasswordAttempt } from "../../schemas/user.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Closes the caller's account, if nothing is open and no money is left. */
 export const close = sessionOnly
   .meta({
     rest: { method: "DELETE", path: "/auth/me", status: 204, takesBody: true },
     summary: "Close my account",
     description:
-      "For good. Sessions, API keys and webhook endpoints are deleted, and others' records show “Deleted user”. The address can " +
-      "sign up again. `GET /auth/export` has your data.",
+      "Closes your account for good, if nothing is unfinished and no money is left; otherwise the answer is " +
+      "`account_in_use`, and `open` says why. Sessions, API keys and webhook endpoints are deleted, others' records " +
+      "show “Deleted user”, and the address can sign up again. `GET /auth/export` has your data.",
     rateGroup: "credentials",
     hashesPassword: true,
     // A repeat could not be answered: its session is gone.
     ignoresIdempotencyKey: true,
     errors: ["invalid_credentials", "second_factor_required", "account_in_use"],
   })
-  .input(z.strictObject({ password: PasswordAttempt, code: FactorCode.optional() }))
+  .input(z.strictObject({ password: PasswordAttempt, code: FactorCode.optional() }).meta({ id: "CloseAccount" }))
   .output(z.void())
   .mutation(async ({ ctx, input }) => {
     await assertPassword(ctx, input.password);

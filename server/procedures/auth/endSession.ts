@@ -1,17 +1,19 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Ends one of the caller's sessions at once, perhaps the current one. Another user's session is `not_found`. */
 export const endSession = sessionOnly
   .meta({
     rest: { method: "DELETE", path: "/auth/sessions/{id}", status: 204 },
-    summary: "End a session",
+    summary: "End one of my sessions",
+    description:
+      "Ends one of your sessions at once, wherever its cookie was copied to. It may be the current one. Another " +
+      "user's session is `not_found`.",
     errors: ["not_found"],
   })
-  .input(z.strictObject({ id: Id }))
+  .input(z.strictObject({ id: idOf("session") }))
   .output(z.void())
   .mutation(async ({ ctx, input }) => {
     await ctx.change(async (tx) => {

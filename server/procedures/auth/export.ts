@@ -3,17 +3,17 @@ import { exportAccount } from "../../market/accounts/export.ts";
 import { AccountExport, ExportPosition, readPosition } from "../../schemas/accountExport.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Everything about the caller as one document, or in parts of about 8 MB. */
 export const exportData = sessionOnly
   .meta({
     rest: { method: "GET", path: "/auth/export" },
     summary: "Export my data",
     description:
-      "Everything that the service knows about you, without secrets: long texts are whole, and files are described, not included. " +
-      "One document, unless that would be larger than 8 MB: then `nextPart` leads to the next part.",
+      "Returns everything that the service knows about you, without secrets: long texts are whole, and files are " +
+      "described, not included. It is one document, unless that would be larger than 8 MB: then `nextPart` leads to " +
+      "the next part.",
     rateGroup: "export",
   })
-  .input(z.strictObject({ after: ExportPosition.optional() }))
+  .input(z.strictObject({ after: ExportPosition.optional() }).meta({ id: "ExportAccount" }))
   .output(AccountExport)
   .query(async ({ ctx, input: { after } }) => {
     // The lists are checked against their schemas on the way out, which also drops what is not public.

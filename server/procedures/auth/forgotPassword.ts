@@ -3,12 +3,14 @@ import { requestMail } from "../../auth/accountMails.ts";
 import { Email } from "../../schemas/user.ts";
 import { open } from "../../trpc.ts";
 
-/** Mails a link to choose a new password. Does the same for every address: a job finds out whether it has an account. */
+/** Does the same for every address: a job finds out whether it has an account. */
 export const forgotPassword = open
   .meta({
     rest: { method: "POST", path: "/auth/password/forgot", status: 202 },
     summary: "Ask for a link to choose a new password",
-    description: "The response is the same whether or not the address has an account.",
+    description:
+      "Mails a link to choose a new password, if the address has an account. The response is the same for every " +
+      "address. The link works once, for an hour, and at most 5 mails an hour are sent to one account.",
     rateGroup: "recovery",
   })
   .input(z.strictObject({ email: Email }))

@@ -1,22 +1,27 @@
 import { z } from "zod";
-import { Id, NoInput, Timestamp } from "../../schemas/common.ts";
+import { idOf, NoInput, Timestamp } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 const ListedSession = z
   .object({
-    id: Id,
-    createdAt: Timestamp,
-    lastSeenAt: Timestamp.meta({ description: "Exact to a minute." }),
-    current: z.boolean().meta({ description: "Whether this request was sent with it." }),
+    id: idOf("session"),
+    createdAt: Timestamp.meta({ description: "When the session began." }),
+    lastSeenAt: Timestamp.meta({ description: "When it was last used, exact to a minute." }),
+    current: z.boolean().meta({ description: "Whether this request was sent with it.", example: true }),
   })
-  .meta({ id: "Session" });
+  .meta({ id: "Session", description: "A browser session of yours." });
 
-/** Lists the caller's sessions that have not ended, the one last used first. */
 export const listSessions = sessionOnly
-  .meta({ rest: { method: "GET", path: "/auth/sessions" }, summary: "List sessions" })
+  .meta({
+    rest: { method: "GET", path: "/auth/sessions" },
+    summary: "List my sessions",
+    description:
+      "Lists your sessions that have not ended, the one last used first. `current` marks the session of this " +
+      "request.",
+  })
   .input(NoInput)
-  .output(z.object({ sessions: z.array(ListedSession) }))
+  .output(z.object({ sessions: z.array(ListedSession).meta({ description: "The one last used first." }) }))
   .query(async ({ ctx }) => {
     const current = ctx.principal.kind === "session" ? ctx.principal.sessionId : null;
     return {

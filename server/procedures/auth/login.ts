@@ -9,19 +9,29 @@ import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
 /**
- * Signs in with email and password, and with a code if the account has a second factor. Neither the response to a wrong
- * password nor its timing reveals whether the account exists or has a second factor.
+ * Neither the response to a wrong password nor its timing reveals whether the account exists or has a second factor.
  */
 export const login = open
   .meta({
     rest: { method: "POST", path: "/auth/login" },
     summary: "Sign in",
+    description:
+      "Signs you in with email address and password, and sets the session cookie. A session lasts 14 days from its " +
+      "last use. If the account has a second factor, send `code` too: without a right one, the answer to a right " +
+      "password is `second_factor_required`. An unknown address and a wrong password have the same answer, " +
+      "`invalid_credentials`.",
     rateGroup: "login",
     hashesPassword: true,
     errors: ["invalid_credentials", "second_factor_required"],
   })
-  .input(z.strictObject({ email: z.string().max(320), password: PasswordAttempt, code: FactorCode.optional() }))
-  .output(z.object({ user: User }))
+  .input(
+    z.strictObject({
+      email: z.string().max(320).meta({ description: "Compared without regard to case.", example: "ada@example.com" }),
+      password: PasswordAttempt,
+      code: FactorCode.optional(),
+    }),
+  )
+  .output(z.object({ user: User.meta({ description: "You." }) }))
   .mutation(async ({ ctx, input: { code, ...input } }) => {
     const email = canonicalEmail(input.email);
     const [found] = await ctx.database.query<User & { passwordHash: string; suspended: boolean }>(sql`

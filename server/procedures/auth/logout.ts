@@ -3,11 +3,13 @@ import { endSession } from "../../auth/sessions.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** Ends the session at once for every copy of its cookie. Does nothing for an API key, which has no session. */
 export const logout = signedIn
   .meta({
     rest: { method: "POST", path: "/auth/logout", status: 204 },
     summary: "Sign out",
+    description:
+      "Ends the session at once, wherever its cookie was copied to, and clears the cookie. With an API key, which " +
+      "has no session, it does nothing.",
     ignoresIdempotencyKey: true,
   })
   .input(NoInput)

@@ -1,29 +1,53 @@
 import { z } from "zod";
 import { mayModerate } from "../../auth/principal.ts";
+import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
+import { ApiKey } from "../../schemas/apiKey.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { scopes } from "../../schemas/scope.ts";
 import { User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** Returns the caller, and what their credentials allow. A session has the scope `*`. */
 export const me = signedIn
-  .meta({ rest: { method: "GET", path: "/auth/me" }, summary: "Who am I" })
+  .meta({
+    rest: { method: "GET", path: "/auth/me" },
+    summary: "Read my account",
+    description:
+      "Returns your account, and what the credentials of this request allow. A session has the scope `*`; an API " +
+      "key has the scopes that it was created with.",
+  })
   .input(NoInput)
   .output(
-    z.object({
-      user: User,
-      auth: z.object({
-        kind: z.enum(["session", "apiKey"]),
-        scopes: z.array(z.enum(["*", ...scopes])),
-        moderator: z.boolean().meta({ description: "Whether this is a session that may do what moderators do." }),
-      }),
-      role: z.enum(["member", "moderator"]).meta({
-        description: "A moderator may need a session with a second factor to act as one: see `auth.moderator`.",
-      }),
-      hasSecondFactor: z.boolean().meta({ description: "Whether a login to this account needs a code." }),
-    }),
+    z
+      .object({
+        user: User.meta({ description: "You." }),
+        auth: z
+          .object({
+            kind: z
+              .enum(["session", "apiKey"])
+              .meta({ description: "How this request is authenticated.", example: "apiKey" }),
+            scopes: z
+              .array(z.enum(["*", ...scopes]))
+              .meta({ description: "What it may do; `*` is everything.", example: ["task:write"] }),
+            moderator: z.boolean().meta({
+              description: "Whether this is a session that may do what moderators do.",
+              example: false,
+            }),
+            key: ApiKey.meta({
+              description: "The key itself, with what is left of its limits. Absent for a session.",
+            }).optional(),
+          })
+          .meta({ id: "CallerCredentials", description: "What these credentials allow." }),
+        role: z.enum(["member", "moderator"]).meta({
+          description: "A moderator may need a session with a second factor to act as one: see `auth.moderator`.",
+          example: "member",
+        }),
+        hasSecondFactor: z
+          .boolean()
+          .meta({ description: "Whether a login to this account needs a code.", example: false }),
+      })
+      .meta({ id: "Caller", description: "Who is calling." }),
   )
   .query(async ({ ctx }) => {
     const { principal, settings } = ctx;
@@ -35,14 +59,13 @@ export const me = signedIn
       FROM users u WHERE id = ${ctx.userId}::uuid`);
     if (!account) throw new ApiError("unauthenticated");
     const { role, hasSecondFactor, ...user } = account;
-    return {
-      user,
-      auth: {
-        kind: principal.kind,
-        scopes: principal.kind === "session" ? ["*" as const] : [...principal.scopes],
-        moderator: mayModerate(principal, settings),
-      },
-      role,
-      hasSecondFactor,
-    };
+    const caller = { user, role, hasSecondFactor };
+    if (principal.kind === "session") {
+      const auth = { kind: "session" as const, scopes: ["*" as const], moderator: mayModerate(principal, settings) };
+      return { ...caller, auth };
+    }
+    const [key] = await ctx.database.query<ApiKey>(sql`
+      SELECT ${apiKeyColumns(ctx.clock.now())} FROM api_keys k WHERE k.id = ${principal.keyId}::uuid`);
+    const auth = { kind: "apiKey" as const, scopes: [...principal.scopes], key, moderator: false };
+    return { ...caller, auth };
   });

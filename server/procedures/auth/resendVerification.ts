@@ -4,11 +4,12 @@ import { NoInput } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Mails another link to verify the caller's address. Nothing is sent if it is verified. */
 export const resendVerification = sessionOnly
   .meta({
     rest: { method: "POST", path: "/auth/email/resend", status: 202 },
-    summary: "Ask for another link to verify the email address",
+    summary: "Ask for another link to verify my email address",
+    description:
+      "Mails another link to verify your address, unless it is verified already. At most 5 mails an hour are sent.",
     rateGroup: "recovery",
   })
   .input(NoInput)

@@ -9,22 +9,19 @@ import { AccountToken, Password } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
-/**
- * Sets a new password with the token of a mail, and ends all sessions. Also takes away what was set up before the address
- * was first verified: whoever signed up with somebody else's address keeps nothing.
- */
 export const resetPassword = open
   .meta({
     rest: { method: "POST", path: "/auth/password/reset", status: 204 },
-    summary: "Choose a new password with the link of a mail",
+    summary: "Choose a new password with a mailed link",
     description:
-      "A token works once, for an hour. Ends all sessions, and removes the API keys, webhook endpoints, payout account and " +
-      "second factor that were set up before the address was first verified.",
+      "Sets a new password with the token of a mailed link, which works once, for an hour, and ends all sessions. " +
+      "It also removes the API keys, webhook endpoints, payout account and second factor that were set up before " +
+      "the address was first verified, so that whoever signed up with somebody else's address keeps nothing.",
     rateGroup: "recovery",
     hashesPassword: true,
     errors: ["invalid_token"],
   })
-  .input(z.strictObject({ token: AccountToken, newPassword: Password }))
+  .input(z.strictObject({ token: AccountToken, newPassword: Password.meta({ example: "an even longer password" }) }))
   .output(z.void())
   .mutation(async ({ ctx, input }) => {
     const now = ctx.clock.now();

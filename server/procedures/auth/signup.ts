@@ -8,17 +8,19 @@ import { DisplayName, Email, Password, User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
-/** Creates an account and signs in: sets the session cookie. A mail asks to verify the address; nothing waits for it. */
 export const signup = open
   .meta({
     rest: { method: "POST", path: "/auth/signup", status: 201 },
-    summary: "Create an account and sign in",
+    summary: "Create an account",
+    description:
+      "Creates an account and signs you in: the response sets the session cookie. A mail asks you to verify the " +
+      "address; nothing waits for that. An address that has an account already is `email_taken`.",
     rateGroup: "signup",
     hashesPassword: true,
     errors: ["email_taken"],
   })
   .input(z.strictObject({ email: Email, password: Password, displayName: DisplayName }))
-  .output(z.object({ user: User }))
+  .output(z.object({ user: User.meta({ description: "You." }) }))
   .mutation(async ({ ctx, input }) => {
     assertUncommon(ctx.isCommonPassword, input.password, "password");
     const passwordHash = await hashPassword(input.password, { ...ctx.client, account: input.email });

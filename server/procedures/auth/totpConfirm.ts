@@ -1,22 +1,31 @@
 import { z } from "zod";
 import { confirmFactor } from "../../auth/secondFactor.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { TotpCode } from "../../schemas/secondFactor.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Finishes the set-up of a second factor. From now on, a login needs a code. */
 export const confirmTotp = sessionOnly
   .meta({
     rest: { method: "POST", path: "/auth/totp/confirm" },
     summary: "Confirm the second factor",
     description:
-      "Returns recovery codes, which are shown only here: each replaces a code once. Ends the other sessions.",
+      "Finishes the set-up of the second factor with the authenticator's first code. From then on, signing in needs " +
+      "a code. Returns ten recovery codes, each of which replaces a code once; they appear only here. Your other " +
+      "sessions end.",
     rateGroup: "credentials",
     showsSecret: true,
     errors: ["not_found"],
   })
   .input(z.strictObject({ code: TotpCode }))
-  .output(z.object({ id: Id, recoveryCodes: z.array(z.string()) }))
+  .output(
+    z.object({
+      id: idOf("second factor"),
+      recoveryCodes: z.array(z.string()).meta({
+        description: "Each replaces a code once. Keep them where the authenticator is not.",
+        example: ["k3vq-7m2x-tz9d"],
+      }),
+    }),
+  )
   .mutation(async ({ ctx, input }) => {
     const { userId, sessionId } = ctx.principal;
     let recoveryCodes: string[] = [];

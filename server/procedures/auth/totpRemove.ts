@@ -7,12 +7,13 @@ import { FactorCode } from "../../schemas/secondFactor.ts";
 import { PasswordAttempt } from "../../schemas/user.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Removes the second factor, after the password and a code: what a full login needs. */
 export const removeTotp = sessionOnly
   .meta({
     rest: { method: "DELETE", path: "/auth/totp", status: 204, takesBody: true },
     summary: "Remove the second factor",
-    description: "Ends the other sessions. Without an authenticator, send a recovery code.",
+    description:
+      "Removes the second factor and ends your other sessions. It needs the password and a code, as a full login " +
+      "does; without the authenticator, send a recovery code.",
     rateGroup: "credentials",
     hashesPassword: true,
     errors: ["invalid_credentials", "second_factor_required", "not_found"],

@@ -3,11 +3,14 @@ import { DisplayName, User } from "../../schemas/user.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Changes the name that other people see. Events that were recorded before keep the old one. */
 export const update = sessionOnly
-  .meta({ rest: { method: "PATCH", path: "/auth/me" }, summary: "Change the display name" })
-  .input(z.strictObject({ displayName: DisplayName }))
-  .output(z.object({ user: User }))
+  .meta({
+    rest: { method: "PATCH", path: "/auth/me" },
+    summary: "Change my display name",
+    description: "Changes the name that other people see. Events that were recorded before keep the old one.",
+  })
+  .input(z.strictObject({ displayName: DisplayName }).meta({ id: "UpdateAccount" }))
+  .output(z.object({ user: User.meta({ description: "You, with the new name." }) }))
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => ({
       user: await queryOne<User>(

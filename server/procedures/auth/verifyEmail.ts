@@ -5,12 +5,13 @@ import { AccountToken } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
-/** Records that the account's address belongs to its owner, who has the token of a mail to it. */
 export const verifyEmail = open
   .meta({
     rest: { method: "POST", path: "/auth/email/verify", status: 204 },
-    summary: "Verify the email address with the link of a mail",
-    description: "A token works once, for a day. No session is needed.",
+    summary: "Verify an email address with a mailed link",
+    description:
+      "Records that the address belongs to its owner, who has the token of the mail that was sent to it. A token " +
+      "works once, for a day. No session is needed, and nothing waits for a verified address.",
     rateGroup: "recovery",
     errors: ["invalid_token"],
   })

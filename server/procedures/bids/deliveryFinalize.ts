@@ -4,21 +4,36 @@ import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
 import { addArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
 import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
-import { Delivery } from "../../schemas/artifact.ts";
-import { Id, Timestamp, text } from "../../schemas/common.ts";
+import { Delivery, StorageKey } from "../../schemas/artifact.ts";
+import { idOf, Timestamp } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
-/** Finalises the delivery: the task becomes `delivered`, and its acceptance window starts. */
 export const deliveryFinalize = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/delivery/finalize", status: 201 },
-    summary: "Finish the delivery's upload",
+    summary: "Deliver",
+    description:
+      "Delivers the uploaded file: the task becomes `delivered`, and the buyer has until `acceptanceDeadlineAt` to " +
+      "accept or dispute. You are paid when the buyer accepts, or at that time if nobody has opened a dispute. A " +
+      "task has one delivery, and it can no longer change. Bytes that have not arrived, or that are not of the " +
+      "declared size and type, are `invalid_input` on `storageKey`.",
     errors: ["forbidden", "not_found", "wrong_status"],
     hasNoDryRun: true,
   })
-  .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
-  .output(z.object({ delivery: Delivery, task: z.object({ acceptanceDeadlineAt: Timestamp }) }))
+  .input(z.strictObject({ id: idOf("bid"), storageKey: StorageKey }).meta({ id: "FinalizeDelivery" }))
+  .output(
+    z.object({
+      delivery: Delivery.meta({ description: "What you have delivered." }),
+      task: z
+        .object({
+          acceptanceDeadlineAt: Timestamp.meta({
+            description: "Until when the buyer can dispute; then the delivery counts as accepted.",
+          }),
+        })
+        .meta({ id: "DeliveredTask", description: "Of the task, what has changed." }),
+    }),
+  )
   .mutation(async ({ ctx, input }) => {
     const { row, deadlineAt } = await ctx.claim(() =>
       finalizeUpload(ctx, {

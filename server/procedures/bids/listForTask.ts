@@ -2,17 +2,23 @@ import { z } from "zod";
 import { bidExcerptColumns } from "../../market/bids/records.ts";
 import { findTask } from "../../market/tasks/records.ts";
 import type { Bid } from "../../schemas/bid.ts";
-import { Id, NextCursor, PageQuery } from "../../schemas/common.ts";
+import { idOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { BidExcerpt, excerptOfBid } from "../../schemas/excerpts.ts";
 import { empty, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** A task's bids, newest first. The buyer sees all of them, anyone else only their own. */
 export const listForTask = signedIn
-  .meta({ rest: { method: "GET", path: "/tasks/{id}/bids" }, summary: "List a task's bids", errors: ["not_found"] })
-  .input(PageQuery.extend({ id: Id }))
-  .output(z.object({ bids: z.array(BidExcerpt), nextCursor: NextCursor }))
+  .meta({
+    rest: { method: "GET", path: "/tasks/{id}/bids" },
+    summary: "List a task's bids",
+    description:
+      "Lists a task's bids, newest first: all of them for the task's buyer, only your own for anyone else. `notes` " +
+      "are shortened to 500 characters.",
+    errors: ["not_found"],
+  })
+  .input(PageQuery.extend({ id: idOf("task") }).meta({ id: "ListTaskBids" }))
+  .output(z.object({ bids: z.array(BidExcerpt).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const task = await findTask(ctx.database, input.id);
     const { rows, nextCursor } = await readPage<Bid>(ctx.database, "bids.listForTask", {

@@ -7,11 +7,18 @@ import { empty, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** The caller's own bids across all tasks, newest first. */
 export const listOwn = signedIn
-  .meta({ rest: { method: "GET", path: "/bids" }, summary: "List my bids" })
-  .input(PageQuery.extend({ status: listOf(bidStatuses).optional() }))
-  .output(z.object({ bids: z.array(BidExcerpt), nextCursor: NextCursor }))
+  .meta({
+    rest: { method: "GET", path: "/bids" },
+    summary: "List my bids",
+    description:
+      "Lists your bids on all tasks, newest first. `notes` are shortened to 500 characters; `GET /bids/{id}` has " +
+      "all of them.",
+  })
+  .input(
+    PageQuery.extend({ status: listOf(bidStatuses, "Bids with one of these statuses; all by default.").optional() }),
+  )
+  .output(z.object({ bids: z.array(BidExcerpt).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { rows, nextCursor } = await readPage<Bid>(ctx.database, "bids.listOwn", {
       ...input,

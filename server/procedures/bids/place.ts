@@ -4,27 +4,31 @@ import { bidColumns } from "../../market/bids/records.ts";
 import { lockTask, updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertPriceWithinBudget, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import { assertCallerActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Places a bid on an open task. A bidder has at most one active bid per task; the database enforces that. */
+/** The database enforces that a bidder has at most one active bid per task. */
 export const place = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/tasks/{id}/bids", status: 201 },
     summary: "Place a bid",
+    description:
+      "Places a bid on an open task of another user: a price of at most the task's maximum budget, and the hours " +
+      "that you need from the award to the delivery. No money moves. You can have one active bid per task; for " +
+      "another one the answer is `active_bid_exists`, with the `bidId` of the first.",
     errors: ["price_above_budget", "forbidden", "not_found", "wrong_status", "active_bid_exists"],
   })
   .input(
     z.strictObject({
-      id: Id,
+      id: idOf("task"),
       priceCents: bidInput.priceCents,
       etaHours: bidInput.etaHours,
       notes: bidInput.notes.optional(),
     }),
   )
-  .output(z.object({ bid: Bid }))
+  .output(z.object({ bid: Bid.meta({ description: "The new bid." }) }))
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
       const task = await lockTask(tx, input.id);

@@ -4,19 +4,20 @@ import { getBid } from "../../market/bids/records.ts";
 import { bidActorOf } from "../../market/bids/rules.ts";
 import { findTask } from "../../market/tasks/records.ts";
 import { Bid } from "../../schemas/bid.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** Returns a bid with all of its notes, to its owner and to the task's buyer. Throws `not_found` for anyone else. */
 export const read = signedIn
   .meta({
     rest: { method: "GET", path: "/bids/{id}" },
     summary: "Read a bid",
-    description: "For the bidder and the task's buyer, with all of its `notes`; lists show the first 500 characters.",
+    description:
+      "Returns a bid, with all of its `notes`, to its bidder and to the task's buyer. For anyone else it is " +
+      "`not_found`.",
     errors: ["not_found"],
   })
-  .input(z.strictObject({ id: Id }))
-  .output(z.object({ bid: Bid }))
+  .input(z.strictObject({ id: idOf("bid") }))
+  .output(z.object({ bid: Bid.meta({ description: "The bid." }) }))
   .query(async ({ ctx, input }) => {
     const bid = await getBid(ctx.database, input.id);
     if (bidActorOf(bid, ctx.userId) === "owner") return { bid };

@@ -3,20 +3,23 @@ import { addArtifact, artifactRecord, countSamples, findArtifact, toArtifact } f
 import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
 import { assertSampleCount } from "../../market/uploads/limits.ts";
-import { Sample } from "../../schemas/artifact.ts";
-import { Id, text } from "../../schemas/common.ts";
+import { Sample, StorageKey } from "../../schemas/artifact.ts";
+import { idOf } from "../../schemas/common.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
-/** Adds an uploaded sample to the task. Repeated with the same key, it returns the same sample. */
 export const sampleFinalize = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/sample/finalize", status: 201 },
-    summary: "Finish a sample's upload",
+    summary: "Finish the upload of a sample",
+    description:
+      "Adds an uploaded sample to the task, within 24 hours of the start: the buyer sees it from now on, and it can " +
+      "no longer change. Bytes that have not arrived, or that are not of the declared size and type, are " +
+      "`invalid_input` on `storageKey`. Repeated with the same `storageKey`, it returns the same sample.",
     errors: ["sample_too_large", "forbidden", "not_found", "wrong_status"],
     hasNoDryRun: true,
   })
-  .input(z.strictObject({ id: Id, storageKey: text(0, 1_024) }))
-  .output(z.object({ sample: Sample }))
+  .input(z.strictObject({ id: idOf("bid"), storageKey: StorageKey }).meta({ id: "FinalizeSample" }))
+  .output(z.object({ sample: Sample.meta({ description: "The new sample." }) }))
   .mutation(async ({ ctx, input }) => {
     const { row } = await ctx.claim(() =>
       finalizeUpload(ctx, {

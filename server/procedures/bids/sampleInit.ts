@@ -3,22 +3,28 @@ import { countSamples } from "../../market/uploads/artifacts.ts";
 import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
 import { assertSampleCount, assertSampleLimits } from "../../market/uploads/limits.ts";
 import { UploadTarget, uploadInput } from "../../schemas/artifact.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Declares a sample and returns the URL to upload it to. */
 export const sampleInit = scoped("bid:write")
   .meta({
     rest: { method: "POST", path: "/bids/{id}/sample/init" },
-    summary: "Start a sample's upload",
+    summary: "Start the upload of a sample",
+    description:
+      "Starts the upload of a sample, which shows the buyer how the work is going, while the task is `awarded` to " +
+      "your bid. Declare the file's exact type and size, PUT its bytes to `uploadUrl` within an hour with the same " +
+      "`Content-Type` and `Content-Length`, and finish with `POST /bids/{id}/sample/finalize`. A bid has up to 10 " +
+      "samples. What is allowed depends on the type: `violations` lists every limit that the file exceeds.",
     errors: ["sample_too_large", "forbidden", "not_found", "wrong_status"],
     hasNoDryRun: true,
   })
   .input(
-    z.strictObject({
-      id: Id,
-      ...uploadInput,
-    }),
+    z
+      .strictObject({
+        id: idOf("bid"),
+        ...uploadInput,
+      })
+      .meta({ id: "InitSample" }),
   )
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {

@@ -5,21 +5,24 @@ import { assertBidAction, bidActorOf } from "../../market/bids/rules.ts";
 import { lockTask } from "../../market/tasks/records.ts";
 import { assertPriceWithinBudget } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { join, sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Changes an active bid. The price is checked against the task's current budget. */
 export const update = scoped("bid:write")
   .meta({
     rest: { method: "PATCH", path: "/bids/{id}" },
     summary: "Change a bid",
+    description:
+      "Changes an active bid of yours: only the fields that you send. The price is checked against the task's " +
+      "current maximum budget. The buyer sees the new price before awarding, and a client that sends " +
+      "`expectedPriceCents` is never surprised by it.",
     errors: ["price_above_budget", "forbidden", "not_found", "wrong_status"],
   })
   .input(
     z
       .strictObject({
-        id: Id,
+        id: idOf("bid"),
         priceCents: bidInput.priceCents.optional(),
         etaHours: bidInput.etaHours.optional(),
         notes: bidInput.notes.optional(),
@@ -28,7 +31,7 @@ export const update = scoped("bid:write")
         message: "Name at least one field to change.",
       }),
   )
-  .output(z.object({ bid: Bid }))
+  .output(z.object({ bid: Bid.meta({ description: "The bid, changed." }) }))
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
       const { taskId } = await getBid(tx, input.id);

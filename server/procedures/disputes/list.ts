@@ -6,17 +6,15 @@ import { DisputeListItem } from "../../schemas/excerpts.ts";
 import { nextCursorOf } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
-/**
- * Disputes, oldest first, because moderators use this as a work list. It is the only list in this order: a page
- * contains the disputes strictly newer than its cursor.
- */
+/** Oldest first because moderators use this as a work list. It is the only list in this order. */
 export const list = signedIn
   .meta({
     rest: { method: "GET", path: "/disputes" },
     summary: "List disputes",
     description:
-      "A moderator's session sees all disputes; anyone else sees those of their own tasks. `GET /disputes/{id}` has " +
-      "what is needed to decide one. **Oldest first**: a page contains the disputes strictly newer than `cursor`, so a walk ends with the newest.",
+      "Lists the disputes of your own tasks, and all disputes in a moderator's session. **Oldest first**: a page " +
+      "contains the disputes strictly newer than `cursor`, so a walk ends with the newest. `GET /disputes/{id}` has " +
+      "what is needed to decide one.",
   })
   .input(
     PageQuery.extend({
@@ -24,10 +22,12 @@ export const list = signedIn
         description:
           "Returns the rows strictly newer than this. Take it from the previous page's `nextCursor`; omit it for the first page.",
       }),
-      status: listOf(disputeStatuses).optional(),
+      status: listOf(disputeStatuses, "Disputes with one of these statuses; all by default.").optional(),
     }),
   )
-  .output(z.object({ disputes: z.array(DisputeListItem), nextCursor: NextCursor }))
+  .output(
+    z.object({ disputes: z.array(DisputeListItem).meta({ description: "Oldest first." }), nextCursor: NextCursor }),
+  )
   .query(async ({ ctx, input }) => {
     const { cursor, limit, status } = input;
     const reader = disputeReader(ctx.principal, ctx.settings);

@@ -3,14 +3,14 @@ import { readOrWait } from "../../events/follow.ts";
 import { LogPage, LogQuery } from "../../schemas/eventLog.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** What concerns the caller, oldest first. An empty page can be held back until something happens. */
 export const list = signedIn
   .meta({
     rest: { method: "GET", path: "/events" },
     summary: "Read my event log",
     description:
-      "Send `nextCursor` back as `after` to go on; it is never null. Each event comes once, in one order, with the body that " +
-      "webhooks have. With `wait`, an empty answer is held back until something happens.",
+      "Returns what concerns you, oldest first. Each event comes exactly once, in one order, with the body that " +
+      "webhooks have. Send `nextCursor` back as `after` to go on; it is never null. With `wait`, an empty answer is " +
+      "held back until something happens.",
     errors: ["cursor_expired", "limit_reached"],
     takesOwnTurns: true,
   })

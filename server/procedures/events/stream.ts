@@ -4,15 +4,20 @@ import { followLog } from "../../events/follow.ts";
 import { type LogMessage, StreamQuery } from "../../schemas/eventLog.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** The caller's event log as a stream: over REST as plain server-sent events, over typed RPC as a subscription. */
+/** Over REST as plain server-sent events, over typed RPC as a subscription. */
 export const stream = signedIn
   .meta({
     rest: { method: "GET", path: "/events/stream" },
     summary: "Follow my event log",
+    description:
+      "Sends what `GET /events` returns as server-sent events: each message has an event as `data`, in JSON with " +
+      "`type`, and the cursor behind it as `id`. A client that connects again with `Last-Event-ID` goes on where it " +
+      "stopped, as browsers do on their own. A quiet stream has a comment every 15 seconds, with the cursor that it " +
+      "has reached. It ends with the session or key, and when the server restarts.",
     errors: ["cursor_expired", "limit_reached"],
     takesOwnTurns: true,
   })
-  .input(StreamQuery)
+  .input(StreamQuery.meta({ id: "StreamEvents" }))
   .subscription(async function* ({ ctx, input }) {
     const { after, types, lastEventId } = input;
     for await (const { event, next } of followLog(ctx, { after: lastEventId ?? after, types })) {

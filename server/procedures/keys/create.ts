@@ -10,17 +10,27 @@ import { sessionOnly } from "../../trpc.ts";
 /** Source: docs/contract.md "Limits". */
 const MAX_KEYS = 500;
 
-/** Creates an API key. `raw` is shown only here: the service stores only its hash and its last four characters. */
+/** The service stores only the hash of a key, and its last four characters. */
 export const create = sessionOnly
   .meta({
     rest: { method: "POST", path: "/keys", status: 201 },
     summary: "Create an API key",
-    description: `At most ${MAX_KEYS} keys per user; revoked and expired ones do not count.`,
+    description:
+      "Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry and a spend " +
+      "limit. The whole key, `raw`, appears only in this response. None of this can be changed later: create " +
+      `another key and revoke this one. At most ${MAX_KEYS} keys per user; revoked and expired ones do not count.`,
     errors: ["limit_reached"],
     showsSecret: true,
   })
   .input(z.strictObject(apiKeyInput))
-  .output(ApiKey.extend({ raw: z.string().meta({ description: "The whole key: `rb_live_` and 22 characters." }) }))
+  .output(
+    ApiKey.extend({
+      raw: z.string().meta({
+        description: "The whole key: `rb_live_` and 22 characters. It is never shown again.",
+        example: "rb_live_7XKQ2MZP4TYN6WBC5DHEQ7XA",
+      }),
+    }).meta({ id: "CreatedApiKey", description: "A new API key, with the key itself." }),
+  )
   .mutation(async ({ ctx, input }) => {
     const raw = generateApiKey();
     const { label, scopes, expiresAt, spendLimit } = input;

@@ -1,17 +1,19 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Revokes one of the caller's keys at once. A revoked key, or another user's, is `not_found`. */
 export const revoke = sessionOnly
   .meta({
     rest: { method: "DELETE", path: "/keys/{id}", status: 204 },
     summary: "Revoke an API key",
+    description:
+      "Revokes one of your API keys at once: from then on, requests with it are `unauthenticated`. A key that is " +
+      "revoked already, or another user's, is `not_found`.",
     errors: ["not_found"],
   })
-  .input(z.strictObject({ id: Id }))
+  .input(z.strictObject({ id: idOf("API key") }))
   .output(z.void())
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {

@@ -6,11 +6,18 @@ import { sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { moderator } from "../../trpc.ts";
 
-/** What moderators and operators did, newest first. */
 export const listActions = moderator
-  .meta({ rest: { method: "GET", path: "/moderation/actions" }, summary: "List what moderators did" })
-  .input(PageQuery)
-  .output(z.object({ actions: z.array(ModerationAction), nextCursor: NextCursor }))
+  .meta({
+    rest: { method: "GET", path: "/moderation/actions" },
+    summary: "List what moderators did",
+    description:
+      "Lists what moderators and operators did, newest first: who, when, to whom and why. Only moderators can read " +
+      "it, and nobody can change it.",
+  })
+  .input(PageQuery.meta({ id: "ListModerationActions" }))
+  .output(
+    z.object({ actions: z.array(ModerationAction).meta({ description: "Newest first." }), nextCursor: NextCursor }),
+  )
   .query(async ({ ctx, input }) => {
     const { rows, nextCursor } = await readPage<ModerationAction>(ctx.database, "moderation.listActions", {
       ...input,

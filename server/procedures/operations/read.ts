@@ -6,12 +6,13 @@ import { Operations } from "../../schemas/operations.ts";
 import { moderator } from "../../trpc.ts";
 import { readBacklog } from "../../webhooks/backlog.ts";
 
-/** How the service is doing: the last audit of the ledger, and what is under way or waits. */
 export const read = moderator
   .meta({
     rest: { method: "GET", path: "/operations" },
-    summary: "See how the service is doing",
-    description: "The figures of `/metrics` that concern money and background work, and the last audit in full.",
+    summary: "Read how the service is doing",
+    description:
+      "Returns the last audit of the ledger in full, the payouts under way by state and age, and the jobs, processor " +
+      "events and webhook deliveries that wait. Most of it is also in `/metrics`. Only moderators can read it.",
   })
   .input(NoInput)
   .output(Operations)

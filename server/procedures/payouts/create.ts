@@ -3,16 +3,20 @@ import { countSpending } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { findPayoutAccount, syncPayoutAccount } from "../../market/payouts/accounts.ts";
 import { recordPayoutUpdated } from "../../market/payouts/publicRecord.ts";
-import { Currency, Id, MAX_INT32 } from "../../schemas/common.ts";
+import { Currency, idOf, MAX_INT32 } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
-/** Requests a payout: debits the wallet at once, and leaves the transfer and the payout to the bank to jobs. */
 export const create = scoped("payouts:write")
   .meta({
     rest: { method: "POST", path: "/payouts", status: 202 },
     summary: "Request a payout",
+    description:
+      "Requests a payout to your bank account. The amount leaves your available money at once, as the ledger entry " +
+      "`pendingLedgerId`; the transfer to the bank follows in the background, and `GET /payouts` shows its " +
+      "progress. A payout that fails for good is credited back. Send an `Idempotency-Key`, so that a repeat after a " +
+      "lost response does not pay out twice.",
     errors: [
       "insufficient_funds",
       "spend_limit",
@@ -22,11 +26,19 @@ export const create = scoped("payouts:write")
     ],
     hasNoDryRun: true,
   })
-  .input(z.strictObject({ amountCents: z.int().min(1000).max(MAX_INT32).meta({ description: "Integer cents." }) }))
+  .input(
+    z.strictObject({
+      amountCents: z
+        .int()
+        .min(1000)
+        .max(MAX_INT32)
+        .meta({ description: "What the bank account receives, in integer cents.", example: 8_500 }),
+    }),
+  )
   .output(
     z.object({
-      pendingLedgerId: Id.meta({ description: "The ledger entry that debited the wallet." }),
-      status: z.literal("pending"),
+      pendingLedgerId: idOf("ledger entry", "The ledger entry that debited the wallet."),
+      status: z.literal("pending").meta({ description: "The payout is being prepared." }),
     }),
   )
   .mutation(({ ctx, input: { amountCents } }) =>

@@ -6,11 +6,14 @@ import { sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** The caller's payouts, newest first. */
 export const list = signedIn
-  .meta({ rest: { method: "GET", path: "/payouts" }, summary: "List payouts" })
+  .meta({
+    rest: { method: "GET", path: "/payouts" },
+    summary: "List my payouts",
+    description: "Lists your payouts, newest first, each with its current status.",
+  })
   .input(PageQuery)
-  .output(z.object({ payouts: z.array(Payout), nextCursor: NextCursor }))
+  .output(z.object({ payouts: z.array(Payout).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { rows, nextCursor } = await readPage<PayoutRow>(ctx.database, "payouts.list", {
       ...input,

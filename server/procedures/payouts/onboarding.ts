@@ -3,20 +3,29 @@ import { ensurePayoutAccount } from "../../market/payouts/accounts.ts";
 import { NoInput } from "../../schemas/common.ts";
 import { sessionOnly } from "../../trpc.ts";
 
-/** Opens the processor's onboarding page for the caller's connected account, which the first call creates. */
 export const onboarding = sessionOnly
   .meta({
     rest: { method: "POST", path: "/payouts/onboarding" },
     summary: "Start or continue the payout onboarding",
+    description:
+      "Opens the payment processor's page where you enter your bank details: send the browser to `url`, which works " +
+      "once. The first call creates your account at the processor; later calls continue where you left. Until the " +
+      "processor has verified the details, payouts are `onboarding_incomplete`.",
     errors: ["processor_unavailable"],
     hasNoDryRun: true,
   })
   .input(NoInput)
   .output(
-    z.object({
-      url: z.string().meta({ description: "Redirect the browser here. The link works once." }),
-      expiresAt: z.int().meta({ description: "Epoch seconds." }),
-    }),
+    z
+      .object({
+        url: z.string().meta({
+          description: "Redirect the browser here. The link works once.",
+          format: "uri",
+          example: "https://connect.example.com/setup/1",
+        }),
+        expiresAt: z.int().meta({ description: "When the link expires, in epoch seconds.", example: 1_795_176_300 }),
+      })
+      .meta({ id: "OnboardingLink", description: "Where the payout onboarding goes on." }),
   )
   .mutation(async ({ ctx }) => {
     const { publicUrl } = ctx.settings;

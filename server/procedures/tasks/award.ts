@@ -6,30 +6,39 @@ import { moveTask } from "../../market/tasks/moveTask.ts";
 import { lockTask } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, deadlineOf, deliveryDueAt, momentOf } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
 import { sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
 import { keepActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Awards an open task to one of its active bids, lowers the hold to the bid's price and rejects the other bids. */
 export const award = scoped("task:write")
   .meta({
     rest: { method: "POST", path: "/tasks/{id}/award" },
     summary: "Award a task to a bid",
+    description:
+      "Awards an open task of yours to one of its active bids. The hold shrinks to the bid's price, and the rest " +
+      "returns to your available money; the other active bids are rejected, and `deliveryDueAt` becomes now plus " +
+      "the bid's `etaHours`. Send the price that you have seen as `expectedPriceCents`: if the bidder has changed " +
+      "it since, the answer is `bid_changed` and nothing happens.",
     errors: ["ledger_failed", "forbidden", "not_found", "wrong_status", "bid_invalid", "bid_changed"],
   })
   .input(
     z.strictObject({
-      id: Id,
-      bidId: Id,
+      id: idOf("task"),
+      bidId: idOf("bid", "The bid to award the task to."),
       expectedPriceCents: bidInput.priceCents
         .optional()
         .meta({ description: "The price that you have seen. If it is another one by now, nothing happens." }),
     }),
   )
-  .output(z.object({ task: Task, awardedBid: Bid }))
+  .output(
+    z.object({
+      task: Task.meta({ description: "The task, awarded." }),
+      awardedBid: Bid.meta({ description: "The bid that has won." }),
+    }),
+  )
   .mutation(({ ctx, input }) =>
     ctx
       .change(async (tx) => {

@@ -8,11 +8,15 @@ import { refuseOverdraft } from "../../store/ledger.ts";
 import { assertCallerActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 
-/** Posts a task and holds its whole maximum budget. */
 export const create = scoped("task:write")
   .meta({
     rest: { method: "POST", path: "/tasks", status: 201 },
     summary: "Post a task",
+    description:
+      "Posts a task, which is then `open` for bids. Its whole maximum budget moves from the available to the held " +
+      "bucket of your wallet; if too little is available, the answer is `insufficient_funds` and nothing is posted. " +
+      "The hold shrinks to the bid's price when you award the task, and returns when you cancel it. Send an " +
+      "`Idempotency-Key`, so that a repeat after a lost response does not post a second task.",
     errors: ["insufficient_funds", "spend_limit", "spam_guard"],
   })
   .input(
@@ -24,7 +28,7 @@ export const create = scoped("task:write")
       tags: taskInput.tags,
     }),
   )
-  .output(z.object({ task: Task }))
+  .output(z.object({ task: Task.meta({ description: "The new task." }) }))
   .mutation(({ ctx, input }) => {
     const textHash = hashOfText(input);
     return ctx

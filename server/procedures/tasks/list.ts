@@ -7,19 +7,34 @@ import { open } from "../../trpc.ts";
 
 const Budget = z.int().min(0).max(MAX_INT32);
 
-/** The public feed, newest first. A task must match all filters. */
 export const list = open
-  .meta({ rest: { method: "GET", path: "/tasks" }, summary: "Search tasks" })
+  .meta({
+    rest: { method: "GET", path: "/tasks" },
+    summary: "Search tasks",
+    description:
+      "Searches the public feed, newest first. A task must match all filters; without `status`, only open tasks are " +
+      "found. You need not be signed in.",
+  })
   .input(
     PageQuery.extend({
-      status: listOf(taskStatuses).default("open"),
-      tag: text(1, 160).meta({ description: "Tasks that have this tag, in any case." }).optional(),
-      query: text(2, 80).meta({ description: "A text that the title contains, in any case." }).optional(),
-      minBudget: Budget.meta({ description: "Integer cents, inclusive." }).optional(),
-      maxBudget: Budget.meta({ description: "Integer cents, inclusive." }).optional(),
+      status: listOf(taskStatuses, "Tasks with one of these statuses; open ones by default.").default("open"),
+      tag: text(1, 160)
+        .meta({ description: "Tasks that have this tag, in any case.", example: "translation" })
+        .optional(),
+      query: text(2, 80)
+        .meta({ description: "A text that the title contains, in any case.", example: "pages" })
+        .optional(),
+      minBudget: Budget.meta({
+        description: "The lowest maximum budget, in integer cents, inclusive.",
+        example: 1_000,
+      }).optional(),
+      maxBudget: Budget.meta({
+        description: "The highest maximum budget, in integer cents, inclusive.",
+        example: 50_000,
+      }).optional(),
     }),
   )
-  .output(z.object({ tasks: z.array(TaskListItem), nextCursor: NextCursor }))
+  .output(z.object({ tasks: z.array(TaskListItem).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { query, minBudget: minBudgetCents, maxBudget: maxBudgetCents, cursor, limit } = input;
     const requested = input.status.split(",");

@@ -6,18 +6,23 @@ import { empty, type Sql, sql } from "../../store/connection.ts";
 import { nextCursorOf, pageStatement } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** The tasks that the caller posted or was awarded, newest first. */
 export const listOwn = signedIn
-  .meta({ rest: { method: "GET", path: "/me/tasks" }, summary: "List my tasks" })
+  .meta({
+    rest: { method: "GET", path: "/me/tasks" },
+    summary: "List my tasks",
+    description:
+      "Lists the tasks that you posted or were awarded, newest first. `GET /tasks/{id}` has all fields of one.",
+  })
   .input(
     PageQuery.extend({
       role: z.enum(["buyer", "bidder"]).optional().meta({
         description: "`buyer`: tasks that I posted. `bidder`: tasks that I was awarded. Both by default.",
+        example: "buyer",
       }),
-      status: listOf(taskStatuses).optional(),
+      status: listOf(taskStatuses, "Tasks with one of these statuses; all by default.").optional(),
     }),
   )
-  .output(z.object({ tasks: z.array(TaskListItem), nextCursor: NextCursor }))
+  .output(z.object({ tasks: z.array(TaskListItem).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, role, status } = input;
     // Each role has its own index, so this reads a page for each and keeps the newest rows of both.

@@ -8,32 +8,31 @@ import { findTask } from "../../market/tasks/records.ts";
 import { momentOf } from "../../market/tasks/rules.ts";
 import { readArtifacts } from "../../market/uploads/artifacts.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { Dispute } from "../../schemas/dispute.ts";
 import { BidExcerpt } from "../../schemas/excerpts.ts";
 import { Rating } from "../../schemas/rating.ts";
-import { Task, TaskListItem } from "../../schemas/task.ts";
+import { PublicTask, TaskDetail } from "../../schemas/task.ts";
 import { TaskOperation } from "../../schemas/taskOperation.ts";
 import { open } from "../../trpc.ts";
 
-const PublicTask = TaskListItem.extend({ description: z.string() }).meta({ id: "PublicTask" });
-
-/**
- * Returns the parts of a task that the caller may see. Anonymous callers get the public fields; signed-in callers all
- * fields and their own bids; the buyer up to 100 bids. The two parties, and a moderator's session if there is a
- * dispute, also get samples, deliveries, dispute and ratings. What a signed-in caller gets is from one snapshot. Source: docs/contract.md "Records".
- */
+/** What a signed-in caller gets is from one snapshot. Source: docs/contract.md "Records". */
 export const read = open
   .meta({
     rest: { method: "GET", path: "/tasks/{id}" },
     summary: "Read a task",
+    description:
+      "Returns a task and what you may see beside it. Anonymous callers get the public fields; signed-in callers " +
+      "all fields, their own bids and `availableActions`; the buyer everyone's bids, up to 100. The buyer and the " +
+      "awarded bidder, and a moderator's session if there is a dispute, also get samples, deliveries, the dispute " +
+      "and ratings.",
     rateGroup: "publicRead",
     errors: ["not_found"],
   })
-  .input(z.strictObject({ id: Id }))
+  .input(z.strictObject({ id: idOf("task") }))
   .output(
     z.object({
-      task: z.union([Task, PublicTask]),
+      task: TaskDetail,
       availableActions: z
         .array(TaskOperation)
         .optional()
@@ -41,12 +40,24 @@ export const read = open
           description:
             "For signed-in callers: the operations of typed RPC that you could do now to this task, or to your own bid on it, " +
             "with these credentials. None of them is refused for your role, scopes or the status; all others are.",
+          example: ["bids.place"],
         }),
-      bids: z.array(BidExcerpt).optional(),
-      samples: z.array(Sample).optional(),
-      deliveries: z.array(Delivery).optional(),
-      dispute: Dispute.optional(),
-      ratings: z.array(Rating).optional(),
+      bids: z.array(BidExcerpt).optional().meta({
+        description: "For signed-in callers: the bids that you may see, up to 100, active and awarded ones first.",
+      }),
+      samples: z
+        .array(Sample)
+        .optional()
+        .meta({ description: "For the two sides, and moderators if there is a dispute." }),
+      deliveries: z
+        .array(Delivery)
+        .optional()
+        .meta({ description: "For the two sides, and moderators if there is a dispute." }),
+      dispute: Dispute.optional().meta({ description: "For the two sides and moderators, if there is one." }),
+      ratings: z
+        .array(Rating)
+        .optional()
+        .meta({ description: "For the two sides, and moderators if there is a dispute." }),
     }),
   )
   .query(async ({ ctx, input }) => {

@@ -4,27 +4,27 @@ import { ApiError } from "../../errors.ts";
 import { findActiveBidders } from "../../market/bids/records.ts";
 import { lockTask, type TaskRecord, updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
 import { join, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
-/**
- * Changes an open task. A new budget moves the difference between the buyer's buckets, and requires that no bid is
- * active.
- */
 export const update = scoped("task:write")
   .meta({
     rest: { method: "PATCH", path: "/tasks/{id}" },
     summary: "Change a task",
+    description:
+      "Changes an open task of yours: only the fields that you send, and `tags` replaces all tags. A larger budget " +
+      "holds the difference, a smaller one returns it to your available money. The budget is locked while a bid is " +
+      "active (`budget_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.",
     errors: ["budget_locked_by_bids", "insufficient_funds", "spend_limit", "forbidden", "not_found", "wrong_status"],
   })
   .input(
     z
       .strictObject({
-        id: Id,
+        id: idOf("task"),
         title: taskInput.title.optional(),
         description: taskInput.description.optional(),
         acceptanceCriteria: taskInput.acceptanceCriteria.optional(),
@@ -35,7 +35,7 @@ export const update = scoped("task:write")
         message: "Name at least one field to change.",
       }),
   )
-  .output(z.object({ task: Task }))
+  .output(z.object({ task: Task.meta({ description: "The task, changed." }) }))
   .mutation(({ ctx, input }) =>
     ctx
       .change(async (tx) => {

@@ -4,17 +4,23 @@ import { NextCursor, PageQuery, text } from "../../schemas/common.ts";
 import { ModeratedUser } from "../../schemas/moderation.ts";
 import { moderator } from "../../trpc.ts";
 
-/** Users for moderators, newest first; closed accounts are left out. */
 export const list = moderator
-  .meta({ rest: { method: "GET", path: "/users" }, summary: "List users" })
+  .meta({
+    rest: { method: "GET", path: "/users" },
+    summary: "List users",
+    description:
+      "Lists users for moderators, newest first. `query` finds a part of the email address or of the display name, " +
+      "or a whole id. Closed accounts are left out.",
+  })
   .input(
     PageQuery.extend({
-      query: text(1, 320)
-        .optional()
-        .meta({ description: "Part of the email address or of the display name, in any case; or the whole id." }),
+      query: text(1, 320).optional().meta({
+        description: "Part of the email address or of the display name, in any case; or the whole id.",
+        example: "ada",
+      }),
     }),
   )
-  .output(z.object({ users: z.array(ModeratedUser), nextCursor: NextCursor }))
+  .output(z.object({ users: z.array(ModeratedUser).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { rows, nextCursor } = await findUsers(ctx.database, input);
     return { users: rows, nextCursor };

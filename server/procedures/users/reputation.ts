@@ -2,19 +2,21 @@ import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { isClosed } from "../../market/accounts/close.ts";
 import { readReputations } from "../../market/reputation.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import { Reputation } from "../../schemas/reputation.ts";
 import { open } from "../../trpc.ts";
 
-/** Returns a user's reputation as buyer and as bidder, counted from their tasks, disputes and ratings. */
 export const reputation = open
   .meta({
     rest: { method: "GET", path: "/users/{id}/reputation" },
     summary: "Read a user's reputation",
+    description:
+      "Returns a user's reputation as buyer and as bidder, counted from their tasks, disputes and ratings. A side " +
+      "without activity is null. You need not be signed in. A closed account is `not_found`.",
     rateGroup: "publicRead",
     errors: ["not_found"],
   })
-  .input(z.strictObject({ id: Id }))
+  .input(z.strictObject({ id: idOf("user") }).meta({ id: "ReadReputation" }))
   .output(Reputation)
   .query(async ({ ctx, input }) => {
     const [found] = await readReputations(ctx.database, [input.id]);

@@ -5,11 +5,16 @@ import { sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** The entries of the caller's two buckets, newest first. */
 export const ledger = signedIn
-  .meta({ rest: { method: "GET", path: "/wallet/ledger" }, summary: "List ledger entries" })
-  .input(PageQuery)
-  .output(z.object({ entries: z.array(LedgerEntry), nextCursor: NextCursor }))
+  .meta({
+    rest: { method: "GET", path: "/wallet/ledger" },
+    summary: "List my ledger entries",
+    description:
+      "Lists every movement of money into and out of your two buckets, newest first. Entries are never changed or " +
+      "deleted, and each bucket is the sum of its entries.",
+  })
+  .input(PageQuery.meta({ id: "ListLedgerEntries" }))
+  .output(z.object({ entries: z.array(LedgerEntry).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { rows, nextCursor } = await readPage<LedgerEntry>(ctx.database, "wallet.ledger", {
       ...input,

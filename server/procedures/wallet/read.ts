@@ -1,11 +1,16 @@
-import { z } from "zod";
-import { Cents, NoInput } from "../../schemas/common.ts";
+import { NoInput } from "../../schemas/common.ts";
+import { Wallet } from "../../schemas/wallet.ts";
 import { readWallet } from "../../store/ledger.ts";
 import { signedIn } from "../../trpc.ts";
 
-/** Returns the caller's two buckets; both are 0 for a user who never had any money. */
 export const read = signedIn
-  .meta({ rest: { method: "GET", path: "/wallet" }, summary: "Read the wallet" })
+  .meta({
+    rest: { method: "GET", path: "/wallet" },
+    summary: "Read my wallet",
+    description:
+      "Returns the two buckets of your wallet: `availableCents` can be spent, and `heldCents` backs your tasks " +
+      "under way. Both are 0 if you never had any money.",
+  })
   .input(NoInput)
-  .output(z.object({ availableCents: Cents, heldCents: Cents }))
+  .output(Wallet)
   .query(({ ctx }) => readWallet(ctx.database, ctx.userId));

@@ -6,19 +6,43 @@ import { queryOne, sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
 /**
- * Opens a hosted checkout page. The top-up's row is stored first, and its id serves as reference and idempotency key,
- * so that every later event finds its top-up. The wallet is credited once the processor reports the payment.
+ * The top-up's row is stored first, and its id serves as reference and idempotency key, so that every later event
+ * finds its top-up.
  */
 export const topup = sessionOnly
   .meta({
     rest: { method: "POST", path: "/wallet/topup" },
-    summary: "Top up the wallet",
+    summary: "Top up my wallet",
+    description:
+      "Opens a checkout page of the payment processor: send the browser to `checkoutUrl`. The wallet is credited " +
+      "when the processor reports the payment, usually within seconds of it; until then no money has moved. Only a " +
+      "browser session can top up: agents spend what a person has paid in.",
     errors: ["processor_unavailable"],
     hasNoDryRun: true,
   })
-  .input(z.strictObject({ amountCents: z.int().min(500).max(100_000).meta({ description: "Integer cents." }) }))
+  .input(
+    z
+      .strictObject({
+        amountCents: z
+          .int()
+          .min(500)
+          .max(100_000)
+          .meta({ description: "What the wallet is credited, in integer cents.", example: 5_000 }),
+      })
+      .meta({ id: "TopUpWallet" }),
+  )
   .output(
-    z.object({ checkoutUrl: z.string().meta({ description: "Redirect the browser here." }), sessionId: z.string() }),
+    z.object({
+      checkoutUrl: z.string().meta({
+        description: "Redirect the browser here.",
+        format: "uri",
+        example: "https://checkout.example.com/c/pay/cs_test_1",
+      }),
+      sessionId: z.string().meta({
+        description: "The checkout's id at the payment processor; `topup.credited` events have it.",
+        example: "cs_test_1",
+      }),
+    }),
   )
   .mutation(async ({ ctx, input }) => {
     const { publicUrl } = ctx.settings;

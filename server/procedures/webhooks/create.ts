@@ -12,12 +12,15 @@ import { generateSigningSecret } from "../../webhooks/sign.ts";
 /** Source: docs/contract.md "Limits". */
 const MAX_ENDPOINTS = 100;
 
-/** Registers an endpoint. `signingSecret` is shown only here. */
 export const create = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks", status: 201 },
     summary: "Register a webhook endpoint",
-    description: `At most ${MAX_ENDPOINTS} endpoints per user. How to verify deliveries: [/docs/webhooks](/docs/webhooks).`,
+    description:
+      "Registers a public HTTPS address to which events are sent as signed POST requests. `signingSecret`, the key " +
+      "to verify them with, appears only in this response; to replace it, register another endpoint and delete this " +
+      `one. At most ${MAX_ENDPOINTS} endpoints per user. How to verify deliveries: ` +
+      "[/docs/webhooks](/docs/webhooks).",
     errors: ["invalid_url", "limit_reached"],
     hasNoDryRun: true,
     showsSecret: true,
@@ -25,10 +28,11 @@ export const create = scoped("webhook:write")
   .input(z.strictObject(webhookInput))
   .output(
     Webhook.extend({
-      signingSecret: z
-        .string()
-        .meta({ description: "`whsec_…`: the key to verify the signatures of deliveries with." }),
-    }),
+      signingSecret: z.string().meta({
+        description: "The key to verify the signatures of deliveries with. It is never shown again.",
+        example: "whsec_5257a8695257a8695257a8695257a869",
+      }),
+    }).meta({ id: "CreatedWebhook", description: "A new endpoint, with its secret." }),
   )
   .mutation(async ({ ctx, input }) => {
     const signingSecret = generateSigningSecret();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
+import { idOf, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { eventTypes } from "../../schemas/event.ts";
 import { deliveryStatuses, WebhookDelivery } from "../../schemas/webhook.ts";
 import { empty, sql } from "../../store/connection.ts";
@@ -7,21 +7,25 @@ import { readPage } from "../../store/cursorLists.ts";
 import { scoped } from "../../trpc.ts";
 import { deliveryColumns, requireOwnEndpoint } from "../../webhooks/records.ts";
 
-/** The deliveries to an endpoint that are kept, newest first, each with its latest 20 attempts. */
 export const deliveries = scoped("webhook:read")
   .meta({
     rest: { method: "GET", path: "/webhooks/{id}/deliveries" },
     summary: "List an endpoint's deliveries",
+    description:
+      "Lists the deliveries to one of your endpoints, newest first, each with its latest 20 attempts. They are kept " +
+      "for 30 days, failed ones until they are replayed or the endpoint is deleted.",
     errors: ["not_found"],
   })
   .input(
     PageQuery.extend({
-      id: Id,
-      event: listOf(eventTypes).optional(),
-      status: listOf(deliveryStatuses).optional(),
-    }),
+      id: idOf("webhook endpoint"),
+      event: listOf(eventTypes, "Deliveries of these events; all by default.").optional(),
+      status: listOf(deliveryStatuses, "Deliveries with one of these statuses; all by default.").optional(),
+    }).meta({ id: "ListWebhookDeliveries" }),
   )
-  .output(z.object({ deliveries: z.array(WebhookDelivery), nextCursor: NextCursor }))
+  .output(
+    z.object({ deliveries: z.array(WebhookDelivery).meta({ description: "Newest first." }), nextCursor: NextCursor }),
+  )
   .query(async ({ ctx, input }) => {
     await requireOwnEndpoint(ctx.database, input.id, ctx.userId);
     const { rows, nextCursor } = await readPage<WebhookDelivery>(ctx.database, "webhooks.deliveries", {

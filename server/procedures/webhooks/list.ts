@@ -5,11 +5,16 @@ import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 import { webhookColumns } from "../../webhooks/records.ts";
 
-/** Lists the caller's endpoints, newest first. */
 export const list = scoped("webhook:read")
-  .meta({ rest: { method: "GET", path: "/webhooks" }, summary: "List webhook endpoints" })
+  .meta({
+    rest: { method: "GET", path: "/webhooks" },
+    summary: "List my webhook endpoints",
+    description:
+      "Lists your webhook endpoints, newest first, without their secrets. `active` is false while one is switched " +
+      "off.",
+  })
   .input(NoInput)
-  .output(z.object({ webhooks: z.array(Webhook) }))
+  .output(z.object({ webhooks: z.array(Webhook).meta({ description: "Newest first." }) }))
   .query(async ({ ctx }) => ({
     webhooks: await ctx.database.query<Webhook>(sql`
       SELECT ${webhookColumns} FROM webhook_endpoints e

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { Id } from "../../schemas/common.ts";
+import { idOf } from "../../schemas/common.ts";
 import type { EventType } from "../../schemas/event.ts";
 import { WebhookDelivery } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
@@ -11,20 +11,18 @@ import { addSampleDelivery } from "../../webhooks/records.ts";
 import { switchOn } from "../../webhooks/replay.ts";
 import { sampleEvent } from "../../webhooks/sample.ts";
 
-/**
- * Sends a sample of the endpoint's first event type through the real delivery path, without retries. Switches the
- * endpoint on.
- */
 export const test = scoped("webhook:write")
   .meta({
     rest: { method: "POST", path: "/webhooks/{id}/test", status: 202 },
     summary: "Send a sample event",
-    description: "Ten times a minute per endpoint.",
+    description:
+      "Sends a sample of the endpoint's first event type through the real delivery path, signed like any event but " +
+      "without retries, and switches the endpoint on. Ten times a minute per endpoint.",
     errors: ["invalid_url", "not_found"],
     hasNoDryRun: true,
   })
-  .input(z.strictObject({ id: Id }))
-  .output(z.object({ delivery: WebhookDelivery }))
+  .input(z.strictObject({ id: idOf("webhook endpoint") }))
+  .output(z.object({ delivery: WebhookDelivery.meta({ description: "The delivery of the sample." }) }))
   .mutation(({ ctx, input }) =>
     ctx.claim(async () => {
       const [endpoint] = await ctx.database.query<{ url: string; type: EventType }>(sql`

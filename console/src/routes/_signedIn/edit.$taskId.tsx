@@ -1,7 +1,7 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { createFileRoute, Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { api, type Task } from "../../api/client.ts";
+import { api, isWhole, type Task } from "../../api/client.ts";
 import { taskQuery } from "../../api/queries.ts";
 import { useAction } from "../../api/useAction.ts";
 import type { FieldReader } from "../../parts/fieldReader.ts";
@@ -21,7 +21,7 @@ function EditTask() {
   const { taskId } = Route.useParams();
   const { data } = useSuspenseQuery(taskQuery(taskId));
   const mayEdit = data.availableActions?.includes("tasks.update") === true;
-  return "buyer" in data.task && mayEdit ? <EditForm task={data.task} /> : <NotFoundPage />;
+  return isWhole(data.task) && mayEdit ? <EditForm task={data.task} /> : <NotFoundPage />;
 }
 
 function EditForm({ task }: { task: Task }) {

@@ -1,6 +1,6 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { createFileRoute, Link, useLocation } from "@tanstack/react-router";
-import type { Task, TaskOperation, TaskPage } from "../../api/client.ts";
+import { isWhole, type Task, type TaskOperation, type TaskPage } from "../../api/client.ts";
 import { meQuery, taskQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { ButtonLink } from "../../parts/button.tsx";
@@ -32,7 +32,7 @@ function ReadTask() {
   const { data } = useSuspenseQuery({ ...taskQuery(taskId), refetchInterval: REFRESH_MS });
   const { data: me } = useQuery(meQuery);
   const { task } = data;
-  const full = "buyer" in task ? task : null;
+  const full = isWhole(task) ? task : null;
   return (
     <Page
       title={task.title}

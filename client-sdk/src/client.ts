@@ -1,0 +1,46 @@
+import { Bids } from "./bids.ts";
+import { Events } from "./events.ts";
+import * as generated from "./generated/namespaces.ts";
+import type { RebidOptions } from "./options.ts";
+import { Requests } from "./requests.ts";
+import { Tasks } from "./tasks.ts";
+import { Transport } from "./transport.ts";
+
+/**
+ * The client of a Rebid service. Its namespaces and methods are those of the service's procedures: one object in, one out.
+ *
+ * ```ts
+ * const rebid = new Rebid({ baseUrl: "https://rebid.example", apiKey: "rb_live_…" });
+ * const { task } = await rebid.tasks.create({ title, description, maxBudgetCents: 4_000, tags: [] });
+ * ```
+ */
+export class Rebid {
+  readonly auth: generated.AuthApi;
+  readonly keys: generated.KeysApi;
+  readonly wallet: generated.WalletApi;
+  readonly tasks: Tasks;
+  readonly bids: Bids;
+  readonly payouts: generated.PayoutsApi;
+  readonly disputes: generated.DisputesApi;
+  readonly events: Events;
+  readonly users: generated.UsersApi;
+  readonly moderation: generated.ModerationApi;
+  readonly operations: generated.OperationsApi;
+  readonly webhooks: generated.WebhooksApi;
+
+  constructor(options: RebidOptions) {
+    const requests = new Requests(new Transport(options));
+    this.auth = new generated.AuthApi(requests);
+    this.keys = new generated.KeysApi(requests);
+    this.wallet = new generated.WalletApi(requests);
+    this.tasks = new Tasks(requests);
+    this.bids = new Bids(requests);
+    this.payouts = new generated.PayoutsApi(requests);
+    this.disputes = new generated.DisputesApi(requests);
+    this.events = new Events(requests);
+    this.users = new generated.UsersApi(requests);
+    this.moderation = new generated.ModerationApi(requests);
+    this.operations = new generated.OperationsApi(requests);
+    this.webhooks = new generated.WebhooksApi(requests);
+  }
+}

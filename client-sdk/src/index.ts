@@ -1,0 +1,10 @@
+export type { Answer, Call } from "./call.ts";
+export { Rebid } from "./client.ts";
+export * from "./errors.ts";
+export type { EventFollower, FollowOptions } from "./follow.ts";
+export type * from "./generated/types.ts";
+export type { List } from "./list.ts";
+export type { ChangeOptions, Logger, RebidOptions, RequestOptions, Timing, TryOptions } from "./options.ts";
+export type { FileStream, StreamedFile, UploadFile, UploadOptions, UploadProgress } from "./uploads.ts";
+export { TaskStatusError } from "./waitFor.ts";
+export * as webhooks from "./webhooks.ts";

@@ -1,0 +1,29 @@
+export type Method = "GET" | "POST" | "PATCH" | "DELETE";
+
+/** What a method of a namespace asks for, before it is put on the wire. */
+export interface Target {
+  /** Relative to `baseUrl`, with the query. */
+  path: string;
+  /** JSON; undefined without a body. */
+  body: string | undefined;
+}
+
+/**
+ * Spreads an input over path, query and body. Throws a TypeError for an id that would lead to another path: what comes from
+ * elsewhere, such as a link, may be anything.
+ */
+export function targetOf(method: Method, template: string, input: object): Target {
+  const fields = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value: unknown = fields.get(name);
+    fields.delete(name);
+    if (typeof value !== "string" || value === "" || /^\.{1,2}$/.test(value)) {
+      throw new TypeError(`\`${name}\` must be an id, not ${JSON.stringify(value)}.`);
+    }
+    return encodeURIComponent(value);
+  });
+  if (fields.size === 0) return { path, body: undefined };
+  if (method !== "GET") return { path, body: JSON.stringify(Object.fromEntries(fields)) };
+  const query = new URLSearchParams([...fields].map(([name, value]): [string, string] => [name, String(value)]));
+  return { path: `${path}?${query}`, body: undefined };
+}
