@@ -1,9 +1,8 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { api } from "./client.ts";
 import { meQuery } from "./queries.ts";
-import { useAction } from "./useAction.ts";
 
 /** Tells the other tabs that somebody has signed in or out. */
 const CHANNEL = "rebid.session";
@@ -41,16 +40,17 @@ export function useSignedIn(returnTo: string | undefined) {
   };
 }
 
-/** Signs out here, and in all tabs. */
+/** Signs out here, and in all tabs. Leaves the page first, which might need the session. */
 export function useSignOut() {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  return useAction("auth.logout", () => api.auth.logout.mutate(), {
+  return useMutation({
+    mutationFn: () => api.auth.logout.mutate(),
     onSuccess: async () => {
-      tellOtherTabs();
-      queryClient.setQueryData(meQuery.queryKey, null);
       await navigate({ to: "/" });
+      queryClient.setQueryData(meQuery.queryKey, null);
       queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
+      tellOtherTabs();
     },
   });
 }

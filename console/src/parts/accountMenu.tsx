@@ -6,9 +6,10 @@ import { walletQuery } from "../api/queries.ts";
 import { useSignOut } from "../api/session.ts";
 import styles from "./accountMenu.module.css";
 import { formatMoney } from "./format.ts";
+import { Initials } from "./initials.tsx";
 
 /** Who is signed in, what they have, and what concerns their account. */
-export function AccountMenu({ me: { user } }: { me: Me }) {
+export default function AccountMenu({ me: { user } }: { me: Me }) {
   const { data: wallet } = useQuery(walletQuery);
   const signOut = useSignOut();
   return (
@@ -32,26 +33,12 @@ export function AccountMenu({ me: { user } }: { me: Me }) {
             <Menu.Item className={styles.item} render={<Link to="/account" />}>
               Account and security
             </Menu.Item>
-            <Menu.Item className={styles.item} onClick={() => signOut.mutate(undefined)}>
+            <Menu.Item className={styles.item} onClick={() => signOut.mutate()}>
               Sign out
             </Menu.Item>
           </Menu.Popup>
         </Menu.Positioner>
       </Menu.Portal>
     </Menu.Root>
-  );
-}
-
-/** The first letters of a name, in a circle. */
-export function Initials({ name }: { name: string }) {
-  const letters = name
-    .split(/\s+/)
-    .slice(0, 2)
-    .map((word) => [...word][0] ?? "")
-    .join("");
-  return (
-    <span className={styles.initials} aria-hidden="true">
-      {letters.toUpperCase()}
-    </span>
   );
 }

@@ -103,7 +103,7 @@ function Audit({ audit }: { audit: Operations["audit"] }) {
   if (audit === null) {
     return (
       <Section title="Audit of the ledger">
-        <Empty title="There was no audit yet">It runs every night, and with npm run audit.</Empty>
+        <Empty title="There was no audit yet">It runs every night.</Empty>
       </Section>
     );
   }
