@@ -16,7 +16,16 @@ export const root = join(import.meta.dirname, "../..");
 export const consoleSite: Site = {
   name: "console",
   builder: "console/build/site.ts",
-  inputs: ["console/src", "console/build", "console/index.html", "console/vite.config.ts", "client-sdk/src", "server/brand", "openapi/openapi.json", "package-lock.json"],
+  inputs: [
+    "console/src",
+    "console/build",
+    "console/index.html",
+    "console/vite.config.ts",
+    "client-sdk/src",
+    "server/brand",
+    "openapi/openapi.json",
+    "package-lock.json",
+  ],
 };
 
 /** Every site that `npm start` keeps up to date. Paths are relative to `root`. */

@@ -82,7 +82,14 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
   test("axe finds nothing, and nothing is too wide, on any page of a person", async () => {
     const visitor = await console.arrive("Buyer");
     await visitor.enterAs(buyer);
-    const pages = ["/", `/tasks/${ids.open}`, `/tasks/${ids.delivered}`, `/tasks/${ids.disputed}`, `/edit/${ids.open}`, "/post"];
+    const pages = [
+      "/",
+      `/tasks/${ids.open}`,
+      `/tasks/${ids.delivered}`,
+      `/tasks/${ids.disputed}`,
+      `/edit/${ids.open}`,
+      "/post",
+    ];
     const money = ["/wallet", "/wallet/top-up", "/wallet/payouts", "/work", "/work?show=bids"];
     const rest = ["/keys", "/webhooks", `/webhooks/${ids.webhook}`, "/account"];
     for (const path of [...pages, ...money, ...rest]) await check(visitor, path);
@@ -92,7 +99,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.isAccessible();
     await visitor.page.keyboard.press("Escape");
     await visitor.page.getByRole("button", { name: /^Account of/ }).click();
-    await visitor.page.getByRole("menu").waitFor();
+    await visitor.button("Sign out").waitFor();
     await visitor.isAccessible();
   });
 
@@ -110,13 +117,13 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.open(`/tasks/${ids.open}`);
     await visitor.button("Award").waitFor();
     await page.keyboard.press("Tab");
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the content");
+    const focused = () => page.evaluate<string>("document.activeElement.textContent");
+    expect(await focused()).toBe("Skip to the content");
     await page.keyboard.press("Enter");
-    const focused = () => page.evaluate(() => document.activeElement?.textContent);
     for (let presses = 0; presses < 30 && (await focused()) !== "Award"; presses++) await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByRole("alertdialog").waitFor();
-    for (let presses = 0; presses < 5 && !(await focused())?.startsWith("Award for"); presses++) {
+    for (let presses = 0; presses < 5 && !(await focused()).startsWith("Award for"); presses++) {
       await page.keyboard.press("Tab");
     }
     await page.keyboard.press("Enter");

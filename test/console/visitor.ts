@@ -40,7 +40,8 @@ export class Visitor {
     page.on("console", (message) => {
       const text = message.text();
       // A refusal is a status, which Chromium reports. A policy that is broken is not.
-      if (message.type() === "error" && !/status of (4\d\d|207)|ERR_INTERNET_DISCONNECTED/.test(text)) this.problems.push(text);
+      if (message.type() === "error" && !/status of (4\d\d|207)|ERR_INTERNET_DISCONNECTED/.test(text))
+        this.problems.push(text);
     });
   }
 
@@ -52,7 +53,8 @@ export class Visitor {
   sees = (text: string | RegExp) => this.page.getByText(text).filter({ visible: true }).first().waitFor();
 
   /** The button in the dialog that is open. */
-  confirm = (name: string | RegExp) => this.page.getByRole("alertdialog").getByRole("button", { name, exact: true }).click();
+  confirm = (name: string | RegExp) =>
+    this.page.getByRole("alertdialog").getByRole("button", { name, exact: true }).click();
 
   async signUp(): Promise<void> {
     await this.open("/sign-up");
@@ -96,18 +98,14 @@ export class Visitor {
   /** Fails for what axe finds on the page as it is now. */
   async isAccessible(): Promise<void> {
     await this.page.evaluate(axe);
-    const violations = await this.page.evaluate(async () => {
-      // biome-ignore lint/suspicious/noExplicitAny: axe defines a global, whose types are those of its package
-      const { violations } = await (globalThis as any).axe.run();
-      // biome-ignore lint/suspicious/noExplicitAny: see above
-      return violations.map(({ id, nodes }: any) => `${id}: ${nodes.map((node: any) => node.html).join(" | ").slice(0, 400)}`);
-    });
+    const violations = await this.page.evaluate<string[]>(`axe.run().then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 300)).join(" | ")))`);
     expect([this.page.url(), violations]).toEqual([this.page.url(), []]);
   }
 
   /** No page is wider than its window. */
   async fits(): Promise<void> {
-    const overflow = await this.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    const overflow = await this.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
     expect([this.page.url(), Math.max(0, overflow)]).toEqual([this.page.url(), 0]);
   }
 }
