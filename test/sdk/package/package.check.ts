@@ -106,7 +106,8 @@ const typescript = {
 };
 const strict = { strict: true, skipLibCheck: false, noEmit: true, exactOptionalPropertyTypes: true, target: "es2022" };
 const node = { lib: ["es2022"], types: ["node"], typeRoots: [join(root, "node_modules/@types")] };
-const browser = { lib: ["es2022", "dom", "dom.iterable", "dom.asynciterable"], types: [] };
+// The types of tRPC need `Disposable`.
+const browser = { lib: ["es2022", "esnext.disposable", "dom", "dom.iterable", "dom.asynciterable"], types: [] };
 const older = { lib: ["es2022", "dom", "dom.iterable"], types: [] };
 
 test.each<[string, keyof typeof typescript, "consumer.ts" | "trpc.ts", "module" | "commonjs", object]>([
