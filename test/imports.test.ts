@@ -8,7 +8,7 @@ import { beforeAll, expect, test } from "vitest";
  */
 const floors: readonly (readonly string[])[] = [
   ["start/"],
-  ["http/", "jobs/", "commands/"],
+  ["http/", "mcp/", "jobs/", "commands/"],
   ["procedures/", "audit/"],
   ["trpc.ts", "market/", "webhooks/", "testClock/"],
   ["services.ts", "meta.ts", "auth/", "events/", "limits/", "repeats/", "translateErrors.ts", "local/"],

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inputsOf } from "../../server/http/coercion.ts";
-import { collectRoutes, definitionOf, type Route, tagOf } from "../../server/http/routes.ts";
-import { takesDryRun, takesIdempotencyKey } from "../../server/meta.ts";
+import { collectRoutes, type Route, tagOf } from "../../server/http/routes.ts";
+import { definitionOf, takesDryRun, takesIdempotencyKey } from "../../server/meta.ts";
 import { appRouter } from "../../server/procedures/router.ts";
 
 /** One procedure, as the generated code needs it. */

@@ -12,6 +12,7 @@ import { commonHeaders } from "./commonHeaders.ts";
 import { countUnserved } from "./context.ts";
 import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
+import { mcpApi } from "./mcp.ts";
 import { createMetrics, type Metrics, type MetricsAccess, publicMetrics } from "./metrics.ts";
 import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
@@ -45,6 +46,7 @@ export function createApp(
   app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
+  app.use("/mcp", mcpApi(services));
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
   app.use(webhookDocs());

@@ -92,7 +92,8 @@ async function findPrincipal(services: Services, request: Request, response: Res
   });
 }
 
-function clientOf(request: Request, response: Response): Client {
+/** Returns where a request comes from. */
+export function clientOf(request: Request, response: Response): Client {
   const { socket } = request;
   return {
     // Behind a proxy, `ip` is what the trusted part of X-Forwarded-For says, which need not be an address.

@@ -1,6 +1,6 @@
 import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
-import { type HttpMethod, type Meta, pathParametersOf, takesBody } from "../meta.ts";
+import { definitionOf, type HttpMethod, type Meta, type ProcedureType, pathParametersOf, takesBody } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
 import { namesOf, type ProcedureNames } from "../schemas/names.ts";
@@ -25,19 +25,6 @@ export interface Route {
   /** What its bodies are called in the OpenAPI document. */
   names: ProcedureNames;
   meta: Meta;
-}
-
-type ProcedureType = "query" | "mutation" | "subscription";
-
-interface ProcedureDefinition {
-  meta?: Meta;
-  type: ProcedureType;
-  output?: z.core.$ZodType;
-}
-
-/** tRPC keeps a procedure's definition, but has no type for all of it. */
-export function definitionOf(procedure: unknown): ProcedureDefinition {
-  return (procedure as { _def: ProcedureDefinition })._def;
 }
 
 /**
