@@ -1,9 +1,23 @@
+import type { Call } from "./call.ts";
 import { type EventFollower, type FollowOptions, followEvents } from "./follow.ts";
 import { EventsApi } from "./generated/namespaces.ts";
-import type { LogEvent, LogEventType } from "./generated/types.ts";
+import type { EventPage, ListEvents, LogEvent, LogEventType } from "./generated/types.ts";
+import type { RequestOptions } from "./options.ts";
 
 /** The event log, page by page or as it grows. */
 export class Events extends EventsApi {
+  /**
+   * Read my event log.
+   *
+   * Returns what concerns you, oldest first, each event once. Send `nextCursor` back as `after` to go on. With `wait`, an
+   * empty answer is held back until something happens, for so many seconds at most, which come on top of `timeoutMs`.
+   *
+   * @throws {RebidError} those of `EventsApi.list`.
+   */
+  override list(input: ListEvents = {}, options: RequestOptions = {}): Call<EventPage> {
+    return this.requests.readWaiting(input.wait ?? 0, "/events", input, options);
+  }
+
   /**
    * Follows the log: returns what happened since `after`, and then each event as it happens, in the log's order and each
    * once. When the connection breaks or the service restarts, it goes on behind the last event, for as long as it takes.

@@ -17,6 +17,12 @@ export class Requests {
     return this.#send("GET", path, input, options, "read");
   }
 
+  /** A read whose answer the service may hold back for so many seconds, which come on top of the time-out. */
+  readWaiting<Output>(waitSeconds: number, path: string, input: object, options: RequestOptions): Call<Output> {
+    const { timeoutMs = this.transport.timeoutMs } = options;
+    return this.read(path, input, { ...options, timeoutMs: timeoutMs + waitSeconds * 1000 });
+  }
+
   /** A list with a cursor; `field` has the items of a page. */
   readList<Item, Page>(path: string, field: string, input: object, options: RequestOptions): List<Item, Page> {
     return listOf<Item, Page, object>(

@@ -40,7 +40,7 @@ export async function waitForStatus(
 ): Promise<Task> {
   if (statuses.length === 0) throw new TypeError("`statuses` must name at least one status.");
   const readEvents = (after: string, wait: number) =>
-    requests.read<EventPage>("/events", { after, wait, types: types.join(",") }, options);
+    requests.readWaiting<EventPage>(wait, "/events", { after, wait, types: types.join(",") }, options);
   // The cursor is from before the first look, so that nothing falls between the two.
   let after = (await readEvents("latest", 0)).nextCursor;
   for (;;) {

@@ -1,5 +1,5 @@
 import { GoneError, type LogEvent, Rebid, TaskStatusError, UnauthorizedError } from "@rebid/sdk";
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { placeBid, postTask, upload } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
@@ -196,4 +196,20 @@ test("waitFor reads the task again after a quiet wait, so that a missed event de
     "/events",
     "/tasks/t1",
   ]);
+});
+
+test("a wait for events comes on top of the time-out, so that a shorter one ends neither waitFor nor list", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const statuses = ["open", "awarded"];
+  const quiet: typeof fetch = async (input, init) => {
+    const { pathname, searchParams } = new URL(String(input));
+    if (pathname !== "/events") return Response.json({ task: { id: "t1", status: statuses.shift() } });
+    vi.advanceTimersByTime(Number(searchParams.get("wait")) * 1000);
+    init?.signal?.throwIfAborted();
+    return Response.json({ events: [], nextCursor: "c" });
+  };
+  const rebid = new Rebid({ baseUrl: "https://rebid.example", fetch: quiet, timeoutMs: 5_000, maxRetries: 0 });
+  expect(await rebid.tasks.waitFor("t1", ["awarded"])).toEqual({ id: "t1", status: "awarded" });
+  expect(await rebid.events.list({ wait: 30 })).toEqual({ events: [], nextCursor: "c" });
 });
