@@ -32,7 +32,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 const server = createServer(async (request, response) => {
   try {
     const signature = request.headers["x-service-signature"];
-    const event = await webhooks.verify(await bodyOf(request), [signature].flat()[0], SIGNING_SECRET);
+    const event = await webhooks.verify(await bodyOf(request), signature, SIGNING_SECRET);
     response.writeHead(204).end(); // within 10 seconds; the work comes afterwards
     await handle(event);
   } catch (error) {

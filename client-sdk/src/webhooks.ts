@@ -21,12 +21,12 @@ const DEFAULT_TOLERANCE_SECONDS = 300;
  * Returns the event in a webhook's body if its signature is right, and throws a `WebhookSignatureError` otherwise.
  *
  * @param body The raw body. A body that was parsed and printed again has other bytes.
- * @param header The header `X-Service-Signature`.
+ * @param header The header `X-Service-Signature`, as `Headers` or as Node's `request.headers` has it.
  * @param secret The `signingSecret` of the endpoint, `whsec_…`.
  */
 export async function verify(
   body: RawBody,
-  header: string | null | undefined,
+  header: string | readonly string[] | null | undefined,
   secret: string,
   { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, now = new Date() }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
@@ -53,8 +53,13 @@ export async function sign(body: RawBody, secret: string, { now = new Date() }: 
 }
 
 /** One time, and one or more signatures: several while a secret is being replaced. Other parts are for other versions. */
-function parseHeader(header: string | null | undefined): { time: number; signatures: Uint8Array<ArrayBuffer>[] } {
-  const parts = (header ?? "").split(",").map((part) => part.split("=", 2));
+function parseHeader(header: string | readonly string[] | null | undefined): {
+  time: number;
+  signatures: Uint8Array<ArrayBuffer>[];
+} {
+  const parts = String(header ?? "")
+    .split(",")
+    .map((part) => part.split("=", 2));
   const times = parts.filter(([name]) => name?.trim() === "t").map(([, value = ""]) => value.trim());
   const signatures = parts.filter(([name]) => name?.trim() === "v1").map(([, value = ""]) => value.trim());
   const valid = signatures.filter((signature) => /^[0-9a-f]{64}$/.test(signature));

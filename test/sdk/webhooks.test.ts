@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { WebhookSignatureError, webhooks } from "@rebid/sdk";
 import Stripe from "stripe";
 import { expect, test } from "vitest";
@@ -18,6 +19,13 @@ test("what the service signs is verified, from text and from bytes, and the even
   if (event.type !== "task.awarded") throw new Error("another type");
   expect(event.data.bid.priceCents).toBeGreaterThan(0);
   expect(await webhooks.verify(Buffer.from(body), header, secret, { now })).toEqual(event);
+});
+
+test("the header is taken as Node has it, too", async () => {
+  const headers: IncomingHttpHeaders = { "x-service-signature": [header] };
+  expect(await webhooks.verify(body, headers["x-service-signature"], secret, { now })).toBeDefined();
+  const twice = webhooks.verify(body, [header, header], secret, { now });
+  expect(await failureOf(twice)).toBeInstanceOf(WebhookSignatureError);
 });
 
 test("sign writes what the service writes", async () => {
