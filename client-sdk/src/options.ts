@@ -19,7 +19,7 @@ export interface RebidOptions {
   apiKey?: string | undefined;
   /** In a page of another origin: `include` sends the session cookie. */
   credentials?: "include" | "omit" | "same-origin" | undefined;
-  /** How long one attempt may take, answer included: by default 60,000. */
+  /** How long one attempt may take, answer included: by default 60,000. `Infinity` for no limit. */
   timeoutMs?: number | undefined;
   /** How often a failed request is repeated: by default 2. */
   maxRetries?: number | undefined;

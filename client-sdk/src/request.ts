@@ -1,5 +1,23 @@
 export type Method = "GET" | "POST" | "PATCH" | "DELETE";
 
+/** Returns the address in front of every path: without a slash at its end. Throws a TypeError if it cannot be one. */
+export function baseUrlOf(text: string): string {
+  const { protocol, origin, pathname, username, password, search, hash } = parseUrl(text);
+  if (protocol !== "https:" && protocol !== "http:")
+    throw new TypeError("`baseUrl` must begin with https:// or http://.");
+  if (username + password + search + hash !== "")
+    throw new TypeError("`baseUrl` must have no user, password, query or fragment.");
+  return origin + pathname.replace(/\/+$/, "");
+}
+
+function parseUrl(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw new TypeError("`baseUrl` must be an address, such as https://rebid.example.");
+  }
+}
+
 /** What a method of a namespace asks for, before it is put on the wire. */
 export interface Target {
   /** Relative to `baseUrl`, with the query. */

@@ -3,7 +3,7 @@ import { errorOf, RebidConnectionError, RebidError, RebidTimeoutError, RebidUplo
 import { chunksOf } from "./eventStream.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
 import type { RebidOptions, RequestOptions, Timing, TryOptions } from "./options.ts";
-import { type Method, targetOf } from "./request.ts";
+import { baseUrlOf, type Method, targetOf } from "./request.ts";
 import { isWorthRetrying, retryDelayMs, type Safety } from "./retries.ts";
 import { realTiming } from "./timing.ts";
 import { Watch } from "./watch.ts";
@@ -29,15 +29,13 @@ export class Transport {
   readonly #baseUrl: string;
 
   constructor(options: RebidOptions) {
-    const { protocol } = new URL(options.baseUrl);
-    if (protocol !== "https:" && protocol !== "http:")
-      throw new TypeError("`baseUrl` must begin with https:// or http://.");
+    check(options);
     // The platform's own message about a bad header would contain the key.
     if (options.apiKey !== undefined && !/^[!-~]+$/.test(options.apiKey)) {
       throw new TypeError("`apiKey` must be visible ASCII characters, such as rb_live_….");
     }
     this.#options = options;
-    this.#baseUrl = options.baseUrl.replace(/\/+$/, "");
+    this.#baseUrl = baseUrlOf(options.baseUrl);
     // Browsers refuse a `fetch` that is called as a method.
     this.fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.timing = options.timing ?? realTiming;
@@ -66,11 +64,13 @@ export class Transport {
   /** Runs `work` until it succeeds or a repeat is not worth it. */
   async withRetries<Result>(
     operation: string,
-    { signal, maxRetries = this.#options.maxRetries ?? DEFAULT_MAX_RETRIES }: RequestOptions,
+    options: RequestOptions,
     safety: Safety,
     work: () => Promise<Result>,
   ): Promise<Result> {
+    check(options);
     const { logger } = this.#options;
+    const { signal, maxRetries = this.#options.maxRetries ?? DEFAULT_MAX_RETRIES } = options;
     for (let retry = 0; ; retry++) {
       signal?.throwIfAborted();
       try {
@@ -135,6 +135,12 @@ export class Transport {
     // A redirected POST would arrive as a GET, without its body.
     return this.fetch(url, { ...init, redirect: "manual", signal });
   }
+}
+
+/** With NaN, such as from a variable that is not set, a request would end at once or be repeated for ever. */
+function check({ timeoutMs = DEFAULT_TIMEOUT_MS, maxRetries = DEFAULT_MAX_RETRIES }: RequestOptions): void {
+  if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number greater than 0.");
+  if (!(maxRetries >= 0)) throw new TypeError("`maxRetries` must be 0 or a greater number.");
 }
 
 const timeout = (milliseconds: number) => new RebidTimeoutError(`No answer arrived within ${milliseconds} ms.`);

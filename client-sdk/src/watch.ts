@@ -1,3 +1,6 @@
+/** The longest time that a timer can have, 24 days. With a longer one, such as `Infinity`, it would end at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Ends one request: when the caller's signal is aborted, or when a time-out that was set with `within` has passed. */
 export class Watch {
   readonly #controller = new AbortController();
@@ -17,7 +20,7 @@ export class Watch {
   /** Sets the time-out, in place of an earlier one. */
   within(milliseconds: number, reason: () => Error): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#controller.abort(reason()), milliseconds);
+    this.#timer = setTimeout(() => this.#controller.abort(reason()), Math.min(milliseconds, MAX_TIMER_MS));
   }
 
   pause(): void {

@@ -195,6 +195,12 @@ test("what a plain JavaScript caller adds to an input is refused by the service,
 test("wrong settings are refused at once, and the key is never shown", () => {
   expect(() => new Rebid({ baseUrl: "rebid.example" })).toThrow(TypeError);
   expect(() => new Rebid({ baseUrl: "ftp://rebid.example" })).toThrow(/https:/);
+  for (const baseUrl of ["", "https://rebid.example?a=b", "https://rebid.example/#a", "https://a:b@rebid.example"])
+    expect(() => new Rebid({ baseUrl })).toThrow(/`baseUrl`/);
+  for (const timeoutMs of [0, -1, Number.NaN])
+    expect(() => new Rebid({ baseUrl: service.url, timeoutMs })).toThrow(/`timeoutMs`/);
+  for (const maxRetries of [-1, Number.NaN])
+    expect(() => new Rebid({ baseUrl: service.url, maxRetries })).toThrow(/`maxRetries`/);
   const secret = "rb_live_SECRET\n";
   const message = (() => {
     try {
@@ -229,17 +235,18 @@ test("neither the log nor a printed client nor an error has the key or a body", 
   ]);
 });
 
-test("a base URL with a path and a slash at its end is kept", async () => {
+test.each([
+  ["https://rebid.example", "https://rebid.example/wallet"],
+  ["https://rebid.example/api//", "https://rebid.example/api/wallet"],
+  [" https://rebid.example/api\n", "https://rebid.example/api/wallet"],
+])("a base URL keeps its path, and loses what surrounds it: %j", async (baseUrl, expected) => {
   const urls: string[] = [];
-  const client = new Rebid({
-    baseUrl: "https://rebid.example/api/",
-    fetch: async (input) => {
-      urls.push(String(input));
-      return Response.json({ availableCents: 0, heldCents: 0 });
-    },
-  });
-  await client.wallet.read();
-  expect(urls).toEqual(["https://rebid.example/api/wallet"]);
+  const fetch: typeof globalThis.fetch = async (input) => {
+    urls.push(String(input));
+    return Response.json({ availableCents: 0, heldCents: 0 });
+  };
+  await new Rebid({ baseUrl, fetch }).wallet.read();
+  expect(urls).toEqual([expected]);
 });
 
 test("every procedure but the stream is a method", async () => {

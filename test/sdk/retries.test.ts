@@ -169,6 +169,16 @@ test("an answer that does not come in time is a time-out of its own class, and t
   expect(server.requests).toHaveLength(2);
 });
 
+test("a time-out or a number of retries that is no number is refused, and Infinity is no limit", async () => {
+  const { rebid } = client();
+  server.play(wallet);
+  for (const options of [{ timeoutMs: Number.NaN }, { timeoutMs: 0 }, { maxRetries: Number.NaN }])
+    expect(await failureOf(rebid.wallet.read(options))).toBeInstanceOf(TypeError);
+  expect(server.requests).toHaveLength(0);
+  expect(await rebid.wallet.read({ timeoutMs: Number.POSITIVE_INFINITY })).toEqual({ availableCents: 1, heldCents: 2 });
+  expect(server.requests).toHaveLength(1);
+});
+
 test("the time-out is over the whole answer, not only its beginning", async () => {
   const { rebid } = client();
   server.play((response) => {
