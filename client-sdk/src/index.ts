@@ -1,3 +1,4 @@
+export type { SampleOptions } from "./bids.ts";
 export type { Answer, Call } from "./call.ts";
 export { Rebid } from "./client.ts";
 export * from "./errors.ts";

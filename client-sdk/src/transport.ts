@@ -1,5 +1,6 @@
 import type { Answer } from "./call.ts";
-import { errorOf, RebidConnectionError, RebidError, RebidTimeoutError, RebidUploadError } from "./errors.ts";
+import { errorOf } from "./errorOf.ts";
+import { RebidConnectionError, RebidError, RebidTimeoutError, RebidUploadError } from "./errors.ts";
 import { chunksOf } from "./eventStream.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
 import type { RebidOptions, RequestOptions, Timing, TryOptions } from "./options.ts";
