@@ -11,7 +11,15 @@ const rebid = new Rebid({ baseUrl: REBID_URL, apiKey: REBID_API_KEY });
 /** The work itself. */
 const shout = ({ description }: { description: string }): string => `${description.toUpperCase()}!\n`;
 
-async function bid({ id, title, maxBudgetCents }: { id: string; title: string; maxBudgetCents: number }): Promise<void> {
+async function bid({
+  id,
+  title,
+  maxBudgetCents,
+}: {
+  id: string;
+  title: string;
+  maxBudgetCents: number;
+}): Promise<void> {
   try {
     const priceCents = Math.max(1, Math.floor(maxBudgetCents * 0.8));
     await rebid.bids.place({ id, priceCents, etaHours: 1, notes: "At once." });
