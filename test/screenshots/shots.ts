@@ -22,7 +22,7 @@ export const shots: readonly Shot[] = [
   { name: "docs-code", path: "/docs/webhooks" },
   { name: "docs-first-task", path: "/docs/first-task" },
   { name: "docs-errors", path: "/docs/errors" },
-  { name: "docs-architecture", path: "/docs/architecture" },
+  { name: "docs-diagrams", path: "/docs/contributing" },
   { name: "docs-reference", path: "/docs/reference" },
   {
     name: "docs-operation",
