@@ -25,6 +25,7 @@ export class Rebid {
   readonly events: Events;
   readonly users: generated.UsersApi;
   readonly moderation: generated.ModerationApi;
+  readonly operations: generated.OperationsApi;
   readonly webhooks: generated.WebhooksApi;
   /** The clock of a service with embedded services, which tests can move forward. */
   readonly test: generated.TestApi;
@@ -41,6 +42,7 @@ export class Rebid {
     this.events = new Events(requests);
     this.users = new generated.UsersApi(requests);
     this.moderation = new generated.ModerationApi(requests);
+    this.operations = new generated.OperationsApi(requests);
     this.webhooks = new generated.WebhooksApi(requests);
     this.test = new generated.TestApi(requests);
   }

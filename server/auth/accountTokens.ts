@@ -11,13 +11,16 @@ export const tokenLifetimeSeconds = {
 export type TokenPurpose = keyof typeof tokenLifetimeSeconds;
 
 const pagePaths: Record<TokenPurpose, string> = {
-  reset_password: "/account/reset",
-  verify_email: "/account/verify",
+  reset_password: "/app/reset-password",
+  verify_email: "/app/verify-email",
 };
 
-/** Returns the page's address with the token. It opens a page with a button: only pressing it uses the token. */
+/**
+ * Returns the address of the console's page, with the token. It opens a page with a button: only pressing it uses the token.
+ * Browsers send what is behind the # to no server, so the token is in no log and in no `Referer`.
+ */
 export function linkOf(publicUrl: string, purpose: TokenPurpose, token: string): string {
-  return `${publicUrl}${pagePaths[purpose]}?${new URLSearchParams({ token })}`;
+  return `${publicUrl}${pagePaths[purpose]}#${new URLSearchParams({ token })}`;
 }
 
 /** SHA-256 of the token: the only form that is stored. A secret of 256 random bits needs no slow hash. */

@@ -31,6 +31,8 @@ export interface SealedObject extends StoredObject {
  * its key may still change. Only what `seal` returns may be recorded as a sample or a delivery.
  */
 export interface Storage {
+  /** The origin of the URLs below, such as `https://bucket.s3.us-east-1.amazonaws.com`. */
+  readonly origin: string;
   /**
    * Returns a URL to PUT exactly `bytes` bytes of `mimeType`. The client sends these two as Content-Length and
    * Content-Type, and no other headers. Does no I/O. Refuses sealed keys.
@@ -89,6 +91,12 @@ const COPY_TIMEOUT_MS = 120_000;
 /** For all of the bytes, where a store may stop sending halfway. */
 const READ_TIMEOUT_MS = 10_000;
 
+/** A bucket is a part of Amazon's host name, unless its own name has dots. */
+function originOf({ endpoint, bucket, region }: StorageSettings): string {
+  if (endpoint !== null) return new URL(endpoint).origin;
+  return `https://${bucket.includes(".") ? "" : `${bucket}.`}s3.${region}.amazonaws.com`;
+}
+
 /**
  * S3, or anything that speaks its API.
  *
@@ -144,6 +152,8 @@ export function s3Storage(settings: StorageSettings): Storage {
   }
 
   return {
+    origin: originOf(settings),
+
     presignUpload({ storageKey, mimeType, bytes, expiresInSeconds }) {
       if (storageKey.startsWith(SEALED_PREFIX))
         throw new Error(`${storageKey} is sealed: nothing may be uploaded there`);

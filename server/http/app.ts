@@ -7,8 +7,8 @@ import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { accountPages } from "./account/pages.ts";
 import { commonHeaders } from "./commonHeaders.ts";
+import { serveConsole } from "./console.ts";
 import { countUnserved } from "./context.ts";
 import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
@@ -48,8 +48,8 @@ export function createApp(
   app.use("/mcp", mcpApi(services));
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
+  app.use(serveConsole(services));
   app.use(pages());
-  app.use(accountPages());
   app.use(async (request, response) => {
     const refusal = await countUnserved(services, request, response);
     sendError(response, refusal ?? new ApiError("not_found"));

@@ -4,8 +4,8 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { findLastAudit } from "../audit/nightly.ts";
 import type { Config } from "../config.ts";
 import { countUnfinishedPayouts } from "../market/payouts/unfinished.ts";
+import { countWaiting } from "../market/waiting.ts";
 import type { Services } from "../services.ts";
-import { sql } from "../store/connection.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { readBacklog } from "../webhooks/backlog.ts";
 import type { Load } from "./overload.ts";
@@ -191,19 +191,18 @@ async function addAuditFigures(registry: Registry, services: Services): Promise<
 }
 
 async function addBacklogFigures(registry: Registry, { database, clock }: Services): Promise<void> {
-  const [row] = await database.query<{ jobs: number; events: number; payouts: number }>(sql`
-    SELECT
-      (SELECT count(*) FROM graphile_worker.jobs
-        WHERE run_at <= now() AND locked_at IS NULL AND attempts < max_attempts) AS jobs,
-      (SELECT count(*) FROM processor_events WHERE processed_at IS NULL) AS events,
-      (SELECT count(*) FROM payouts WHERE next_step_at < service_now()) AS payouts`);
+  const waiting = await countWaiting(database);
   const now = clock.now();
   const { pending, oldestDueAt } = await readBacklog(database, now);
   const lateSeconds = oldestDueAt === null ? 0 : Math.max(0, (now.getTime() - Date.parse(oldestDueAt)) / 1000);
-  const add = (name: string, help: string, value: number | undefined) => addGauge(registry, name, help, value);
-  add("rebid_jobs_waiting", "Jobs that are due and that no worker has taken yet.", row?.jobs);
-  add("rebid_processor_events_waiting", "Events of the payment processor that are not applied yet.", row?.events);
-  add("rebid_payouts_due", "Payouts whose next step is due.", row?.payouts);
+  const add = (name: string, help: string, value: number) => addGauge(registry, name, help, value);
+  add("rebid_jobs_waiting", "Jobs that are due and that no worker has taken yet.", waiting.jobs);
+  add(
+    "rebid_processor_events_waiting",
+    "Events of the payment processor that are not applied yet.",
+    waiting.processorEvents,
+  );
+  add("rebid_payouts_due", "Payouts whose next step is due.", waiting.payouts);
   add("rebid_webhook_deliveries_pending", "Webhook deliveries not sent yet, counted up to 10,000.", pending);
   add("rebid_webhook_oldest_due_seconds", "Time since the oldest due webhook delivery became due.", lateSeconds);
 }

@@ -12,8 +12,6 @@ export interface Page {
   style?: string;
   /** Paths on this service. A page with scripts may also send requests to this service. */
   scripts?: readonly string[];
-  /** The address has a secret, which then appears in no request's `Referer`, not even to this service. */
-  hasSecretAddress?: boolean;
 }
 
 /** Serves a page at `path`. Its Content-Security-Policy allows only the styles and scripts that the page declares. */
@@ -22,7 +20,6 @@ export function servePage(path: string, page: Page): Router {
   const policy = contentSecurityPolicy(page);
   return Router()
     .get(path, (_request, response) => {
-      if (page.hasSecretAddress) response.set("Referrer-Policy", "no-referrer");
       response.set("Content-Security-Policy", policy).type("html").send(html);
     })
     .all(path, allowOnly("GET"));

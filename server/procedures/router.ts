@@ -5,6 +5,7 @@ import { disputesRouter } from "./disputes/router.ts";
 import { eventsRouter } from "./events/router.ts";
 import { keysRouter } from "./keys/router.ts";
 import { moderationRouter } from "./moderation/router.ts";
+import { operationsRouter } from "./operations/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
 import { tasksRouter } from "./tasks/router.ts";
 import { testRouter } from "./test/router.ts";
@@ -23,6 +24,7 @@ export const appRouter = router({
   events: eventsRouter,
   users: usersRouter,
   moderation: moderationRouter,
+  operations: operationsRouter,
   webhooks: webhooksRouter,
   test: testRouter,
 });

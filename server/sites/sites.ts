@@ -19,8 +19,24 @@ export const docsSite: Site = {
   inputs: ["docs", "README.md", "openapi/openapi.json", "server/brand", "package-lock.json"],
 };
 
+/** The front end for people, at `/app`. */
+export const consoleSite: Site = {
+  name: "console",
+  builder: "console/build/site.ts",
+  inputs: [
+    "console/src",
+    "console/build",
+    "console/index.html",
+    "console/vite.config.ts",
+    "client-sdk/src",
+    "server/brand",
+    "openapi/openapi.json",
+    "package-lock.json",
+  ],
+};
+
 /** Every site that `npm start` keeps up to date. Paths are relative to `root`. */
-export const sites: readonly Site[] = [docsSite];
+export const sites: readonly Site[] = [docsSite, consoleSite];
 
 /** Where built sites are kept: each in a folder with its name. A release carries them. */
 const builtSites = join(root, ".build");

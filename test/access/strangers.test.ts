@@ -127,6 +127,7 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "users.suspend": ["forbidden", () => ({ id: bidder.id, reason: "Spam." })],
   "users.reinstate": ["forbidden", () => ({ id: bidder.id })],
   "moderation.listActions": ["forbidden", () => ({})],
+  "operations.read": ["forbidden", () => ({})],
   "users.reputation": ["open", () => ({ id: buyer.id })],
   "bids.place": ["open", ({ openTaskId }) => ({ id: openTaskId, priceCents: 5, etaHours: 1 })],
   "bids.listForTask": ["own view", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],

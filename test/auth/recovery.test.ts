@@ -5,7 +5,7 @@ import { createKey, createPerson, type TestPerson } from "../factories/people.ts
 import { type Answer, rest } from "../setup/client.ts";
 import { operatorSettings, runScript } from "../setup/commandProcess.ts";
 import { expectError, issuePaths } from "../setup/expectError.ts";
-import { listMails, mailsTo, tokenIn } from "../setup/mails.ts";
+import { listMails, mailsTo, tokenIn, tokenOf } from "../setup/mails.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService({ worker: true, mailbox: true });
@@ -35,8 +35,8 @@ describe("a forgotten password", () => {
     const { person, token } = await forgetful();
     const [mail] = await mailsTo(service, person.email);
     expect(mail).toMatchObject({ from: "Rebid <rebid@example.com>", to: [person.email] });
-    expect(mail?.links).toEqual([`${service.url}/account/reset?token=${token}`]);
-    expect(mail?.html).toContain(`href="${service.url}/account/reset?token=${token}"`);
+    expect(mail?.links).toEqual([`${service.url}/app/reset-password#token=${token}`]);
+    expect(mail?.html).toContain(`href="${service.url}/app/reset-password#token=${token}"`);
 
     const answer = await reset(token);
     expect([answer.status, answer.text, answer.headers.get("set-cookie")]).toEqual([204, "", null]);
@@ -212,7 +212,7 @@ describe("npm run moderator -- reset-password", () => {
   test("prints a link that works without a mail server, and does not verify the address", async () => {
     const { code, stdout } = await run(person.email.toUpperCase());
     expect(code).toBe(0);
-    const token = new URL(stdout.split("\n")[0] ?? "").searchParams.get("token") ?? "";
+    const token = tokenOf(stdout.split("\n")[0] ?? "");
     expect((await reset(token)).status).toBe(204);
     expect((await login(person.email, newPassword)).body.user.emailVerifiedAt).toBeNull();
 

@@ -24,7 +24,12 @@ export function mailsTo(service: TestService, to: string, count = 1): Promise<Bo
 /** The token in a mail's only link. */
 export function tokenIn(mail: BoxedMail | undefined): string {
   const [link = ""] = mail?.links ?? [];
-  const token = new URL(link).searchParams.get("token");
+  return tokenOf(link);
+}
+
+/** The token in the fragment of a link. */
+export function tokenOf(link: string): string {
+  const token = new URLSearchParams(new URL(link).hash.slice(1)).get("token");
   if (token === null) throw new Error(`no token in ${link}`);
   return token;
 }

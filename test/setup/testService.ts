@@ -1,5 +1,5 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,6 +94,14 @@ export function useService(options: TestServiceOptions = {}): TestService {
   return service;
 }
 
+/** An app of a service, whose answers are compared with the API document. */
+export function watched({ undocumented }: Pick<TestService, "undocumented">, app: RequestListener): RequestListener {
+  return (request, response) => {
+    watchAnswer(request, response, (fault) => undocumented.push(fault));
+    app(request, response);
+  };
+}
+
 async function start(
   options: TestServiceOptions,
   databaseUrl: string,
@@ -181,12 +189,8 @@ async function start(
     const worker = await startWorker(services, { concurrency: 4 });
     stops.push(worker.stop);
   }
-  const app = createApp(services, { trustProxy: false });
   const undocumented: string[] = [];
-  server.on("request", (request, response) => {
-    watchAnswer(request, response, (fault) => undocumented.push(fault));
-    app(request, response);
-  });
+  server.on("request", watched({ undocumented }, createApp(services, { trustProxy: false })));
   stops.push(async () => {
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));

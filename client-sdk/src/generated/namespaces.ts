@@ -73,6 +73,7 @@ import type {
   ModeratedUser,
   ModerationAction,
   OnboardingLink,
+  Operations,
   Payout,
   PlaceBid,
   PlaceBidResponse,
@@ -984,6 +985,22 @@ export class ModerationApi extends Namespace {
     options: RequestOptions = {},
   ): List<ModerationAction, ListModerationActionsResponse> {
     return this.requests.readList("/moderation/actions", "actions", input, options);
+  }
+}
+
+export class OperationsApi extends Namespace {
+  /**
+   * Read how the service is doing.
+   *
+   * Returns the last audit of the ledger in full, the payouts under way by state and age, and the jobs, processor
+   * events and webhook deliveries that wait. Most of it is also in `/metrics`. Only moderators can read it.
+   *
+   * `GET /operations`. With a moderator's browser session.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
+   */
+  read(options: RequestOptions = {}): Call<Operations> {
+    return this.requests.read("/operations", {}, options);
   }
 }
 

@@ -74,6 +74,7 @@ import type {
   LoginResponse,
   LogMessage,
   OnboardingLink,
+  Operations,
   PlaceBid,
   PlaceBidResponse,
   RateTask,
@@ -278,6 +279,10 @@ export type RebidRouter = TRPCBuiltRouter<
     moderation: {
       /** List what moderators did. */
       listActions: Query<ListModerationActions, ListModerationActionsResponse>;
+    };
+    operations: {
+      /** Read how the service is doing. */
+      read: Query<NoInput, Operations>;
     };
     webhooks: {
       /** Register a webhook endpoint. */

@@ -147,6 +147,28 @@ export interface ApiKey {
   spendLimit: SpendLimit | null;
 }
 
+/** The result of an audit of the ledger. */
+export interface Audit {
+  /** When it ended. */
+  finishedAt: string;
+  /** Every check that ran. */
+  checks: AuditCheck[];
+  /** Why the ledger could not be compared with the payment processor; null if it was. */
+  notCompared: string | null;
+  /** At most 20 of each check. */
+  discrepancies: Discrepancy[];
+  /** The number of all discrepancies, listed or not. */
+  count: number;
+}
+
+/** One check of an audit. */
+export interface AuditCheck {
+  /** What should hold. */
+  name: string;
+  /** The number of discrepancies. */
+  count: number;
+}
+
 export interface AwardTask {
   id: string;
   /** The bid to award the task to. */
@@ -321,6 +343,10 @@ export interface Caller {
   /** You. */
   user: User;
   auth: CallerCredentials;
+  /** A moderator may need a session with a second factor to act as one: see `auth.moderator`. */
+  role: "member" | "moderator";
+  /** Whether a login to this account needs a code. */
+  hasSecondFactor: boolean;
 }
 
 /** What these credentials allow. */
@@ -329,6 +355,8 @@ export interface CallerCredentials {
   kind: "session" | "apiKey";
   /** What it may do; `*` is everything. */
   scopes: ("*" | "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
+  /** Whether this is a session that may do what moderators do. */
+  moderator: boolean;
   /** The key itself, with what is left of its limits. Absent for a session. */
   key?: ApiKey;
 }
@@ -513,6 +541,14 @@ export interface Delivery {
   downloadUrl: string;
 }
 
+/** Deliveries to webhooks. */
+export interface DeliveryBacklog {
+  /** Deliveries that are not sent yet, counted up to 10,000. */
+  pending: number;
+  /** When the oldest due delivery became due; null if none is. */
+  oldestDueAt: string | null;
+}
+
 /** Happens when the awarded bidder delivers; for the buyer and the awarded bidder. */
 export interface DeliveryPostedEvent {
   /** Stays the same over retries and replays, so use it to skip duplicates. */
@@ -530,6 +566,18 @@ export interface Dimensions {
   width: number;
   /** Pixels. */
   height: number;
+}
+
+/** Two values that should agree and do not. */
+export interface Discrepancy {
+  /** The check that found it. */
+  check: string;
+  /** The record with the wrong value. */
+  subject: string;
+  /** What it should be; amounts in cents. */
+  expected: string;
+  /** What it is; amounts in cents. */
+  actual: string;
 }
 
 /** A delivery that one side does not accept as it is. */
@@ -1367,6 +1415,16 @@ export interface OpenMatter {
   cents?: number;
 }
 
+/** How the service itself is doing. */
+export interface Operations {
+  /** The last audit of the ledger; null before the first. */
+  audit: Audit | null;
+  /** The payouts that are neither paid nor failed, by their internal state, in order. */
+  unfinishedPayouts: UnfinishedPayouts[];
+  waiting: Waiting;
+  deliveries: DeliveryBacklog;
+}
+
 /** Money on its way from a wallet to its owner's bank account. */
 export interface Payout {
   id: string;
@@ -2118,6 +2176,16 @@ export interface TopupReversedEvent {
   data: TopupReversalEventData;
 }
 
+/** The payouts in one state. */
+export interface UnfinishedPayouts {
+  /** The internal state. */
+  state: string;
+  /** How many there are. */
+  count: number;
+  /** Age in seconds of the oldest one; 0 when there is none. */
+  oldestSeconds: number;
+}
+
 export interface UpdateAccount {
   /** The name that other people see. One line, trimmed. */
   displayName: string;
@@ -2186,6 +2254,18 @@ export interface User {
 export interface VerifyEmail {
   /** `token` of the link in the mail. */
   token: string;
+}
+
+/** What waits to be done; normally close to 0. */
+export interface Waiting {
+  /** Jobs that are due and that no worker has taken yet. */
+  jobs: number;
+  /** Jobs that have failed as often as they may. */
+  failedJobs: number;
+  /** Events of the payment processor that are not applied yet. */
+  processorEvents: number;
+  /** Payouts whose next step is due. */
+  payouts: number;
 }
 
 /** The balances of your two buckets. */

@@ -41,6 +41,7 @@ const tagDescriptions: Record<string, string> = {
   events: "What concerns you, in one order: the same events that webhooks send, and more.",
   users: "What is public about people, and the work of moderators.",
   moderation: "The record of what moderators did.",
+  operations: "How the service itself is doing, for moderators.",
   webhooks: "Events, sent to a URL of yours.",
   payouts: "From the wallet to a bank account.",
   test: "A clock that tests can move forward. Only on a developer's machine.",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mayModerate } from "../../auth/principal.ts";
 import { apiKeyColumns } from "../../auth/spendLimit.ts";
 import { ApiError } from "../../errors.ts";
 import { ApiKey } from "../../schemas/apiKey.ts";
@@ -29,23 +30,42 @@ export const me = signedIn
             scopes: z
               .array(z.enum(["*", ...scopes]))
               .meta({ description: "What it may do; `*` is everything.", example: ["task:write"] }),
+            moderator: z.boolean().meta({
+              description: "Whether this is a session that may do what moderators do.",
+              example: false,
+            }),
             key: ApiKey.meta({
               description: "The key itself, with what is left of its limits. Absent for a session.",
             }).optional(),
           })
           .meta({ id: "CallerCredentials", description: "What these credentials allow." }),
+        role: z.enum(["member", "moderator"]).meta({
+          description: "A moderator may need a session with a second factor to act as one: see `auth.moderator`.",
+          example: "member",
+        }),
+        hasSecondFactor: z
+          .boolean()
+          .meta({ description: "Whether a login to this account needs a code.", example: false }),
       })
       .meta({ id: "Caller", description: "Who is calling." }),
   )
   .query(async ({ ctx }) => {
-    const { principal } = ctx;
-    const [user] = await ctx.database.query<User>(sql`
+    const { principal, settings } = ctx;
+    type Account = User & { role: "member" | "moderator"; hasSecondFactor: boolean };
+    const [account] = await ctx.database.query<Account>(sql`
       SELECT id, email, display_name AS "displayName", created_at AS "createdAt",
-             email_verified_at AS "emailVerifiedAt"
-      FROM users WHERE id = ${ctx.userId}::uuid`);
-    if (!user) throw new ApiError("unauthenticated");
-    if (principal.kind === "session") return { user, auth: { kind: "session" as const, scopes: ["*" as const] } };
+             email_verified_at AS "emailVerifiedAt", role,
+             EXISTS (SELECT 1 FROM totp_factors f WHERE f.user_id = u.id AND f.confirmed_at IS NOT NULL) AS "hasSecondFactor"
+      FROM users u WHERE id = ${ctx.userId}::uuid`);
+    if (!account) throw new ApiError("unauthenticated");
+    const { role, hasSecondFactor, ...user } = account;
+    const caller = { user, role, hasSecondFactor };
+    if (principal.kind === "session") {
+      const auth = { kind: "session" as const, scopes: ["*" as const], moderator: mayModerate(principal, settings) };
+      return { ...caller, auth };
+    }
     const [key] = await ctx.database.query<ApiKey>(sql`
       SELECT ${apiKeyColumns(ctx.clock.now())} FROM api_keys k WHERE k.id = ${principal.keyId}::uuid`);
-    return { user, auth: { kind: "apiKey" as const, scopes: [...principal.scopes], key } };
+    const auth = { kind: "apiKey" as const, scopes: [...principal.scopes], key, moderator: false };
+    return { ...caller, auth };
   });

@@ -37,6 +37,7 @@ const HOUR_SECONDS = 3_600;
 
 /** Every announced upload exists, because this test is about money. */
 const storage: Storage = {
+  origin: "http://127.0.0.1",
   presignUpload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
   presignDownload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
   seal: async (_storageKey, sealedKey) => ({ ...UPLOAD, storageKey: sealedKey, sha256: null }),

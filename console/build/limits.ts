@@ -1,0 +1,79 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
+
+const NAME = "virtual:limits";
+
+interface Schema {
+  $ref?: string;
+  anyOf?: Schema[];
+  allOf?: Schema[];
+  properties?: Record<string, Schema>;
+  required?: string[];
+  items?: Schema;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  maxItems?: number;
+  enum?: string[];
+}
+
+interface Operation {
+  operationId?: string;
+  parameters?: { name?: string; schema?: Schema; required?: boolean }[];
+  requestBody?: { content: Record<string, { schema?: Schema }> };
+}
+
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components?: { schemas?: Record<string, Schema> };
+}
+
+/**
+ * Provides `virtual:limits`: the limits of every operation's fields, as the API document states them, so that forms repeat
+ * none by hand. Only limits are taken, because the document itself is larger than the console.
+ */
+export function limits(document: URL): Plugin {
+  return {
+    name: "limits-of-the-api-document",
+    resolveId: (id) => (id === NAME ? `\0${NAME}` : null),
+    async load(id) {
+      if (id !== `\0${NAME}`) return null;
+      this.addWatchFile(fileURLToPath(document));
+      const parsed: Document = JSON.parse(await readFile(document, "utf8"));
+      return `export default ${JSON.stringify(limitsOf(parsed))};`;
+    },
+  };
+}
+
+/** Returns the limits by operation, under its name over typed RPC, and field. */
+function limitsOf({ paths, components = {} }: Document): Record<string, Record<string, unknown>> {
+  const resolve = (schema: Schema): Schema => {
+    const target = schema.$ref?.split("/").at(-1);
+    if (target !== undefined) return resolve(components.schemas?.[target] ?? {});
+    // A nullable field: what it may be besides null.
+    const [first] = schema.anyOf ?? schema.allOf ?? [];
+    return first === undefined ? schema : { ...resolve(first), ...schema };
+  };
+  const found: Record<string, Record<string, unknown>> = {};
+  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    const name = operation.operationId?.replace("_", ".");
+    if (name === undefined) continue;
+    const body = resolve(operation.requestBody?.content["application/json"]?.schema ?? {});
+    const fields = Object.fromEntries(
+      (operation.parameters ?? []).map(({ name = "", schema = {} }) => [name, limitsOfField(resolve(schema), resolve)]),
+    );
+    for (const [field, schema] of Object.entries(body.properties ?? {})) {
+      fields[field] = limitsOfField(resolve(schema), resolve);
+    }
+    found[name] = fields;
+  }
+  return found;
+}
+
+function limitsOfField(schema: Schema, resolve: (schema: Schema) => Schema) {
+  const { minLength, maxLength, minimum, maximum, maxItems, items } = schema;
+  const options = schema.enum ?? (items && resolve(items).enum);
+  return { minLength, maxLength, minimum, maximum, maxItems, options };
+}

@@ -1,0 +1,49 @@
+import { useQuery } from "@tanstack/react-query";
+import { api } from "../api/client.ts";
+import { sessionsQuery } from "../api/queries.ts";
+import { useAction } from "../api/useAction.ts";
+import { Badge } from "../parts/badge.tsx";
+import { Button } from "../parts/button.tsx";
+import { Rows } from "../parts/list.tsx";
+import { Section } from "../parts/page.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { Loading } from "../parts/states.tsx";
+import { Time } from "../parts/time.tsx";
+import styles from "./account.module.css";
+
+/** Where somebody is signed in. */
+export function Sessions() {
+  const { data, error } = useQuery(sessionsQuery);
+  const end = useAction("auth.endSession", api.auth.endSession.mutate);
+  return (
+    <Section title="Sessions" lead="Every browser that is signed in to your account.">
+      {error && <Problem error={error} />}
+      {end.error && <Problem error={end.error} />}
+      {data === undefined ? (
+        <Loading rows={2} />
+      ) : (
+        <Rows label="Sessions">
+          {data.sessions.map(({ id, createdAt, lastSeenAt, current }) => (
+            <li key={id} className={styles.row}>
+              <div>
+                <p>
+                  Seen <Time at={lastSeenAt} />
+                </p>
+                <p>
+                  signed in <Time at={createdAt} />
+                </p>
+              </div>
+              {current ? (
+                <Badge tone="accent">This one</Badge>
+              ) : (
+                <Button size="small" busy={end.isPending && end.variables.id === id} onClick={() => end.mutate({ id })}>
+                  Sign out
+                </Button>
+              )}
+            </li>
+          ))}
+        </Rows>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,107 @@
+import type { QueryClient } from "@tanstack/react-query";
+import { useEffect, useSyncExternalStore } from "react";
+import { api } from "./client.ts";
+import { meQuery } from "./queries.ts";
+
+/**
+ * Changes appear by the event stream. All tabs of a person share one: the tab that holds a lock reads it and tells the
+ * others, because browsers open only six connections to one host over HTTP/1.1.
+ */
+
+type LogEvent = NonNullable<Awaited<ReturnType<typeof api.events.list.query>>["events"][number]>;
+
+type Message =
+  | { kind: "event"; event: LogEvent | null; nextCursor: string }
+  | { kind: "state"; live: boolean }
+  /** A tab was opened, and asks whether events arrive. */
+  | { kind: "hello" };
+
+let live = false;
+let newTasks = 0;
+const watchers = new Set<() => void>();
+
+function change(apply: () => void): void {
+  apply();
+  for (const watcher of watchers) watcher();
+}
+
+const watch = (watcher: () => void) => {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+};
+
+/** Whether events arrive at this moment. */
+export const isLive = () => live;
+export const useIsLive = () => useSyncExternalStore(watch, isLive);
+
+/** The number of tasks that were posted since the feed was last read; they wait until somebody asks for them. */
+export const useNewTasks = () => useSyncExternalStore(watch, () => newTasks);
+export const resetNewTasks = () => change(() => (newTasks = 0));
+
+/** Which reads an event makes old, by the first part of their key. */
+function staleAfter(event: LogEvent): string[] {
+  if ("payout" in event.data) return ["payouts", "wallet"];
+  if ("topup" in event.data) return ["wallet"];
+  return ["task", "tasks", "bids", "bid", "wallet", "dispute", "disputes", "reputation"];
+}
+
+/** Follows the events of this person until the component is removed; `userId` is null for a visitor. */
+export function useLiveEvents(queryClient: QueryClient, userId: string | null): void {
+  useEffect(() => {
+    if (userId === null) return;
+    const stopping = new AbortController();
+    const channel = new BroadcastChannel(`rebid.events.${userId}`);
+    let cursor = "latest";
+    let isReader = false;
+    const receive = (message: Message) => {
+      if (message.kind === "hello") {
+        if (isReader) channel.postMessage({ kind: "state", live } satisfies Message);
+        return;
+      }
+      if (message.kind === "state") {
+        if (message.live !== live) change(() => (live = message.live));
+        // What happened in between is read again.
+        void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "feed" });
+        return;
+      }
+      cursor = message.nextCursor;
+      const { event } = message;
+      if (event === null) return;
+      if (event.type === "task.created" && event.data.task.buyer.id !== userId) change(() => newTasks++);
+      else for (const key of staleAfter(event)) void queryClient.invalidateQueries({ queryKey: [key] });
+    };
+    const tell = (message: Message) => {
+      channel.postMessage(message);
+      receive(message);
+    };
+    channel.onmessage = ({ data }: MessageEvent<Message>) => receive(data);
+    channel.postMessage({ kind: "hello" } satisfies Message);
+    const follow = () =>
+      new Promise<void>((done) => {
+        isReader = true;
+        const subscription = api.events.stream.subscribe(
+          { after: cursor },
+          {
+            onConnectionStateChange: ({ state }) => tell({ kind: "state", live: state === "pending" }),
+            onData: ({ data: { event, nextCursor } }) => tell({ kind: "event", event, nextCursor }),
+            onError: () => {
+              tell({ kind: "state", live: false });
+              void queryClient.invalidateQueries({ queryKey: meQuery.queryKey });
+            },
+          },
+        );
+        stopping.signal.addEventListener("abort", () => {
+          subscription.unsubscribe();
+          done();
+        });
+      });
+    navigator.locks.request(`rebid.events.${userId}`, { signal: stopping.signal }, follow).catch(() => {
+      // Signed out, or the page was left, before it was this tab's turn.
+    });
+    return () => {
+      stopping.abort();
+      channel.close();
+      change(() => (live = false));
+    };
+  }, [queryClient, userId]);
+}

@@ -1,0 +1,155 @@
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { api, type BidStatus, failureOf, type Me, type TaskStatus } from "./client.ts";
+
+/** Every read of the console. The first part of a key is what `live.ts` invalidates by. */
+
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  queryFn: async ({ signal }): Promise<Me | null> => {
+    try {
+      return await api.auth.me.query(undefined, { signal });
+    } catch (error) {
+      if (failureOf(error)?.error === "unauthenticated") return null;
+      throw error;
+    }
+  },
+  staleTime: 60_000,
+});
+
+/** The filters of the feed, as the API has them. Budgets are in cents. */
+export interface TaskFilters {
+  query?: string;
+  tag?: string;
+  minBudget?: number;
+  maxBudget?: number;
+  status?: TaskStatus;
+}
+
+const nextCursorOf = ({ nextCursor }: { nextCursor: string | null }) => nextCursor;
+const firstPage: string | null = null;
+const pageOf = (cursor: string | null) => (cursor === null ? {} : { cursor });
+
+export const feedQuery = (filters: TaskFilters) =>
+  infiniteQueryOptions({
+    queryKey: ["feed", filters],
+    queryFn: ({ pageParam, signal }) =>
+      api.tasks.list.query({ ...filters, ...pageOf(pageParam), limit: 25 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
+export const taskQuery = (id: string) =>
+  queryOptions({ queryKey: ["task", id], queryFn: ({ signal }) => api.tasks.read.query({ id }, { signal }) });
+
+export const taskBidsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ["task", id, "bids"],
+    queryFn: ({ pageParam, signal }) =>
+      api.bids.listForTask.query({ id, ...pageOf(pageParam), limit: 100 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
+export const bidQuery = (id: string) =>
+  queryOptions({ queryKey: ["bid", id], queryFn: ({ signal }) => api.bids.read.query({ id }, { signal }) });
+
+export const ownTasksQuery = (role: "buyer" | "bidder", status?: string) =>
+  infiniteQueryOptions({
+    queryKey: ["tasks", role, status],
+    queryFn: ({ pageParam, signal }) =>
+      api.tasks.listOwn.query({ role, ...(status && { status }), ...pageOf(pageParam), limit: 25 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
+export const ownBidsQuery = (status?: BidStatus) =>
+  infiniteQueryOptions({
+    queryKey: ["bids", status],
+    queryFn: ({ pageParam, signal }) =>
+      api.bids.listOwn.query({ ...(status && { status }), ...pageOf(pageParam), limit: 25 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
+export const reputationQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["reputation", id],
+    queryFn: ({ signal }) => api.users.reputation.query({ id }, { signal }),
+    staleTime: 30_000,
+  });
+
+export const walletQuery = queryOptions({
+  queryKey: ["wallet"],
+  queryFn: ({ signal }) => api.wallet.read.query(undefined, { signal }),
+});
+
+export const ledgerQuery = infiniteQueryOptions({
+  queryKey: ["wallet", "ledger"],
+  queryFn: ({ pageParam, signal }) => api.wallet.ledger.query({ ...pageOf(pageParam), limit: 100 }, { signal }),
+  initialPageParam: firstPage,
+  getNextPageParam: nextCursorOf,
+});
+
+export const payoutsQuery = infiniteQueryOptions({
+  queryKey: ["payouts"],
+  queryFn: ({ pageParam, signal }) => api.payouts.list.query({ ...pageOf(pageParam), limit: 25 }, { signal }),
+  initialPageParam: firstPage,
+  getNextPageParam: nextCursorOf,
+});
+
+export const keysQuery = queryOptions({
+  queryKey: ["keys"],
+  queryFn: ({ signal }) => api.keys.list.query(undefined, { signal }),
+});
+
+export const webhooksQuery = queryOptions({
+  queryKey: ["webhooks"],
+  queryFn: ({ signal }) => api.webhooks.list.query(undefined, { signal }),
+});
+
+export const deliveriesQuery = (id: string, status?: string) =>
+  infiniteQueryOptions({
+    queryKey: ["webhooks", id, "deliveries", status],
+    queryFn: ({ pageParam, signal }) =>
+      api.webhooks.deliveries.query({ id, ...(status && { status }), ...pageOf(pageParam), limit: 25 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
+export const sessionsQuery = queryOptions({
+  queryKey: ["sessions"],
+  queryFn: ({ signal }) => api.auth.listSessions.query(undefined, { signal }),
+});
+
+export const disputesQuery = (status: "open" | "resolved") =>
+  infiniteQueryOptions({
+    queryKey: ["disputes", status],
+    queryFn: ({ pageParam, signal }) =>
+      api.disputes.list.query({ status, ...pageOf(pageParam), limit: 25 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
+export const disputeQuery = (id: string) =>
+  queryOptions({ queryKey: ["dispute", id], queryFn: ({ signal }) => api.disputes.read.query({ id }, { signal }) });
+
+export const usersQuery = (query: string | undefined) =>
+  infiniteQueryOptions({
+    queryKey: ["users", query],
+    queryFn: ({ pageParam, signal }) =>
+      api.users.list.query({ ...(query && { query }), ...pageOf(pageParam), limit: 25 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
+export const moderationActionsQuery = infiniteQueryOptions({
+  queryKey: ["moderationActions"],
+  queryFn: ({ pageParam, signal }) => api.moderation.listActions.query({ ...pageOf(pageParam), limit: 25 }, { signal }),
+  initialPageParam: firstPage,
+  getNextPageParam: nextCursorOf,
+});
+
+export const operationsQuery = queryOptions({
+  queryKey: ["operations"],
+  queryFn: ({ signal }) => api.operations.read.query(undefined, { signal }),
+});

@@ -1,0 +1,23 @@
+import { QueryCache, QueryClient } from "@tanstack/react-query";
+import { failureOf, isTransient } from "./client.ts";
+import { isLive } from "./live.ts";
+import { meQuery } from "./queries.ts";
+
+/** While the event stream is interrupted, what is on the screen is read again this often. */
+const POLL_MS = 15_000;
+
+export const queryClient = new QueryClient({
+  queryCache: new QueryCache({
+    onError: (error) => {
+      // The session has ended elsewhere: whoever was signed in is not any more.
+      if (failureOf(error)?.error === "unauthenticated") queryClient.setQueryData(meQuery.queryKey, null);
+    },
+  }),
+  defaultOptions: {
+    queries: {
+      retry: (count, error) => count < 2 && isTransient(error),
+      staleTime: 2_000,
+      refetchInterval: () => (isLive() ? false : POLL_MS),
+    },
+  },
+});

@@ -1,0 +1,22 @@
+import limits from "virtual:limits";
+
+/** The limits of a field, as the API document states them. Lengths count characters (Unicode code points). */
+export interface Limits {
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxItems?: number;
+  /** The values that a field, or each item of it, may have. */
+  readonly options?: readonly string[];
+}
+
+/** Returns the limits of a field of an operation, such as `limitsOf("tasks.create", "title")`. */
+export function limitsOf(operation: string, field: string): Limits {
+  const found = limits[operation]?.[field];
+  if (found === undefined) throw new Error(`The API document has no field ${field} of ${operation}.`);
+  return found;
+}
+
+/** Counts characters as the API does. */
+export const countCharacters = (text: string) => [...text].length;

@@ -1,0 +1,30 @@
+/** Keeps the texts of a form in this tab, so that a reload loses nothing. Passwords and files are left out. */
+
+const nameOf = (draft: string) => `rebid.draft.${draft}`;
+
+const isText = (element: Element): element is HTMLInputElement | HTMLTextAreaElement =>
+  element instanceof HTMLTextAreaElement ||
+  (element instanceof HTMLInputElement && ["text", "search", "email"].includes(element.type));
+
+export function keepDraft(draft: string, form: HTMLFormElement): void {
+  const texts = [...form.elements].filter(isText).map(({ name, value }) => [name, value]);
+  try {
+    sessionStorage.setItem(nameOf(draft), JSON.stringify(Object.fromEntries(texts)));
+  } catch {
+    // Without storage, a reload begins anew.
+  }
+}
+
+export function restoreDraft(draft: string, form: HTMLFormElement): void {
+  let texts: Record<string, string> = {};
+  try {
+    texts = JSON.parse(sessionStorage.getItem(nameOf(draft)) ?? "{}");
+  } catch {
+    // Nothing that could be restored.
+  }
+  for (const element of [...form.elements].filter(isText)) element.value = texts[element.name] ?? element.value;
+}
+
+export function discardDraft(draft: string): void {
+  sessionStorage.removeItem(nameOf(draft));
+}

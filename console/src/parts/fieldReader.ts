@@ -1,0 +1,59 @@
+import { parseMoney } from "./format.ts";
+
+export interface Issue {
+  path: string;
+  message: string;
+}
+
+/**
+ * Reads the fields of a form as the API wants them. What cannot be read as a number at all becomes an issue beside its
+ * field; every other rule is the service's.
+ */
+export class FieldReader {
+  readonly issues: Issue[] = [];
+  readonly #data: FormData;
+
+  constructor(form: HTMLFormElement) {
+    this.#data = new FormData(form);
+  }
+
+  text(name: string): string {
+    const value = this.#data.get(name);
+    return typeof value === "string" ? value : "";
+  }
+
+  /** Undefined for an empty field. */
+  optionalText(name: string): string | undefined {
+    return this.text(name) || undefined;
+  }
+
+  all(name: string): string[] {
+    return this.#data.getAll(name).filter((value) => typeof value === "string");
+  }
+
+  has(name: string): boolean {
+    return this.#data.has(name);
+  }
+
+  /** Integer cents. */
+  money(name: string): number {
+    const cents = parseMoney(this.text(name));
+    if (cents === null) this.issues.push({ path: name, message: "Write an amount in dollars, such as 25 or 25.50." });
+    return cents ?? 0;
+  }
+
+  number(name: string): number {
+    const value = Number(this.text(name).trim().replace(",", "."));
+    if (this.text(name).trim() !== "" && Number.isFinite(value)) return value;
+    this.issues.push({ path: name, message: "Write a number." });
+    return 0;
+  }
+
+  /** The items of a text with commas between them. */
+  list(name: string): string[] {
+    return this.text(name)
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+  }
+}

@@ -1,0 +1,122 @@
+import type { UseMutationResult } from "@tanstack/react-query";
+import { createContext, type FormEvent, type ReactNode, use, useEffect, useRef, useState } from "react";
+import { failureOf } from "../api/client.ts";
+import { Button } from "./button.tsx";
+import { discardDraft, keepDraft, restoreDraft } from "./draft.ts";
+import { FieldReader, type Issue } from "./fieldReader.ts";
+import styles from "./form.module.css";
+import { Problem } from "./problem.tsx";
+
+interface FormState {
+  /** The operation that the form is for, such as `tasks.create`: its fields' limits are known by it. */
+  operation: string;
+  issues: readonly Issue[];
+}
+
+const FormContext = createContext<FormState>({ operation: "", issues: [] });
+export const useForm = () => use(FormContext);
+
+/** The field that an issue is about: `tags` for `tags.3`. */
+export const fieldOf = ({ path }: Issue) => path.split(".")[0] ?? "";
+
+interface FormProps<Input, Output> {
+  action: UseMutationResult<Output, Error, Input>;
+  operation: string;
+  /** Turns the fields into the operation's input. */
+  read: (fields: FieldReader) => Input;
+  submit: string;
+  look?: "primary" | "danger";
+  /** Is called whenever a field changes, for a preview of what will happen. */
+  onInput?: (fields: FieldReader) => void;
+  /** The fields that errors besides `invalid_input` are about, such as `email_taken` about `email`. */
+  fieldOfError?: Record<string, string>;
+  /** Errors that the page itself shows. */
+  handles?: readonly string[];
+  /** The name under which the fields survive a reload, until they are sent. */
+  draft?: string;
+  /** A second button or link beside the first. */
+  beside?: ReactNode;
+  /** Is called when it is done and everything has been read again. */
+  onDone?: () => void;
+  children: ReactNode;
+}
+
+/** A form for one operation. Whatever the service refuses is shown beside the field that it is about. */
+export function Form<Input, Output>(props: FormProps<Input, Output>) {
+  const {
+    action,
+    operation,
+    read,
+    submit,
+    look = "primary",
+    fieldOfError = {},
+    handles = [],
+    draft,
+    beside,
+    children,
+  } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const [issues, setIssues] = useState<readonly Issue[]>([]);
+  const [problem, setProblem] = useState<Error | null>(null);
+  const { onInput } = props;
+
+  useEffect(() => {
+    if (draft === undefined || form.current === null) return;
+    restoreDraft(draft, form.current);
+    onInput?.(new FieldReader(form.current));
+    // Only once: later, the person's own changes count.
+  }, []);
+
+  useEffect(() => {
+    if (issues.length > 0) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [issues]);
+
+  const fail = (error: Error) => {
+    const failure = failureOf(error);
+    if (failure && handles.includes(failure.error)) return;
+    const about = failure && fieldOfError[failure.error];
+    const found = about ? [{ path: about, message: failure.message }] : (failure?.issues ?? []);
+    const isShown = (issue: Issue) => form.current?.elements.namedItem(fieldOf(issue)) != null;
+    setIssues(found.filter(isShown));
+    setProblem(found.length > 0 && found.every(isShown) ? null : error);
+  };
+
+  const send = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const fields = new FieldReader(event.currentTarget);
+    const input = read(fields);
+    setProblem(null);
+    setIssues(fields.issues);
+    if (fields.issues.length > 0 || action.isPending) return;
+    action.mutate(input, {
+      onError: fail,
+      onSuccess: () => {
+        if (draft !== undefined) discardDraft(draft);
+        props.onDone?.();
+      },
+    });
+  };
+
+  const change = (event: FormEvent<HTMLFormElement>) => {
+    const { target, currentTarget } = event;
+    const name = target instanceof HTMLElement ? target.getAttribute("name") : null;
+    if (issues.some((issue) => fieldOf(issue) === name)) setIssues(issues.filter((issue) => fieldOf(issue) !== name));
+    if (draft !== undefined) keepDraft(draft, currentTarget);
+    onInput?.(new FieldReader(currentTarget));
+  };
+
+  return (
+    <FormContext value={{ operation, issues }}>
+      <form ref={form} className={styles.form} onSubmit={send} onInput={change} noValidate>
+        {children}
+        {problem && <Problem error={problem} />}
+        <div className={styles.buttons}>
+          <Button type="submit" look={look} busy={action.isPending} paused={action.isPaused}>
+            {submit}
+          </Button>
+          {beside}
+        </div>
+      </form>
+    </FormContext>
+  );
+}

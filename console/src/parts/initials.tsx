@@ -1,0 +1,15 @@
+import styles from "./initials.module.css";
+
+/** The first letters of a name, in a circle. */
+export function Initials({ name }: { name: string }) {
+  const letters = name
+    .split(/\s+/)
+    .slice(0, 2)
+    .map((word) => [...word][0] ?? "")
+    .join("");
+  return (
+    <span className={styles.initials} aria-hidden="true">
+      {letters.toUpperCase()}
+    </span>
+  );
+}

@@ -1,0 +1,80 @@
+import { type ReactNode, useEffect, useRef } from "react";
+import styles from "./page.module.css";
+
+interface PageProps {
+  title: string;
+  /** A sentence below the title. */
+  lead?: ReactNode;
+  /** Above the title: where the page belongs, or a status. */
+  above?: ReactNode;
+  /** Buttons at the title's right. */
+  actions?: ReactNode;
+  /** `narrow`: a form; `card`: a form that stands alone, such as signing in. */
+  width?: "wide" | "narrow" | "card";
+  children: ReactNode;
+}
+
+/** Whether a page was shown before this one. The first one must not take the focus from the address bar. */
+let isFirst = true;
+
+/** One page: its title, which is also the window's and gets the focus, and its content. */
+export function Page({ title, lead, above, actions, width = "wide", children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${title} · Rebid`;
+  }, [title]);
+  useEffect(() => {
+    if (!isFirst && !heading.current?.closest("main")?.contains(document.activeElement)) heading.current?.focus();
+    isFirst = false;
+  }, []);
+  return (
+    <div className={`${styles.page} ${styles[width]}`}>
+      <header className={styles.header}>
+        <div className={styles.titles}>
+          {above}
+          <h1 ref={heading} tabIndex={-1} dir="auto">
+            {title}
+          </h1>
+          {lead !== undefined && <p className={styles.lead}>{lead}</p>}
+        </div>
+        {actions !== undefined && <div className={styles.actions}>{actions}</div>}
+      </header>
+      {children}
+    </div>
+  );
+}
+
+interface SectionProps {
+  title: string;
+  lead?: ReactNode;
+  actions?: ReactNode;
+  children: ReactNode;
+  /** Draws a card around the content. */
+  card?: boolean;
+}
+
+/** A part of a page, with a heading. */
+export function Section({ title, lead, actions, children, card = false }: SectionProps) {
+  return (
+    <section className={card ? styles.card : styles.section}>
+      <div className={styles.sectionHeader}>
+        <div>
+          <h2>{title}</h2>
+          {lead !== undefined && <p className={styles.quiet}>{lead}</p>}
+        </div>
+        {actions}
+      </div>
+      {children}
+    </section>
+  );
+}
+
+/** A page with what belongs beside its main part; below it on narrow screens. */
+export function Columns({ children, side }: { children: ReactNode; side: ReactNode }) {
+  return (
+    <div className={styles.columns}>
+      <div className={styles.main}>{children}</div>
+      <aside className={styles.side}>{side}</aside>
+    </div>
+  );
+}

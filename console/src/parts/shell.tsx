@@ -1,0 +1,122 @@
+import { Link, useLocation } from "@tanstack/react-router";
+import { lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import wordmark from "../../../server/brand/wordmark.svg?raw";
+import type { Me } from "../api/client.ts";
+import { ButtonLink } from "./button.tsx";
+import { Initials } from "./initials.tsx";
+import styles from "./shell.module.css";
+
+/** Not a part of the first load: a visitor has no menu, and everybody else sees their name before it opens. */
+const AccountMenu = lazy(() => import("./accountMenu.tsx"));
+
+interface Place {
+  to: "/tasks" | "/work" | "/wallet" | "/keys" | "/moderation/disputes";
+  label: string;
+}
+
+const places: Place[] = [
+  { to: "/work", label: "My work" },
+  { to: "/wallet", label: "Wallet" },
+  { to: "/keys", label: "Developers" },
+];
+
+/** What is around every page: where one can go, who is signed in, and whether there is a network. */
+export function Shell({ me, children }: { me: Me | null; children: ReactNode }) {
+  const [open, setOpen] = useState(false);
+  const { href } = useLocation();
+  useEffect(() => setOpen(false), [href]);
+  const moderation: Place[] = me?.role === "moderator" ? [{ to: "/moderation/disputes", label: "Moderation" }] : [];
+  return (
+    <>
+      <a className={styles.skip} href="#main">
+        Skip to the content
+      </a>
+      <header className={styles.bar}>
+        <div className={styles.inner}>
+          <Link to="/" className={styles.brand} aria-label="Rebid, home">
+            <Wordmark />
+          </Link>
+          {me !== null && (
+            <button
+              type="button"
+              className={styles.toggle}
+              aria-expanded={open}
+              aria-controls="navigation"
+              onClick={() => setOpen(!open)}
+            >
+              Menu
+            </button>
+          )}
+          <nav id="navigation" className={me !== null && open ? styles.open : styles.nav} aria-label="Main">
+            {[{ to: "/tasks", label: "Browse" } as const, ...(me === null ? [] : places), ...moderation].map(
+              (place) => (
+                <Link key={place.to} to={place.to} activeProps={{ className: styles.active }}>
+                  {place.label}
+                </Link>
+              ),
+            )}
+            {me !== null && (
+              <Link to="/post" className={styles.small}>
+                Post a task
+              </Link>
+            )}
+          </nav>
+          <div className={styles.end}>
+            {me === null ? (
+              <>
+                <Link to="/sign-in" className={styles.plain}>
+                  Sign in
+                </Link>
+                <ButtonLink to="/sign-up" look="primary" size="small">
+                  Sign up
+                </ButtonLink>
+              </>
+            ) : (
+              <>
+                <span className={styles.wide}>
+                  <ButtonLink to="/post" look="primary" size="small">
+                    Post a task
+                  </ButtonLink>
+                </span>
+                <Suspense fallback={<Initials name={me.user.displayName} />}>
+                  <AccountMenu me={me} />
+                </Suspense>
+              </>
+            )}
+          </div>
+        </div>
+      </header>
+      <Offline />
+      <main id="main" tabIndex={-1} className={styles.main}>
+        {children}
+      </main>
+      <footer className={styles.footer}>
+        <a href="/docs">Documentation</a>
+        <span>Every action here is also in the API.</span>
+      </footer>
+    </>
+  );
+}
+
+/** The brand's own file, in the colour of the text. */
+function Wordmark() {
+  return <span className={styles.wordmark} aria-hidden="true" dangerouslySetInnerHTML={{ __html: wordmark }} />;
+}
+
+const watchNetwork = (watcher: () => void) => {
+  addEventListener("online", watcher);
+  addEventListener("offline", watcher);
+  return () => {
+    removeEventListener("online", watcher);
+    removeEventListener("offline", watcher);
+  };
+};
+
+function Offline() {
+  const online = useSyncExternalStore(watchNetwork, () => navigator.onLine);
+  return (
+    <div role="status" className={online ? undefined : styles.offline}>
+      {!online && "You are offline. What you see may be old; what you send waits until you are back."}
+    </div>
+  );
+}

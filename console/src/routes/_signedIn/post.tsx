@@ -1,0 +1,61 @@
+import { useQuery } from "@tanstack/react-query";
+import { createFileRoute, Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../../api/client.ts";
+import { walletQuery } from "../../api/queries.ts";
+import { useAction } from "../../api/useAction.ts";
+import { Form } from "../../parts/form.tsx";
+import { MoneyPreview } from "../../parts/money.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { Columns, Page, Section } from "../../parts/page.tsx";
+import { readTask, TaskFields } from "../../task/taskFields.tsx";
+
+export const Route = createFileRoute("/_signedIn/post")({ component: PostTask });
+
+function PostTask() {
+  const navigate = useNavigate();
+  const [budgetCents, setBudgetCents] = useState(0);
+  const { data: wallet } = useQuery(walletQuery);
+  const post = useAction("tasks.create", api.tasks.create.mutate, {
+    onSuccess: ({ task }) => navigate({ to: "/tasks/$taskId", params: { taskId: task.id } }),
+  });
+  const rest = (wallet?.availableCents ?? 0) - budgetCents;
+  return (
+    <Page title="Post a task" lead="The clearer it is, the better the bids.">
+      <Columns
+        side={
+          <Section title="What happens to your money" card>
+            <MoneyPreview
+              lines={[
+                { label: "Available now", cents: wallet?.availableCents ?? 0 },
+                { label: "Is held for this task", cents: budgetCents },
+                { label: "Available afterwards", cents: rest },
+              ]}
+            />
+            {rest < 0 && (
+              <Notice kind="warn">
+                Your balance is too low for this budget. <Link to="/wallet/top-up">Top up your wallet</Link>; your text
+                stays here.
+              </Notice>
+            )}
+            <p>
+              You pay only the price of the bid that you choose, and only for a delivery. The rest returns. Until you
+              award the task, you can cancel it and get everything back.
+            </p>
+          </Section>
+        }
+      >
+        <Form
+          action={post}
+          operation="tasks.create"
+          read={readTask}
+          onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
+          submit="Post the task"
+          draft="post"
+        >
+          <TaskFields />
+        </Form>
+      </Columns>
+    </Page>
+  );
+}

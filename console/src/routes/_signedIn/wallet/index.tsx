@@ -1,0 +1,145 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { createFileRoute, useNavigate } from "@tanstack/react-router";
+import type { LedgerEntry } from "../../../api/client.ts";
+import { ledgerQuery, walletQuery } from "../../../api/queries.ts";
+import { BalanceChart, balancesOver } from "../../../parts/balanceChart.tsx";
+import { ButtonLink } from "../../../parts/button.tsx";
+import { kindWord, LedgerRow } from "../../../parts/ledgerRow.tsx";
+import { Pages, Rows } from "../../../parts/list.tsx";
+import { Money } from "../../../parts/money.tsx";
+import { type Movement, movementsOf } from "../../../parts/movements.ts";
+import { useNow } from "../../../parts/now.ts";
+import { Page, Section } from "../../../parts/page.tsx";
+import { Empty } from "../../../parts/states.tsx";
+import { TopupArrival } from "./-topupArrival.tsx";
+import styles from "./-wallet.module.css";
+
+interface Search {
+  /** Set by the service when the checkout sends somebody back. */
+  topup?: "done";
+  bucket?: LedgerEntry["bucket"];
+  kind?: LedgerEntry["kind"];
+}
+
+const kinds: LedgerEntry["kind"][] = [
+  ...(["topup", "hold", "hold_release", "task_payment", "task_earning", "dispute_refund"] as const),
+  ...(["payout", "payout_reversal", "topup_refund", "chargeback", "adjustment"] as const),
+];
+
+export const Route = createFileRoute("/_signedIn/wallet/")({
+  validateSearch: ({ topup, bucket, kind }: Record<string, unknown>): Search => ({
+    topup: topup === "done" ? topup : undefined,
+    bucket: bucket === "available" || bucket === "held" ? bucket : undefined,
+    kind: kinds.find((each) => each === kind),
+  }),
+  component: Wallet,
+});
+
+function Wallet() {
+  const search = Route.useSearch();
+  const { data: wallet } = useQuery(walletQuery);
+  const ledger = useInfiniteQuery(ledgerQuery);
+  const now = useNow(60_000);
+  const movements = movementsOf(ledger.data?.pages.flatMap((page) => page.entries) ?? []);
+  return (
+    <Page
+      title="Wallet"
+      actions={
+        <>
+          <ButtonLink to="/wallet/top-up" look="primary">
+            Top up
+          </ButtonLink>
+          <ButtonLink to="/wallet/payouts">Pay out</ButtonLink>
+        </>
+      }
+    >
+      {search.topup && <TopupArrival />}
+      <div className={styles.buckets}>
+        <div>
+          <span>Available</span>
+          <strong>{wallet ? <Money cents={wallet.availableCents} /> : "…"}</strong>
+          <p>To post tasks with, or to have paid out.</p>
+        </div>
+        <div>
+          <span>Held</span>
+          <strong>{wallet ? <Money cents={wallet.heldCents} /> : "…"}</strong>
+          <p>For your tasks. Paid to the bidder or returned to you when a task ends.</p>
+        </div>
+      </div>
+      {wallet && (
+        <BalanceChart
+          points={balancesOver(movements, wallet, Math.max(now, Date.parse(movements[0]?.createdAt ?? "0")))}
+        />
+      )}
+      <Section
+        title="Ledger"
+        lead="Every movement of your money. Nothing in it is ever changed or deleted."
+        actions={<Filters />}
+      >
+        <Pages
+          query={ledger}
+          isEmpty={({ pages }) => pages[0]?.entries.length === 0}
+          empty={
+            <Empty
+              title="No money has moved yet"
+              action={<ButtonLink to="/wallet/top-up">Top up your wallet</ButtonLink>}
+            >
+              Top up to post tasks, or earn by working on others'.
+            </Empty>
+          }
+        >
+          {() => <Movements movements={movements} search={search} />}
+        </Pages>
+      </Section>
+    </Page>
+  );
+}
+
+function Movements({ movements, search: { bucket, kind } }: { movements: readonly Movement[]; search: Search }) {
+  const matching = movements.filter(
+    (movement) =>
+      (bucket === undefined || movement[`${bucket}Cents`] !== 0) && (kind === undefined || movement.kind === kind),
+  );
+  if (matching.length === 0) return <Empty title="Nothing of what is loaded matches" />;
+  return (
+    <Rows label="Ledger">
+      {matching.map((movement) => (
+        <LedgerRow key={movement.id} movement={movement} />
+      ))}
+    </Rows>
+  );
+}
+
+function Filters() {
+  const { bucket, kind } = Route.useSearch();
+  const navigate = useNavigate();
+  const show = (change: Partial<Search>) =>
+    void navigate({ to: "/wallet", search: { bucket, kind, ...change }, replace: true, resetScroll: false });
+  return (
+    <div className={styles.filters}>
+      <select
+        aria-label="Part of the wallet"
+        value={bucket ?? ""}
+        onChange={({ target }) =>
+          show({ bucket: (["available", "held"] as const).find((each) => each === target.value) })
+        }
+      >
+        <option value="">Both parts</option>
+        <option value="available">Available</option>
+        <option value="held">Held</option>
+      </select>
+      <select
+        aria-label="Kind of movement"
+        value={kind ?? ""}
+        onChange={({ target }) => show({ kind: kinds.find((each) => each === target.value) })}
+      >
+        <option value="">Everything</option>
+        {kinds.map((each) => (
+          <option key={each} value={each}>
+            {kindWord(each)}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}

@@ -1,0 +1,154 @@
+import { useState } from "react";
+import { api, type Bid, type Task } from "../api/client.ts";
+import { useAction } from "../api/useAction.ts";
+import { StatusBadge } from "../parts/badge.tsx";
+import { Button } from "../parts/button.tsx";
+import { Confirm } from "../parts/confirm.tsx";
+import type { FieldReader } from "../parts/fieldReader.ts";
+import { MoneyField, TextArea, TextField } from "../parts/fields.tsx";
+import { Form } from "../parts/form.tsx";
+import { formatHours, formatMoney, moneyText } from "../parts/format.ts";
+import { Fact, Facts } from "../parts/list.tsx";
+import { Money, MoneyPreview } from "../parts/money.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Section } from "../parts/page.tsx";
+import { Time } from "../parts/time.tsx";
+import { BidNotes } from "./bidNotes.tsx";
+
+const readBid = (fields: FieldReader) => ({
+  priceCents: fields.money("priceCents"),
+  etaHours: fields.number("etaHours"),
+  notes: fields.text("notes"),
+});
+
+/** Places a bid on an open task. */
+export function PlaceBid({ task }: { task: Task }) {
+  const [priceCents, setPriceCents] = useState(0);
+  const place = useAction("bids.place", api.bids.place.mutate);
+  return (
+    <Section title="Place a bid" card>
+      <Form
+        action={place}
+        operation="bids.place"
+        read={(fields) => ({ id: task.id, ...readBid(fields) })}
+        onInput={(fields) => setPriceCents(fields.money("priceCents"))}
+        submit="Place the bid"
+        fieldOfError={{ price_above_budget: "priceCents" }}
+        draft={`bid.${task.id}`}
+      >
+        <BidFields task={task} />
+        {priceCents > 0 && (
+          <MoneyPreview
+            lines={[{ label: "You earn, when the buyer accepts", cents: priceCents }]}
+            note="There are no fees, and a bid costs nothing. You can change or withdraw it until the buyer decides."
+          />
+        )}
+      </Form>
+    </Section>
+  );
+}
+
+function BidFields({ task, bid }: { task: Task; bid?: Bid & { notes: string | null } }) {
+  return (
+    <>
+      <MoneyField
+        name="priceCents"
+        label="Price"
+        hint={`At most ${formatMoney(task.maxBudgetCents)}, the task's budget.`}
+        defaultValue={bid && moneyText(bid.priceCents)}
+      />
+      <TextField
+        name="etaHours"
+        label="Hours until the delivery"
+        hint="From the award on. 48 are two days."
+        inputMode="decimal"
+        defaultValue={bid && String(bid.etaHours)}
+      />
+      <TextArea name="notes" label="Notes for the buyer" optional rows={4} defaultValue={bid?.notes ?? ""} />
+    </>
+  );
+}
+
+interface OwnBidProps {
+  task: Task;
+  bid: Bid;
+  canUpdate: boolean;
+  canWithdraw: boolean;
+}
+
+/** The caller's own bid, with what they can still do to it. */
+export function OwnBid({ task, bid, canUpdate, canWithdraw }: OwnBidProps) {
+  const [whole, setWhole] = useState<Bid | null>(null);
+  const [isLoading, setLoading] = useState(false);
+  const update = useAction("bids.update", api.bids.update.mutate, { onSuccess: () => setWhole(null) });
+  const withdraw = useAction("bids.withdraw", api.bids.withdraw.mutate);
+  const edit = async () => {
+    // A form must have all of the notes, of which the task has only the beginning.
+    setLoading(true);
+    const read = await api.bids.read.query({ id: bid.id }).catch(() => null);
+    setLoading(false);
+    setWhole(read?.bid ?? null);
+  };
+  if (whole !== null) {
+    return (
+      <Section title="Change your bid" card>
+        <Form
+          action={update}
+          operation="bids.update"
+          read={(fields) => ({ id: bid.id, ...readBid(fields) })}
+          submit="Save the bid"
+          fieldOfError={{ price_above_budget: "priceCents" }}
+          beside={
+            <Button look="quiet" onClick={() => setWhole(null)}>
+              Leave it as it is
+            </Button>
+          }
+        >
+          <BidFields task={task} bid={whole} />
+        </Form>
+      </Section>
+    );
+  }
+  return (
+    <Section title="Your bid" actions={<StatusBadge status={bid.status} />} card>
+      <Facts>
+        <Fact name="Price">
+          <Money cents={bid.priceCents} />
+        </Fact>
+        <Fact name="Time">{formatHours(bid.etaHours)}</Fact>
+        <Fact name="Placed">
+          <Time at={bid.createdAt} />
+        </Fact>
+      </Facts>
+      <BidNotes bid={bid} />
+      {bid.taskEditedAt !== null && (
+        <Notice kind="warn">
+          The buyer changed the task <Time at={bid.taskEditedAt} />, after you placed this bid. Read it again.
+        </Notice>
+      )}
+      {(canUpdate || canWithdraw) && (
+        <div>
+          {canUpdate && (
+            <Button size="small" busy={isLoading} onClick={edit}>
+              Change
+            </Button>
+          )}{" "}
+          {canWithdraw && (
+            <Confirm
+              button="Withdraw"
+              size="small"
+              look="danger"
+              title="Withdraw your bid?"
+              confirm="Withdraw the bid"
+              action={withdraw}
+              operation="bids.withdraw"
+              read={() => ({ id: bid.id })}
+            >
+              <p>The buyer can no longer choose it. You can bid again while the task is open.</p>
+            </Confirm>
+          )}
+        </div>
+      )}
+    </Section>
+  );
+}

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { createPerson } from "../factories/people.ts";
+import { codeOf } from "../factories/secondFactors.ts";
+import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { rest } from "../setup/client.ts";
+import { mailsTo, tokenOf } from "../setup/mails.ts";
+import { useService } from "../setup/testService.ts";
+import { useConsole } from "./visitor.ts";
+
+const service = useService({ worker: true, mailbox: true });
+
+describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+  const console = useConsole(service);
+
+  test("a person sets a new password with the link of a mail, once, and leaves no token in the address", async () => {
+    const person = await createPerson(service);
+    const visitor = await console.arrive("Forgetful");
+    const { page } = visitor;
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(request.url(), ...Object.values(request.headers())));
+    await visitor.open("/forgot-password");
+    await visitor.field("Email address").fill(person.email);
+    await visitor.button("Mail me a link").click();
+    await visitor.sees("Look into your mailbox");
+    const [mail] = await mailsTo(service, person.email);
+    const link = mail?.links[0] ?? "";
+    await page.goto(link);
+    await expect.poll(() => page.url()).toBe(`${service.url}/app/reset-password`);
+    const field = page.getByLabel("New password", { exact: true });
+    await field.fill("🔑🔑🔑🔑"); // 8 for the browser, 4 characters for us
+    await visitor.button("Set the new password").click();
+    await visitor.sees("must have at least 8 characters");
+    await field.fill("a much better password");
+    await visitor.button("Set the new password").click();
+    await visitor.sees("All sessions of your account have ended");
+    expect(sent.filter((text) => text.includes(tokenOf(link)))).toEqual([]);
+    const body = { email: person.email, password: "a much better password" };
+    expect((await rest(service.url, "POST", "/auth/login", { body })).status).toBe(200);
+
+    await page.goto("about:blank");
+    await page.goto(link);
+    await field.fill("yet another password");
+    await visitor.button("Set the new password").click();
+    await visitor.sees("was used already");
+    await visitor.open("/reset-password");
+    await visitor.sees("This link is incomplete");
+  });
+
+  test("a person confirms an address by pressing the button", async () => {
+    const person = await createPerson(service);
+    await person.post("/auth/email/resend");
+    const [mail] = await mailsTo(service, person.email);
+    const visitor = await console.arrive("New");
+    await visitor.enterAs(person);
+    await visitor.page.goto(mail?.links[0] ?? "");
+    await visitor.button("Confirm my address").waitFor();
+    expect((await person.get("/auth/me")).body.user.emailVerifiedAt).toBeNull();
+    await visitor.button("Confirm my address").click();
+    await visitor.sees("Your address is confirmed");
+    expect((await person.get("/auth/me")).body.user.emailVerifiedAt).not.toBeNull();
+  });
+
+  test("a second factor is set up, asked for at the sign-in, and switched off", async () => {
+    const visitor = await console.arrive("Careful");
+    const { page } = visitor;
+    await visitor.signUp();
+    await visitor.open("/account");
+    await visitor.button("Set it up").click();
+    await visitor.field("Your password").fill(visitor.password);
+    await visitor.button("Go on").click();
+    const secret =
+      (await page
+        .locator("code")
+        .filter({ hasText: /^[A-Z2-7]{16,}$/ })
+        .textContent()) ?? "";
+    await visitor.field("Code").fill(codeOf(service, secret));
+    await visitor.button("Switch it on").click();
+    await visitor.sees("Your recovery codes");
+    const recovery = ((await page.locator("pre").textContent()) ?? "").split("\n");
+    expect(recovery).toHaveLength(10);
+    await visitor.button("Done").click();
+    await visitor.page.getByRole("button", { name: /^Account of/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await visitor.link("Sign in").click();
+    await visitor.signIn();
+    await visitor.sees("This account also asks for a code");
+    await visitor.field("Code").fill("000000");
+    await visitor.button("Sign in").click();
+    await page.locator("[aria-invalid=true]").waitFor();
+    await visitor.field("Code").fill(codeOf(service, secret, 1));
+    await visitor.button("Sign in").click();
+    await visitor.heading("Hello, Careful").waitFor();
+    await visitor.open("/account");
+    await visitor.button("Switch it off").first().click();
+    await visitor.field("Your password").fill(visitor.password);
+    await visitor.field("Code").fill(recovery[0] ?? "");
+    await visitor.confirm("Switch it off");
+    await visitor.button("Set it up").waitFor();
+  });
+
+  test("a key is shown once; sessions, the export and the closing of an account are a click away", async () => {
+    const visitor = await console.arrive("Leaver");
+    const { page } = visitor;
+    await visitor.signUp();
+    await visitor.open("/keys");
+    await visitor.field("Name").fill("my agent");
+    await page.getByLabel(/^task:write/).check();
+    await visitor.field("A limit per day").check();
+    await visitor.field("Limit").fill("25");
+    await visitor.button("Create the key").click();
+    const raw = (await page.locator("pre").textContent()) ?? "";
+    const me = await rest(service.url, "GET", "/auth/me", { credentials: { authorization: `Bearer ${raw}` } });
+    expect(me.body.auth).toMatchObject({ scopes: ["task:write"], key: { spendLimit: { cents: 2_500, per: "day" } } });
+    await visitor.button("Done").click();
+    await visitor.sees("$0.00 of $25.00 spent");
+    await visitor.button("Revoke").click();
+    await visitor.confirm("Revoke the key");
+    await visitor.sees("You have no keys");
+
+    await visitor.open("/account");
+    const download = page.waitForEvent("download");
+    await visitor.button("Download my data").click();
+    expect((await download).suggestedFilename()).toBe("rebid-export.json");
+    await visitor.button("Close my account").click();
+    await page.getByRole("alertdialog").getByLabel("Your password").fill("wrong");
+    await visitor.confirm("Close it for good");
+    await visitor.sees("password is wrong");
+    await page.getByRole("alertdialog").getByLabel("Your password").fill(visitor.password);
+    await visitor.confirm("Close it for good");
+    await visitor.link("Sign in").first().waitFor();
+  });
+
+  test("the mailbox shows the mails with their links, and runs no script", async () => {
+    const person = await createPerson(service);
+    await rest(service.url, "POST", "/auth/password/forgot", { body: { email: person.email } });
+    const [mail] = await mailsTo(service, person.email);
+    const link = mail?.links[0] ?? "";
+    const { page } = await console.arrive("Reader");
+    await page.goto(service.mailboxUrl ?? "");
+    await page.getByText(`To ${person.email}`).waitFor();
+    expect(await page.getByRole("link", { name: link }).getAttribute("href")).toBe(link);
+    const response = await fetch(service.mailboxUrl ?? "");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+  });
+});

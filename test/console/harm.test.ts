@@ -1,0 +1,135 @@
+import type { Locator } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { sql } from "../../server/store/connection.ts";
+import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { useService } from "../setup/testService.ts";
+import { useConsole, type Visitor } from "./visitor.ts";
+
+const service = useService({ worker: true });
+
+const money = async ({ email }: Visitor) => {
+  const [row] = await service.services.database.query<{ available: number; held: number; tasks: number }>(sql`
+    SELECT w.available_cents AS available, w.held_cents AS held,
+           (SELECT count(*) FROM tasks t WHERE t.buyer_id = u.id) AS tasks
+    FROM wallets w JOIN users u ON u.id = w.user_id WHERE u.email = ${email}`);
+  return row;
+};
+
+/** Two clicks faster than any page could react to the first. */
+const clickTwice = (button: Locator) =>
+  button.evaluate((element: { click(): void }) => {
+    element.click();
+    element.click();
+  });
+
+describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+  const console = useConsole(service);
+
+  test("a double click, a lost answer, a reload and a lost network move money once", async () => {
+    const ada = await console.arrive("Ada");
+    const { page, context } = ada;
+    await ada.signUp();
+    await ada.open("/wallet/top-up");
+    await ada.field("Amount").fill("20");
+    await clickTwice(ada.button("Go to the checkout"));
+    await page.getByRole("button", { name: /^Pay/ }).waitFor();
+    await page.goBack();
+    await ada.heading("Top up").waitFor();
+    await page.goForward();
+    await page.getByRole("button", { name: /^Pay/ }).click();
+    await ada.sees("have arrived");
+    await page.reload();
+    await ada.sees("have arrived");
+    expect(await money(ada)).toEqual({ available: 2_000, held: 0, tasks: 0 });
+
+    await ada.open("/post");
+    await ada.field("Title").fill("Once only");
+    await ada.field(/^Description/).fill("All of it.");
+    await ada.field("Budget").fill("5");
+    // The answer is lost, and the page is reloaded while it waits: the text and the key are still there.
+    let lost = 0;
+    await page.route("**/trpc/tasks.create", async (route) => {
+      lost++;
+      await route.fetch();
+      await route.abort();
+    });
+    await ada.button("Post the task").click();
+    await expect.poll(() => lost, { timeout: 20_000 }).toBeGreaterThan(0);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.reload();
+    await expect.poll(() => ada.field("Title").inputValue(), { timeout: 20_000 }).toBe("Once only");
+    await clickTwice(ada.button("Post the task"));
+    await ada.heading("Once only").waitFor();
+    expect(await money(ada)).toEqual({ available: 1_500, held: 500, tasks: 1 });
+
+    await ada.button("Cancel the task").click();
+    await context.setOffline(true);
+    await ada.sees("You are offline");
+    await ada.confirm("Cancel the task");
+    await ada.sees("Waiting for the network…");
+    await context.setOffline(false);
+    await page.getByText("Cancelled", { exact: true }).waitFor();
+    expect(await money(ada)).toEqual({ available: 2_000, held: 0, tasks: 1 });
+  });
+
+  test("what somebody wrote is text, whatever it is, and what is too long is refused beside its field", async () => {
+    const eve = await console.arrive("Eve");
+    const { page } = eve;
+    await eve.signUp();
+    await eve.topUp("10");
+    const script = `<img src=x onerror="document.title='owned'"><script>document.title="owned"</script>`;
+    await eve.open("/post");
+    await eve.field("Title").fill(`a\u202eb`);
+    await eve.field(/^Description/).fill("x".repeat(20_001));
+    await eve.field("Budget").fill("five");
+    await eve.button("Post the task").click();
+    await eve.sees("Write an amount in dollars");
+    await eve.field("Budget").fill("5");
+    await eve.button("Post the task").click();
+    await eve.sees("must not contain direction overrides");
+    await eve.sees("at most 20,000 characters");
+    expect(await page.locator("[aria-invalid=true]").count()).toBe(2);
+    await eve.field("Title").fill(script.slice(0, 200));
+    await eve.field(/^Description/).fill(`${script}\u202e\n${"🦜".repeat(9_000)}`);
+    await eve.field("Tags").fill(`<b>, ${"w".repeat(40)}`);
+    await eve.button("Post the task").click();
+    await eve.heading(script.slice(0, 200)).waitFor();
+    await eve.fits();
+    await page.setViewportSize({ width: 390, height: 800 });
+    await eve.fits();
+    await eve.open("/work");
+    await eve.sees("<script>");
+    await eve.fits();
+    expect(await page.title()).toBe("My work · Rebid");
+  });
+
+  test("a signed-out person signs in and is where they were; two tabs agree about who is here and what happened", async () => {
+    const ada = await console.arrive("Ada");
+    const { page, context } = ada;
+    await ada.signUp();
+    const tab = await context.newPage();
+    ada.watch(tab);
+    await tab.goto(new URL("/app/wallet", page.url()).href);
+    await tab.getByRole("heading", { name: "Wallet" }).waitFor();
+    await page.getByRole("button", { name: "Account of Ada" }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await ada.link("Sign in").waitFor();
+    await tab.getByRole("heading", { name: "Sign in" }).waitFor();
+
+    await ada.open("/keys");
+    await ada.heading("Sign in").waitFor();
+    await ada.signIn();
+    await ada.heading("API keys").waitFor();
+    await tab.getByRole("button", { name: "Account of Ada" }).waitFor();
+
+    await tab.goto(new URL("/app/wallet", page.url()).href);
+    await tab.getByText("No money has moved yet").waitFor();
+    await ada.topUp("15");
+    await tab.getByText("$15.00").first().waitFor();
+
+    // No link to the sign-in page leads elsewhere.
+    await page.goto(new URL("/app/sign-in?to=//example.com", page.url()).href);
+    await ada.signIn();
+    await ada.heading("Hello, Ada").waitFor();
+  });
+});
