@@ -22,7 +22,7 @@ export const shots: readonly Shot[] = [
   { name: "docs-code", path: "/docs/webhooks" },
   { name: "docs-first-task", path: "/docs/first-task" },
   { name: "docs-errors", path: "/docs/errors" },
-  { name: "docs-diagrams", path: "/docs/contributing" },
+  { name: "docs-diagrams", path: "/docs/contributing#a-request" },
   { name: "docs-reference", path: "/docs/reference" },
   {
     name: "docs-operation",
