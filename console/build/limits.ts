@@ -66,6 +66,9 @@ function limitsOf({ paths, components = {} }: Document): Record<string, Record<s
     );
     for (const [field, schema] of Object.entries(body.properties ?? {})) {
       fields[field] = limitsOfField(resolve(schema), resolve);
+      for (const [inner, innerSchema] of Object.entries(resolve(schema).properties ?? {})) {
+        fields[`${field}.${inner}`] = limitsOfField(resolve(innerSchema), resolve);
+      }
     }
     found[name] = fields;
   }

@@ -3,6 +3,7 @@ import { createRouter, RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/queryClient.ts";
+import { followOtherTabs } from "./api/session.ts";
 import { ErrorPage, LoadingPage, NotFoundPage } from "./parts/states.tsx";
 import { routeTree } from "./routeTree.gen.ts";
 import "./styles/base.css";
@@ -25,6 +26,8 @@ declare module "@tanstack/react-router" {
     router: typeof router;
   }
 }
+
+followOtherTabs();
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("index.html has no element with the id root");

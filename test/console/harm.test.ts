@@ -112,7 +112,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await tab.goto(new URL("/app/wallet", page.url()).href);
     await tab.getByRole("heading", { name: "Wallet" }).waitFor();
     await page.getByRole("button", { name: "Account of Ada" }).click();
-    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await ada.button("Sign out").click();
     await ada.link("Sign in").waitFor();
     await tab.getByRole("heading", { name: "Sign in" }).waitFor();
 

@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.isAccessible();
     await visitor.page.keyboard.press("Escape");
     await visitor.page.getByRole("button", { name: /^Account of/ }).click();
-    await visitor.page.getByRole("menu").waitFor();
+    await visitor.button("Sign out").waitFor();
     await visitor.isAccessible();
   });
 
@@ -117,13 +117,13 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.open(`/tasks/${ids.open}`);
     await visitor.button("Award").waitFor();
     await page.keyboard.press("Tab");
-    const focused = () => page.evaluate<string | undefined>("document.activeElement?.textContent");
+    const focused = () => page.evaluate<string>("document.activeElement.textContent");
     expect(await focused()).toBe("Skip to the content");
     await page.keyboard.press("Enter");
     for (let presses = 0; presses < 30 && (await focused()) !== "Award"; presses++) await page.keyboard.press("Tab");
     await page.keyboard.press("Enter");
     await page.getByRole("alertdialog").waitFor();
-    for (let presses = 0; presses < 5 && !(await focused())?.startsWith("Award for"); presses++) {
+    for (let presses = 0; presses < 5 && !(await focused()).startsWith("Award for"); presses++) {
       await page.keyboard.press("Tab");
     }
     await page.keyboard.press("Enter");

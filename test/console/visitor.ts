@@ -10,12 +10,6 @@ import type { TestService } from "../setup/testService.ts";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** What axe found, as far as it is shown. */
-interface Violation {
-  id: string;
-  nodes: { html: string }[];
-}
-
 /** What a person needs from Chromium to become a test of the console. Each has a browser profile of their own. */
 export class Visitor {
   readonly page: Page;
@@ -104,15 +98,9 @@ export class Visitor {
   /** Fails for what axe finds on the page as it is now. */
   async isAccessible(): Promise<void> {
     await this.page.evaluate(axe);
-    const { violations } = await this.page.evaluate<{ violations: Violation[] }>("axe.run()");
-    const found = violations.map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html }) => html)
-          .join(" | ")
-          .slice(0, 400)}`,
-    );
-    expect([this.page.url(), found]).toEqual([this.page.url(), []]);
+    const violations = await this.page.evaluate<string[]>(`axe.run().then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 300)).join(" | ")))`);
+    expect([this.page.url(), violations]).toEqual([this.page.url(), []]);
   }
 
   /** No page is wider than its window. */

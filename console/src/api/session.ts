@@ -1,30 +1,16 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter } from "@tanstack/react-router";
-import { useEffect } from "react";
 import { api } from "./client.ts";
 import { meQuery } from "./queries.ts";
 
-/** Tells the other tabs that somebody has signed in or out. */
-const CHANNEL = "rebid.session";
+/** Connects the tabs of a browser. A tab does not hear itself. */
+const tabs = new BroadcastChannel("rebid.session");
 
-const tellOtherTabs = () => {
-  const channel = new BroadcastChannel(CHANNEL);
-  channel.postMessage("changed");
-  channel.close();
-};
+const tellOtherTabs = () => tabs.postMessage("changed");
 
-/** Follows what other tabs do: after a sign-in or sign-out there, this tab shows the same person. */
-export function useSharedSignIn(): void {
-  const queryClient = useQueryClient();
-  const router = useRouter();
-  useEffect(() => {
-    const channel = new BroadcastChannel(CHANNEL);
-    channel.onmessage = async () => {
-      await queryClient.resetQueries();
-      await router.invalidate();
-    };
-    return () => channel.close();
-  }, [queryClient, router]);
+/** When somebody signs in or out in another tab, this one begins anew, so that nothing of the former person stays in it. */
+export function followOtherTabs(): void {
+  tabs.onmessage = () => location.reload();
 }
 
 /** What happens after somebody has signed in: everything is read again as them, and they return to where they were. */

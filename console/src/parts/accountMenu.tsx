@@ -1,6 +1,6 @@
-import { Menu } from "@base-ui/react/menu";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useRef } from "react";
 import type { Me } from "../api/client.ts";
 import { walletQuery } from "../api/queries.ts";
 import { useSignOut } from "../api/session.ts";
@@ -8,37 +8,40 @@ import styles from "./accountMenu.module.css";
 import { formatMoney } from "./format.ts";
 import { Initials } from "./initials.tsx";
 
-/** Who is signed in, what they have, and what concerns their account. */
-export default function AccountMenu({ me: { user } }: { me: Me }) {
+/** Who is signed in, what they have, and what concerns their account. The browser opens and closes it. */
+export function AccountMenu({ me: { user } }: { me: Me }) {
   const { data: wallet } = useQuery(walletQuery);
   const signOut = useSignOut();
+  const panel = useRef<HTMLDivElement>(null);
+  const close = () => panel.current?.hidePopover();
   return (
-    <Menu.Root modal={false}>
-      <Menu.Trigger className={styles.trigger} aria-label={`Account of ${user.displayName}`}>
+    <>
+      <button
+        type="button"
+        className={styles.trigger}
+        popoverTarget="account-menu"
+        aria-label={`Account of ${user.displayName}`}
+      >
         <Initials name={user.displayName} />
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner sideOffset={8} align="end" className={styles.positioner}>
-          <Menu.Popup className={styles.popup}>
-            <div className={styles.who}>
-              <bdi>{user.displayName}</bdi>
-              <small>{user.email}</small>
-            </div>
-            <Menu.Item className={styles.item} render={<Link to="/wallet" />}>
-              Wallet <span className={styles.amount}>{wallet && formatMoney(wallet.availableCents)}</span>
-            </Menu.Item>
-            <Menu.Item className={styles.item} render={<Link to="/users/$userId" params={{ userId: user.id }} />}>
-              My reputation
-            </Menu.Item>
-            <Menu.Item className={styles.item} render={<Link to="/account" />}>
-              Account and security
-            </Menu.Item>
-            <Menu.Item className={styles.item} onClick={() => signOut.mutate()}>
-              Sign out
-            </Menu.Item>
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+      </button>
+      <div ref={panel} id="account-menu" popover="auto" className={styles.panel}>
+        <p className={styles.who}>
+          <bdi>{user.displayName}</bdi>
+          <small>{user.email}</small>
+        </p>
+        <Link to="/wallet" className={styles.item} onClick={close}>
+          Balance <span>{wallet && formatMoney(wallet.availableCents)}</span>
+        </Link>
+        <Link to="/users/$userId" params={{ userId: user.id }} className={styles.item} onClick={close}>
+          My reputation
+        </Link>
+        <Link to="/account" className={styles.item} onClick={close}>
+          Account and security
+        </Link>
+        <button type="button" className={styles.item} onClick={() => signOut.mutate()}>
+          Sign out
+        </button>
+      </div>
+    </>
   );
 }

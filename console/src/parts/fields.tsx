@@ -1,7 +1,7 @@
 import { type InputHTMLAttributes, type ReactNode, useId, useState } from "react";
 import { countCharacters, type Limits, limitsOf } from "../limits.ts";
 import styles from "./form.module.css";
-import { fieldOf, useForm } from "./form.tsx";
+import { isAbout, useForm } from "./form.tsx";
 import { formatMoney, formatNumber } from "./format.ts";
 
 interface FieldProps {
@@ -31,7 +31,7 @@ interface WrapperProps extends FieldProps {
 function Field({ name, label, hint, optional = false, aside, children }: WrapperProps) {
   const { operation, issues } = useForm();
   const id = useId();
-  const messages = [...new Set(issues.filter((issue) => fieldOf(issue) === name).map(({ message }) => message))];
+  const messages = [...new Set(issues.filter((issue) => isAbout(issue, name)).map(({ message }) => message))];
   const described = [hint && `${id}-hint`, messages.length > 0 && `${id}-problem`].filter(Boolean).join(" ");
   const control = {
     id,
@@ -186,7 +186,7 @@ interface ChoicesProps extends Omit<FieldProps, "optional"> {
 export function Choices({ name, label, hint, options, type = "checkbox", chosen = [] }: ChoicesProps) {
   const { issues } = useForm();
   const id = useId();
-  const messages = issues.filter((issue) => fieldOf(issue) === name).map(({ message }) => message);
+  const messages = issues.filter((issue) => isAbout(issue, name)).map(({ message }) => message);
   return (
     <fieldset className={styles.field} aria-describedby={messages.length > 0 ? `${id}-problem` : undefined}>
       <legend>{label}</legend>

@@ -16,8 +16,8 @@ interface FormState {
 const FormContext = createContext<FormState>({ operation: "", issues: [] });
 export const useForm = () => use(FormContext);
 
-/** The field that an issue is about: `tags` for `tags.3`. */
-export const fieldOf = ({ path }: Issue) => path.split(".")[0] ?? "";
+/** Whether an issue is about this field: `tags.3` is about `tags`. */
+export const isAbout = ({ path }: Issue, name: string | null) => path === name || path.startsWith(`${name}.`);
 
 interface FormProps<Input, Output> {
   action: UseMutationResult<Output, Error, Input>;
@@ -76,7 +76,8 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
     if (failure && handles.includes(failure.error)) return;
     const about = failure && fieldOfError[failure.error];
     const found = about ? [{ path: about, message: failure.message }] : (failure?.issues ?? []);
-    const isShown = (issue: Issue) => form.current?.elements.namedItem(fieldOf(issue)) != null;
+    const names = [...(form.current?.elements ?? [])].map((element) => element.getAttribute("name"));
+    const isShown = (issue: Issue) => names.some((name) => isAbout(issue, name));
     setIssues(found.filter(isShown));
     setProblem(found.length > 0 && found.every(isShown) ? null : error);
   };
@@ -100,7 +101,7 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
   const change = (event: FormEvent<HTMLFormElement>) => {
     const { target, currentTarget } = event;
     const name = target instanceof HTMLElement ? target.getAttribute("name") : null;
-    if (issues.some((issue) => fieldOf(issue) === name)) setIssues(issues.filter((issue) => fieldOf(issue) !== name));
+    if (issues.some((issue) => isAbout(issue, name))) setIssues(issues.filter((issue) => !isAbout(issue, name)));
     if (draft !== undefined) keepDraft(draft, currentTarget);
     onInput?.(new FieldReader(currentTarget));
   };

@@ -7,9 +7,6 @@ export function Initials({ name }: { name: string }) {
     .slice(0, 2)
     .map((word) => [...word][0] ?? "")
     .join("");
-  return (
-    <span className={styles.initials} aria-hidden="true">
-      {letters.toUpperCase()}
-    </span>
-  );
+  // Not as text: a name that is read out is always beside it.
+  return <span className={styles.initials} data-letters={letters.toUpperCase()} aria-hidden="true" />;
 }

@@ -14,8 +14,8 @@ interface PageProps {
   children: ReactNode;
 }
 
-/** Whether a page was shown before this one. The first one must not take the focus from the address bar. */
-let isFirst = true;
+/** The page that was shown last. The first one must not take the focus from the address bar. */
+let shownPath = location.pathname;
 
 /** One page: its title, which is also the window's and gets the focus, and its content. */
 export function Page({ title, lead, above, actions, width = "wide", children }: PageProps) {
@@ -24,8 +24,8 @@ export function Page({ title, lead, above, actions, width = "wide", children }: 
     document.title = `${title} · Rebid`;
   }, [title]);
   useEffect(() => {
-    if (!isFirst && !heading.current?.closest("main")?.contains(document.activeElement)) heading.current?.focus();
-    isFirst = false;
+    if (location.pathname !== shownPath) heading.current?.focus({ preventScroll: true });
+    shownPath = location.pathname;
   }, []);
   return (
     <div className={`${styles.page} ${styles[width]}`}>

@@ -1,13 +1,10 @@
 import { Link, useLocation } from "@tanstack/react-router";
-import { lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import wordmark from "../../../server/brand/wordmark.svg?raw";
 import type { Me } from "../api/client.ts";
+import { AccountMenu } from "./accountMenu.tsx";
 import { ButtonLink } from "./button.tsx";
-import { Initials } from "./initials.tsx";
 import styles from "./shell.module.css";
-
-/** Not a part of the first load: a visitor has no menu, and everybody else sees their name before it opens. */
-const AccountMenu = lazy(() => import("./accountMenu.tsx"));
 
 interface Place {
   to: "/tasks" | "/work" | "/wallet" | "/keys" | "/moderation/disputes";
@@ -78,9 +75,7 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
                     Post a task
                   </ButtonLink>
                 </span>
-                <Suspense fallback={<Initials name={me.user.displayName} />}>
-                  <AccountMenu me={me} />
-                </Suspense>
+                <AccountMenu me={me} />
               </>
             )}
           </div>

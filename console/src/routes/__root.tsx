@@ -2,7 +2,6 @@ import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-quer
 import { createRootRouteWithContext, Outlet } from "@tanstack/react-router";
 import { useLiveEvents } from "../api/live.ts";
 import { meQuery } from "../api/queries.ts";
-import { useSharedSignIn } from "../api/session.ts";
 import { Shell } from "../parts/shell.tsx";
 
 export const Route = createRootRouteWithContext<{ queryClient: QueryClient }>()({
@@ -15,7 +14,6 @@ function Root() {
   const queryClient = useQueryClient();
   const { data: me = null } = useQuery(meQuery);
   useLiveEvents(queryClient, me?.user.id ?? null);
-  useSharedSignIn();
   return (
     <Shell me={me}>
       <Outlet />

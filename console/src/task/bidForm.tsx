@@ -14,6 +14,7 @@ import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { BidNotes } from "./bidNotes.tsx";
+import styles from "./files.module.css";
 
 const readBid = (fields: FieldReader) => ({
   priceCents: fields.money("priceCents"),
@@ -127,12 +128,12 @@ export function OwnBid({ task, bid, canUpdate, canWithdraw }: OwnBidProps) {
         </Notice>
       )}
       {(canUpdate || canWithdraw) && (
-        <div>
+        <div className={styles.actions}>
           {canUpdate && (
             <Button size="small" busy={isLoading} onClick={edit}>
               Change
             </Button>
-          )}{" "}
+          )}
           {canWithdraw && (
             <Confirm
               button="Withdraw"

@@ -52,13 +52,13 @@ const scopeNames = Object.keys(scopeWords).filter((name): name is Scope => Objec
 
 function readKey(fields: FieldReader) {
   const days = Number(fields.text("expiresAt"));
-  const per = periods.find(({ value }) => value !== "" && value === fields.text("spendLimit"))?.value;
+  const per = periods.find(({ value }) => value !== "" && value === fields.text("spendLimit.per"))?.value;
   const chosen = fields.all("scopes");
   return {
     label: fields.text("label"),
     scopes: scopeNames.filter((name) => chosen.includes(name)),
     ...(days > 0 && { expiresAt: new Date(Date.now() + days * 86_400_000).toISOString() }),
-    ...(per && { spendLimit: { per, cents: fields.money("spendLimitCents") } }),
+    ...(per && { spendLimit: { per, cents: fields.money("spendLimit.cents") } }),
   };
 }
 
@@ -94,7 +94,7 @@ function Keys() {
               action={create}
               operation="keys.create"
               read={readKey}
-              onInput={(fields) => setHasLimit(fields.text("spendLimit") !== "")}
+              onInput={(fields) => setHasLimit(fields.text("spendLimit.per") !== "")}
               submit="Create the key"
             >
               <TextField name="label" label="Name" hint="So that you recognise it later." autoComplete="off" />
@@ -108,9 +108,9 @@ function Keys() {
                   hint: scopeNames.filter((name) => name === scope).map((name) => scopeWords[name])[0],
                 }))}
               />
-              <Choices name="spendLimit" label="What it may spend" type="radio" chosen={[""]} options={periods} />
+              <Choices name="spendLimit.per" label="What it may spend" type="radio" chosen={[""]} options={periods} />
               {hasLimit && (
-                <MoneyField name="spendLimitCents" label="Limit" hint="Of new tasks, larger budgets and payouts." />
+                <MoneyField name="spendLimit.cents" label="Limit" hint="Of new tasks, larger budgets and payouts." />
               )}
               <Choices name="expiresAt" label="When it stops working" type="radio" chosen={[""]} options={lifetimes} />
             </Form>

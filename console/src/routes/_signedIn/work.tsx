@@ -1,7 +1,7 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { createFileRoute, Link } from "@tanstack/react-router";
 import type { Bid } from "../../api/client.ts";
-import { ownBidsQuery, ownTasksQuery } from "../../api/queries.ts";
+import { ownBidsQuery, ownTasksQuery, taskQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { ButtonLink } from "../../parts/button.tsx";
 import { formatHours } from "../../parts/format.ts";
@@ -81,12 +81,14 @@ function OwnBids() {
   );
 }
 
+/** Lists of bids have no titles: the tasks are read as well, together in a batch. */
 function BidRow({ bid }: { bid: Bid }) {
+  const { data } = useQuery({ ...taskQuery(bid.taskId), staleTime: 60_000 });
   return (
     <li className={styles.bid}>
       <div className={styles.what}>
         <Link to="/tasks/$taskId" params={{ taskId: bid.taskId }} dir="auto">
-          {bid.notes ? bid.notes.slice(0, 120) : "A bid without notes"}
+          {data?.task.title ?? "…"}
         </Link>
         <div className={styles.meta}>
           <StatusBadge status={bid.status} />
