@@ -4,9 +4,11 @@ import { defineConfig, type UserConfig } from "tsdown";
 const shared: UserConfig = {
   entry: ["src/index.ts", "src/trpc.ts", "src/node.ts"],
   platform: "neutral",
+  deps: { neverBundle: /^node:/ },
   target: "es2022",
   fixedExtension: false,
-  // Documentation is in the declarations. Names and line breaks stay, for whoever reads a stack.
+  // Documentation is in the declarations. Names stay, for whoever reads a stack.
+  minify: { compress: false, mangle: false },
   outputOptions: { comments: false },
 };
 

@@ -19,6 +19,8 @@ export interface BackingServiceSettings {
 export interface BackingServices extends BackingServiceSettings {
   /** The role that applies migrations; the same as `databaseUrl` when there is only one. */
   databaseOwnerUrl: string;
+  /** Whether the service's time can be moved forward: only where database and payment processor are embedded. */
+  hasTestClock: boolean;
   /** Records the service's URL in the data directory, where commands look it up. Call it once the service responds. */
   announce(serviceUrl: string): void;
   /** Stops the embedded services that were started for this process, the database last. */
@@ -27,7 +29,7 @@ export interface BackingServices extends BackingServiceSettings {
 
 /** Backing services that run elsewhere: there is nothing to announce or to stop. */
 export function external(settings: BackingServiceSettings, databaseOwnerUrl: string): BackingServices {
-  return { ...settings, databaseOwnerUrl, announce: () => {}, stop: async () => {} };
+  return { ...settings, databaseOwnerUrl, hasTestClock: false, announce: () => {}, stop: async () => {} };
 }
 
 /** Returns the backing services if the settings name all of them, or null if embedded ones are needed. */

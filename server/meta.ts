@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { ErrorCode } from "./errors.ts";
 import type { RateGroup } from "./limits/policies.ts";
 import type { Scope } from "./schemas/scope.ts";
@@ -30,8 +31,23 @@ export interface Meta {
   rateGroup?: RateGroup;
   /** True if a call hashes a password, which at most one call of a batch may do. */
   hashesPassword?: boolean;
+  /** Only a service with embedded services has the operation. Elsewhere it is 404, and not in the document. */
+  isEmbeddedOnly?: boolean;
   /** The operation may wait for long, so it takes a turn for its work only, and none while it waits. */
   takesOwnTurns?: boolean;
+}
+
+export type ProcedureType = "query" | "mutation" | "subscription";
+
+interface ProcedureDefinition {
+  meta?: Meta;
+  type: ProcedureType;
+  output?: z.core.$ZodType;
+}
+
+/** tRPC keeps a procedure's definition, but has no type for all of it. */
+export function definitionOf(procedure: unknown): ProcedureDefinition {
+  return (procedure as { _def: ProcedureDefinition })._def;
 }
 
 /** Returns the names in a REST path's braces. */
@@ -71,7 +87,7 @@ export function takesDryRun(meta: Meta): boolean {
 }
 
 /** Returns what the rate limits count a call as. Source: docs/contract.md "Limits". */
-export function rateGroupOf({ rateGroup, access }: Meta, type: "query" | "mutation" | "subscription"): RateGroup {
+export function rateGroupOf({ rateGroup, access }: Meta, type: ProcedureType): RateGroup {
   if (rateGroup !== undefined) return rateGroup;
   if (type !== "mutation") return "read";
   return typeof access === "object" && access.scope === "task:write" ? "taskWrite" : "write";

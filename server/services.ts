@@ -42,6 +42,8 @@ export interface Services {
   readonly settings: Settings;
   readonly database: Database;
   readonly clock: Clock;
+  /** How the clock can be moved forward; null where it cannot. */
+  readonly testClock: TestClockAccess | null;
   readonly processor: Processor;
   readonly storage: Storage;
   /** Says what uploaded files are. */
@@ -62,6 +64,14 @@ export interface Services {
   readonly securityLog: SecurityLog;
 }
 
+/** What moving the clock needs: the database's clock, and the embedded processor, which goes by it. */
+export interface TestClockAccess {
+  readonly databaseUrl: string;
+  readonly processorUrl: string;
+  /** Ends a move that is under way, because the process stops. */
+  readonly stopping: AbortSignal;
+}
+
 interface CreateServicesOptions {
   settings: Omit<Settings, "sessionSecrets">;
   pool: PoolSettings;
@@ -69,6 +79,7 @@ interface CreateServicesOptions {
   /** What the security log is written to; `log` by default. */
   securityLogger?: Logger;
   clock?: Clock;
+  testClock?: TestClockAccess | null;
   /** Resolves the host names of webhooks; DNS by default. */
   resolve?: ResolveName;
   /** The rate limits: `{}` for those of the contract, null for none. */
@@ -78,7 +89,16 @@ interface CreateServicesOptions {
 /** Connects to the backing services. `close` closes the connections, the database's last. */
 export function createServices(
   { databaseUrl, sessionSecrets, processor, storage, mail }: BackingServiceSettings,
-  { settings, pool, log, securityLogger = log, clock = systemClock, resolve, limiter }: CreateServicesOptions,
+  {
+    settings,
+    pool,
+    log,
+    securityLogger = log,
+    clock = systemClock,
+    testClock = null,
+    resolve,
+    limiter,
+  }: CreateServicesOptions,
 ): { services: Services; close(): Promise<void> } {
   const isCommonPassword = loadCommonPasswords(settings.passwordBlocklist);
   const database = openDatabase(databaseUrl, pool);
@@ -86,6 +106,7 @@ export function createServices(
     settings: { ...settings, sessionSecrets },
     database,
     clock,
+    testClock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
     inspector: openInspector({ log }),

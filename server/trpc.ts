@@ -31,6 +31,8 @@ export interface Context extends Services {
   readonly calls?: number;
   readonly limits: RequestLimits;
   readonly client: Client;
+  /** Whether the request comes from a page that is neither the service's own nor an app's. */
+  readonly isForeign: boolean;
   /**
    * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
    * many wait; does not wait without HTTP. If the work needs the caller, it throws `unauthenticated` within a second when
@@ -67,6 +69,7 @@ export function buildContext(
     ...options,
     principal,
     limits: unlimited,
+    isForeign: false,
     client: { address: "local", hasLeft: () => false, onLeave: () => () => {} },
     takeTurn: (work) => work(sleep),
     idle: () => () => {},
@@ -195,6 +198,16 @@ function assertSession(principal: Principal): asserts principal is Session {
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
 export const open = base.meta({ access: "public" }).use(refuseUnacceptable).use(takeTurn);
+
+/** Base of procedures that anyone may call where the services are embedded, and that do not exist elsewhere. */
+export const embeddedOnly = base
+  .meta({ access: "public", isEmbeddedOnly: true })
+  .use(({ ctx: { testClock }, next }) => {
+    if (testClock === null) throw new ApiError("not_found");
+    return next({ ctx: { testClock } });
+  })
+  .use(refuseUnacceptable)
+  .use(takeTurn);
 
 /** Base of procedures for any authenticated caller, whatever the scopes. */
 export const signedIn = authorized("any");

@@ -8,9 +8,9 @@ import { beforeAll, expect, test } from "vitest";
  */
 const floors: readonly (readonly string[])[] = [
   ["start/"],
-  ["http/", "jobs/", "commands/"],
+  ["http/", "mcp/", "jobs/", "commands/"],
   ["procedures/", "audit/"],
-  ["trpc.ts", "market/", "webhooks/"],
+  ["trpc.ts", "market/", "webhooks/", "testClock/"],
   ["services.ts", "meta.ts", "auth/", "events/", "limits/", "repeats/", "translateErrors.ts", "local/"],
   ["store/", "backingServices.ts"],
   [
@@ -181,7 +181,7 @@ test("README's map shows these floors", async () => {
   expect(rows).toEqual(floors.map((rooms, index) => ({ floor: floors.length - index, rooms })));
 });
 
-const procedurePattern = /^export const \w+ = (open|signedIn|sessionOnly|moderator|scoped)\b/gm;
+const procedurePattern = /^export const \w+ = (open|signedIn|sessionOnly|moderator|scoped|embeddedOnly)\b/gm;
 
 function proceduresIn(path: string): number {
   const source = files.find((file) => file.path === path)?.source ?? "";
@@ -216,7 +216,7 @@ test("a procedure stays small: under 100 lines each, a median under 35; other fi
 
 test("procedures import only the marketplace, the store, and what both stand on", () => {
   const below =
-    /^server\/(procedures|market|webhooks|events|store|schemas|gateways|auth)\/|^server\/(errors|trpc|services)\.ts$/;
+    /^server\/(procedures|market|webhooks|testClock|events|store|schemas|gateways|auth)\/|^server\/(errors|trpc|services)\.ts$/;
   const libraries = new Set(["zod", "@trpc/server"]);
   const allowed = ({ from, to }: Import) =>
     !from.startsWith("server/procedures/") || below.test(to) || libraries.has(to) || to.startsWith("node:");

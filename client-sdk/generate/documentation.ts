@@ -26,14 +26,25 @@ function wrap(paragraph: string): string[] {
   });
 }
 
+/** What any call can be refused with. The documentation of `RebidError` names them. */
+const common = new Set<ErrorCode>([
+  "invalid_input",
+  "payload_too_large",
+  "unsupported_media_type",
+  "rate_limited",
+  "internal_error",
+  "unavailable",
+]);
+
 /** What a method's documentation says: what it does, who may call it, and what it can throw. */
 export function documentOperation({ meta, method, path }: Operation): string {
   const { summary = "", description } = meta;
+  const codes = errorsOf(meta).filter((code) => !common.has(code));
   return documentation([
     /[.!?]$/.test(summary) ? summary : `${summary}.`,
     description,
     `\`${method} ${path}\`. ${whoMayCall(meta.access)}`,
-    `@throws {RebidError} ${errorsOf(meta).toSorted(byStatus).map(describe).join(", ")}.`,
+    codes.length === 0 ? undefined : `@throws {RebidError} ${codes.toSorted(byStatus).map(describe).join(", ")}.`,
   ]);
 }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inputsOf } from "../../server/http/coercion.ts";
-import { collectRoutes, definitionOf, type Route, tagOf } from "../../server/http/routes.ts";
-import { takesDryRun, takesIdempotencyKey } from "../../server/meta.ts";
+import { collectRoutes, type Route, tagOf } from "../../server/http/routes.ts";
+import { definitionOf, takesDryRun, takesIdempotencyKey } from "../../server/meta.ts";
 import { appRouter } from "../../server/procedures/router.ts";
 
 /** One procedure, as the generated code needs it. */
@@ -20,34 +20,36 @@ export interface Operation extends Route {
   listOf: string | undefined;
 }
 
-/** Every procedure of the router, in its order. */
-export const operations: readonly Operation[] = collectRoutes(appRouter._def.procedures).map((route) => {
-  const procedure: unknown = Object.entries(appRouter._def.procedures).find(
-    ([name]) => name === route.procedurePath,
-  )?.[1];
-  const [input, ...others] = inputsOf(procedure);
-  if (!(input instanceof z.ZodType) || others.length > 0)
-    throw new Error(`${route.procedurePath} needs one input schema`);
-  const { output } = definitionOf(procedure) as { output?: unknown };
-  if (route.type !== "subscription" && !(output instanceof z.ZodType)) {
-    throw new Error(`${route.procedurePath} has no output schema`);
-  }
-  const object = input instanceof z.ZodOptional ? input.unwrap() : input;
-  const fields = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
-  return {
-    ...route,
-    namespace: tagOf(route),
-    verb: route.procedurePath.slice(tagOf(route).length + 1),
-    input,
-    output: output instanceof z.ZodType ? output : undefined,
-    takesNoInput: fields.length === 0,
-    mayOmitInput: input.safeParse({}).success,
-    hasNoOutput: output instanceof z.ZodVoid,
-    takesKey: takesIdempotencyKey(route.meta),
-    takesDryRun: takesDryRun(route.meta),
-    listOf: fields.includes("cursor") ? listIn(output) : undefined,
-  };
-});
+/** Every procedure of the router, in its order, with those that only a service with embedded services has. */
+export const operations: readonly Operation[] = collectRoutes(appRouter._def.procedures, { embedded: true }).map(
+  (route) => {
+    const procedure: unknown = Object.entries(appRouter._def.procedures).find(
+      ([name]) => name === route.procedurePath,
+    )?.[1];
+    const [input, ...others] = inputsOf(procedure);
+    if (!(input instanceof z.ZodType) || others.length > 0)
+      throw new Error(`${route.procedurePath} needs one input schema`);
+    const { output } = definitionOf(procedure) as { output?: unknown };
+    if (route.type !== "subscription" && !(output instanceof z.ZodType)) {
+      throw new Error(`${route.procedurePath} has no output schema`);
+    }
+    const object = input instanceof z.ZodOptional ? input.unwrap() : input;
+    const fields = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
+    return {
+      ...route,
+      namespace: tagOf(route),
+      verb: route.procedurePath.slice(tagOf(route).length + 1),
+      input,
+      output: output instanceof z.ZodType ? output : undefined,
+      takesNoInput: fields.length === 0,
+      mayOmitInput: input.safeParse({}).success,
+      hasNoOutput: output instanceof z.ZodVoid,
+      takesKey: takesIdempotencyKey(route.meta),
+      takesDryRun: takesDryRun(route.meta),
+      listOf: fields.includes("cursor") ? listIn(output) : undefined,
+    };
+  },
+);
 
 export const namespaces: readonly string[] = [...new Set(operations.map(({ namespace }) => namespace))];
 

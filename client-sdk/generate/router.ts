@@ -55,5 +55,5 @@ function printProcedure(operation: Operation): string {
   const { verb, type } = operation;
   const kind = kinds[type].replace(/^TRPC|Procedure$/g, "");
   const output = type === "subscription" ? `TrackedMessages<${types.output}>` : types.output;
-  return `${documentation([operation.meta.summary, operation.meta.description])}${verb}: ${kind}<${types.input}, ${output}>;`;
+  return `${documentation([`${operation.meta.summary}.`])}${verb}: ${kind}<${types.input}, ${output}>;`;
 }

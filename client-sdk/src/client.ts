@@ -27,6 +27,8 @@ export class Rebid {
   readonly moderation: generated.ModerationApi;
   readonly operations: generated.OperationsApi;
   readonly webhooks: generated.WebhooksApi;
+  /** The clock of a service with embedded services, which tests can move forward. */
+  readonly test: generated.TestApi;
 
   constructor(options: RebidOptions) {
     const requests = new Requests(new Transport(options));
@@ -42,5 +44,6 @@ export class Rebid {
     this.moderation = new generated.ModerationApi(requests);
     this.operations = new generated.OperationsApi(requests);
     this.webhooks = new generated.WebhooksApi(requests);
+    this.test = new generated.TestApi(requests);
   }
 }

@@ -12,7 +12,11 @@ export interface ErrorAnswer {
   body: unknown;
 }
 
-/** The service refused or failed to do what was asked. There is a subclass for each status. */
+/**
+ * The service refused or failed to do what was asked. There is a subclass for each status. Each method's documentation has the
+ * codes that are its own; any call can also be refused with `invalid_input` (400), `payload_too_large` (413),
+ * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500) or `unavailable` (503).
+ */
 export class RebidError extends Error {
   override readonly name: string = "RebidError";
   /** The HTTP status. */

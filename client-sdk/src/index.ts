@@ -8,3 +8,4 @@ export type { ChangeOptions, Logger, RebidOptions, RequestOptions, Timing, TryOp
 export type { FileStream, StreamedFile, UploadFile, UploadOptions, UploadProgress } from "./uploads.ts";
 export { TaskStatusError } from "./waitFor.ts";
 export * as webhooks from "./webhooks.ts";
+export { WebhookSignatureError } from "./webhooks.ts";

@@ -20,7 +20,6 @@ import { newIdempotencyKey } from "./idempotencyKey.ts";
 import { retryDelayMs } from "./retries.ts";
 
 export type { RebidRouter } from "./generated/router.ts";
-export type * from "./generated/types.ts";
 
 /** The client: `client.tasks.list.query({})`, `client.tasks.create.mutate({ … })`, `client.events.stream.subscribe(…)`. */
 export type RebidTrpcClient = TRPCClient<RebidRouter>;

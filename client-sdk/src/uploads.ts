@@ -48,7 +48,10 @@ interface Source {
 }
 
 /** What is declared about a file before it is uploaded. */
-export function declarationOf(file: UploadFile, { mimeType, fileName }: UploadOptions) {
+export function declarationOf(
+  file: UploadFile,
+  { mimeType, fileName }: UploadOptions,
+): { mimeType: string; bytes: number; fileName: string | undefined } {
   const { bytes, type, name } = sourceOf(file);
   return { mimeType: mimeType || type || "application/octet-stream", bytes, fileName: fileName ?? (name || undefined) };
 }

@@ -60,7 +60,7 @@ async function findRecipient(
       AND NOT EXISTS (SELECT 1 FROM account_tokens t WHERE t.id = ${mailId}::uuid AND t.sent_at IS NOT NULL)
       AND (SELECT count(*) FROM account_tokens t
            WHERE t.user_id = u.id AND t.purpose = ${purpose} AND t.id <> ${mailId}::uuid
-             AND t.created_at > clock_timestamp() - interval '1 hour') < ${MAX_MAILS_PER_HOUR}`);
+             AND t.created_at > service_now() - interval '1 hour') < ${MAX_MAILS_PER_HOUR}`);
   return user?.id ?? null;
 }
 

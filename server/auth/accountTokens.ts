@@ -82,6 +82,6 @@ export async function voidResetTokens(tx: Transaction, userId: string, now: Date
 
 /** Deletes tokens that are older than two days, which have expired, and sessions that have ended. */
 export async function pruneAccounts({ database }: { database: Connection }): Promise<void> {
-  await database.query(sql`DELETE FROM account_tokens WHERE created_at < clock_timestamp() - interval '2 days'`);
-  await database.query(sql`DELETE FROM sessions WHERE expires_at < clock_timestamp()`);
+  await database.query(sql`DELETE FROM account_tokens WHERE created_at < service_now() - interval '2 days'`);
+  await database.query(sql`DELETE FROM sessions WHERE expires_at < service_now()`);
 }

@@ -30,6 +30,16 @@ export function isForeign({ headers, protocol }: Request, policy: OriginPolicy):
   return !isOwn && !isAppOrigin(origin, policy);
 }
 
+/**
+ * True for a request from a page that is not the service's own: a stricter `isForeign`, for what needs no credentials. It
+ * does not believe the `Host` header, which a page can choose by rebinding its own name to this machine.
+ */
+export function isForeignPage({ headers }: Request, policy: OriginPolicy): boolean {
+  const { origin } = headers;
+  if (origin === undefined) return headers["sec-fetch-site"] === "cross-site";
+  return origin !== new URL(policy.publicUrl).origin && !isAppOrigin(origin, policy);
+}
+
 /** True for a request that the cookie must not authenticate, because its page may read the answer. */
 export function takesKeysOnly(request: Request, policy: OriginPolicy): boolean {
   return isForeign(request, policy) && isKeyOrigin(request.headers.origin ?? "", policy);

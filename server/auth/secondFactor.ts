@@ -1,4 +1,5 @@
 import { ApiError } from "../errors.ts";
+import type { Clock } from "../gateways/clock.ts";
 import { type Connection, join, queryOne, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import { endSessions } from "./sessions.ts";
@@ -6,7 +7,7 @@ import { generateRecoveryCodes, hashRecoveryCode, sealSecret, stepOfCode, unseal
 
 /** What the second factor depends on besides the database. */
 interface FactorServices {
-  readonly clock: { now(): Date };
+  readonly clock: Pick<Clock, "now" | "real">;
   /** The newest first: it encrypts, and each of them decrypts. */
   readonly settings: { readonly sessionSecrets: readonly string[] };
 }
@@ -41,7 +42,7 @@ export async function countCodeAttempt(
   code: string,
 ): Promise<void> {
   if (!isTotpCode(withoutBlanks(code))) return;
-  const now = clock.now();
+  const now = clock.real();
   const nowSql = sql`${now.toISOString()}::timestamptz`;
   const doublings = sql`least(attempts + 1 - ${FREE_ATTEMPTS}, 10)`;
   const counted = await connection.query(sql`
@@ -89,7 +90,7 @@ async function acceptTotp(tx: Transaction, services: FactorServices, userId: str
     SELECT sealed_secret AS sealed FROM totp_factors WHERE user_id = ${userId}::uuid FOR NO KEY UPDATE`);
   const unsealed = factor ? await unsealSecret(factor.sealed, userId, sessionSecrets) : null;
   if (unsealed === null) return false;
-  const step = stepOfCode(unsealed.secret, code, services.clock.now());
+  const step = stepOfCode(unsealed.secret, code, services.clock.real());
   if (step === null) return false;
   const changes = [
     sql`last_step = ${step}::bigint`,

@@ -18,7 +18,7 @@ const spentCents = (now: Sql): Sql => sql`CASE WHEN k.spent_since < ${periodStar
 export const apiKeyColumns = (now: Date | "database"): Sql => sql`
   k.id, k.label, k.scopes, k.last4, k.created_at AS "createdAt", nullif(k.expires_at, 'infinity') AS "expiresAt",
   CASE WHEN k.spend_limit_cents IS NOT NULL THEN
-    json_build_object('cents', k.spend_limit_cents, 'per', k.spend_limit_per, 'spentCents', ${spentCents(now === "database" ? sql`statement_timestamp()` : timestamp(now))})
+    json_build_object('cents', k.spend_limit_cents, 'per', k.spend_limit_per, 'spentCents', ${spentCents(now === "database" ? sql`service_now()` : timestamp(now))})
   END AS "spendLimit"`;
 
 /**

@@ -1,7 +1,9 @@
 import { pino } from "pino";
 import { configuredBackingServices } from "../backingServices.ts";
 import { readConfig } from "../config.ts";
+import { MovableClock } from "../gateways/clock.ts";
 import type { Services } from "../services.ts";
+import { readTestClock } from "../store/testClock.ts";
 
 /** Maximum number of database connections of a command. */
 const POOL_SIZE = 4;
@@ -18,6 +20,8 @@ async function openServices(): Promise<{ services: Services; close(): Promise<vo
   const configured = configuredBackingServices(config);
   const { settings: backing, serviceUrl } =
     configured !== null ? { settings: configured, serviceUrl: null } : (await loadEmbedded()).findRunning(config);
+  const clock = new MovableClock();
+  if (configured === null) clock.moveTo(await readTestClock(backing.databaseUrl));
   const publicUrl = config.publicUrl ?? serviceUrl ?? `http://localhost:${config.port}`;
   const logAt = (level: string) =>
     pino({ level, serializers: { error: pino.stdSerializers.err } }, pino.destination(2));
@@ -25,6 +29,7 @@ async function openServices(): Promise<{ services: Services; close(): Promise<vo
     settings: { ...config, publicUrl },
     pool: { poolSize: POOL_SIZE },
     log: logAt("warn"),
+    clock,
     // On an operator's terminal, a decision also belongs to the record; a developer reads the command's own output.
     securityLogger: logAt(config.production ? "info" : "warn"),
     limiter: null,

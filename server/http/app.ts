@@ -12,6 +12,7 @@ import { serveConsole } from "./console.ts";
 import { countUnserved } from "./context.ts";
 import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
+import { mcpApi } from "./mcp.ts";
 import { createMetrics, type Metrics, type MetricsAccess, publicMetrics } from "./metrics.ts";
 import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
@@ -21,7 +22,6 @@ import { refuseAmbiguous } from "./refuseAmbiguous.ts";
 import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
-import { webhookDocs } from "./webhookDocs/page.ts";
 
 /** Where the application is; by default, on a developer's machine without a proxy. */
 type Surroundings = Pick<Config, "trustProxy"> & Partial<MetricsAccess>;
@@ -45,9 +45,9 @@ export function createApp(
   app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
+  app.use("/mcp", mcpApi(services));
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
-  app.use(webhookDocs());
   app.use(serveConsole(services));
   app.use(pages());
   app.use(async (request, response) => {

@@ -1,5 +1,5 @@
 import type { Request, Response } from "express";
-import { takesKeysOnly } from "../auth/origins.ts";
+import { isForeignPage, takesKeysOnly } from "../auth/origins.ts";
 import { authenticate, clearSessionCookie, isCrossSite, type Principal, setSessionCookie } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import { type Client, clientAddress } from "../limits/address.ts";
@@ -35,6 +35,7 @@ export async function createContext(services: Services, request: Request, respon
     principal,
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
+    isForeign: isForeignPage(request, settings),
     takeTurn: (work, needsCaller) =>
       takeTurn(
         response,
@@ -91,7 +92,8 @@ async function findPrincipal(services: Services, request: Request, response: Res
   });
 }
 
-function clientOf(request: Request, response: Response): Client {
+/** Returns where a request comes from. */
+export function clientOf(request: Request, response: Response): Client {
   const { socket } = request;
   return {
     // Behind a proxy, `ip` is what the trusted part of X-Forwarded-For says, which need not be an address.

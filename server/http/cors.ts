@@ -2,10 +2,10 @@ import type { RequestHandler } from "express";
 import { isAppOrigin, isKeyOrigin, type OriginPolicy } from "../auth/origins.ts";
 
 const METHODS = "GET, HEAD, POST, PATCH, DELETE";
-/** The headers that clients send, those of tRPC's links included. */
+/** The headers that clients send, those of tRPC's links and of the Model Context Protocol included. */
 const REQUEST_HEADERS = [
   ...["Authorization", "Content-Type", "Idempotency-Key", "Dry-Run", "X-Request-Id", "If-None-Match", "Last-Event-ID"],
-  ...["Trpc-Accept", "X-Trpc-Source"],
+  ...["Trpc-Accept", "X-Trpc-Source", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"],
 ].join(", ");
 /** The headers of answers that a page may read, beside those that it always may. */
 const RESPONSE_HEADERS = [

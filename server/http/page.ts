@@ -3,18 +3,15 @@ import { Router } from "express";
 import { faviconUrl, tokens, wordmark } from "../brand/brand.ts";
 import { allowOnly } from "./sendError.ts";
 
-/** One of our own HTML pages. */
+/** One of the service's own HTML pages: a few sentences in the middle of the window. */
 export interface Page {
   title: string;
   /** The HTML inside `main`. */
   body: string;
-  /** `card`: a few sentences in the middle of the window; `article`: a long text; `wide`: the whole window. */
-  layout: "card" | "article" | "wide";
   /** CSS in addition to the style that all pages share. */
   style?: string;
   /** Paths on this service. A page with scripts may also send requests to this service. */
   scripts?: readonly string[];
-  stylesheets?: readonly string[];
 }
 
 /** Serves a page at `path`. Its Content-Security-Policy allows only the styles and scripts that the page declares. */
@@ -28,12 +25,14 @@ export function servePage(path: string, page: Page): Router {
     .all(path, allowOnly("GET"));
 }
 
-function contentSecurityPolicy({ style = "", layout, scripts = [], stylesheets = [] }: Page): string {
-  const inlineStyle = createHash("sha256").update(styleOf({ style, layout })).digest("base64");
+function contentSecurityPolicy({ style = "", scripts = [] }: Page): string {
+  const inlineStyle = createHash("sha256")
+    .update(sharedStyle + style)
+    .digest("base64");
   return [
     "default-src 'none'",
     "img-src data:",
-    `style-src ${stylesheets.length > 0 ? "'self' " : ""}'sha256-${inlineStyle}'`,
+    `style-src 'sha256-${inlineStyle}'`,
     ...(scripts.length > 0 ? ["script-src 'self'", "connect-src 'self'"] : []),
     "base-uri 'none'",
     "form-action 'none'",
@@ -41,15 +40,12 @@ function contentSecurityPolicy({ style = "", layout, scripts = [], stylesheets =
   ].join("; ");
 }
 
-const styleOf = ({ style = "", layout }: Pick<Page, "style" | "layout">) => sharedStyle + layouts[layout] + style;
-
-function render(page: Page): string {
-  const { title, body, scripts = [], stylesheets = [] } = page;
+function render({ title, body, style = "", scripts = [] }: Page): string {
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="${faviconUrl}"><title>${title === "Rebid" ? title : `${title} · Rebid`}</title>
-${stylesheets.map((path) => `<link rel="stylesheet" href="${path}">\n`).join("")}<style>${styleOf(page)}</style></head>
+<style>${sharedStyle}${style}</style></head>
 <body><main>
 <a class="brand" href="/">${wordmark}</a>
 ${body}
@@ -70,15 +66,3 @@ const sharedStyle = `
   .brand { display: inline-block; margin-bottom: 2rem; color: var(--ink); }
   .brand svg { display: block; height: 1.75rem; }
   .quiet { color: var(--quiet); }`;
-
-const layouts = {
-  card: `
-  body { min-height: 100vh; display: grid; place-items: center; }
-  main { width: 100%; max-width: 34rem; padding: 2.5rem; }
-  p { margin: 0.5rem 0; }
-  ol { margin: 1.5rem 0; padding-left: 1.25rem; }
-  li { padding-left: 0.25rem; }`,
-  article: `
-  main { max-width: 54rem; margin: 0 auto; padding: 2.5rem 1.5rem 5rem; }`,
-  wide: "",
-};

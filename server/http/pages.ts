@@ -5,7 +5,7 @@ import { servePage } from "./page.ts";
 export function pages(): Router {
   const router = Router();
   for (const [path, { title, text }] of Object.entries(pagesByPath)) {
-    router.use(servePage(path, { title, layout: "card", body: `<h1>${title}</h1>\n${text}` }));
+    router.use(servePage(path, { title, body: `<h1>${title}</h1>\n${text}` }));
   }
   return router;
 }
@@ -19,7 +19,7 @@ const pagesByPath = {
 <li>Bidders name a price and a time, and the buyer awards one of them.</li>
 <li>The bidder delivers, the buyer accepts, and the bidder is paid.</li>
 </ol>
-<p><a href="/docs">API reference</a> &nbsp;·&nbsp; <a href="/docs/webhooks">Webhooks</a> &nbsp;·&nbsp; <a href="/openapi.json">openapi.json</a></p>`,
+<p><a href="/docs">Documentation</a> &nbsp;·&nbsp; <a href="/docs/reference">API reference</a> &nbsp;·&nbsp; <a href="/llms.txt">llms.txt</a></p>`,
   },
   "/topup/done": {
     title: "Thank you",

@@ -19,7 +19,7 @@ export function processorEvents({ processor, clock, database }: Services): Route
     const body = await readEvent(request, response);
     const event = (() => {
       try {
-        return processor.verifyEvent(body, typeof signature === "string" ? signature : undefined, clock.now());
+        return processor.verifyEvent(body, typeof signature === "string" ? signature : undefined, clock.real());
       } catch (error) {
         if (error instanceof InvalidEventSignature) return null;
         throw error;

@@ -17,7 +17,7 @@ import { parseQuery, parseTarget, type Target } from "./target.ts";
  * the application's error handler.
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
-  const routes = collectRoutes(router._def.procedures);
+  const routes = collectRoutes(router._def.procedures, { embedded: services.testClock !== null });
   const call = openApiCaller(router, services);
 
   return async (request, response, next) => {

@@ -1,6 +1,6 @@
 import type { OpenApiRouter } from "trpc-to-openapi";
 import { z } from "zod";
-import { type HttpMethod, type Meta, pathParametersOf, takesBody } from "../meta.ts";
+import { definitionOf, type HttpMethod, type Meta, type ProcedureType, pathParametersOf, takesBody } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { pathFields } from "../schemas/messages.ts";
 import { namesOf, type ProcedureNames } from "../schemas/names.ts";
@@ -27,27 +27,15 @@ export interface Route {
   meta: Meta;
 }
 
-type ProcedureType = "query" | "mutation" | "subscription";
-
-interface ProcedureDefinition {
-  meta?: Meta;
-  type: ProcedureType;
-  output?: z.core.$ZodType;
-}
-
-/** tRPC keeps a procedure's definition, but has no type for all of it. */
-export function definitionOf(procedure: unknown): ProcedureDefinition {
-  return (procedure as { _def: ProcedureDefinition })._def;
-}
-
 /**
  * Returns every REST operation of a router, in the router's order. As a side effect, adds `meta.openapi` to the procedures,
  * which trpc-to-openapi reads, and registers the path's fields for the messages about unknown fields.
+ * @param options.embedded whether those that only a service with embedded services has are among them
  */
-export function collectRoutes(procedures: Record<string, unknown>): Route[] {
+export function collectRoutes(procedures: Record<string, unknown>, { embedded = false } = {}): Route[] {
   return Object.entries(procedures).flatMap(([procedurePath, procedure]) => {
     const { meta = {}, type, output } = definitionOf(procedure);
-    if (meta.rest === undefined) return [];
+    if (meta.rest === undefined || (meta.isEmbeddedOnly && !embedded)) return [];
     const { method, path, status = 200 } = meta.rest;
     const pathParameters = pathParametersOf(meta);
     const inBody = takesBody(meta.rest);

@@ -1,13 +1,13 @@
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import { type Request, type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
+import { definitionOf } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
 import { parseJson, readJsonText } from "./body.ts";
 import { countUnserved, createContext } from "./context.ts";
-import { definitionOf } from "./routes.ts";
 import { errorHeaders } from "./sendError.ts";
 
 /** Maximum number of calls in one request. Source: docs/contract.md "Conventions". */

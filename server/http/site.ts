@@ -1,9 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { type Request, type RequestHandler, type Response, Router } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { encodings, type Manifest, manifestFile, readManifest, type SiteFile } from "../sites/manifest.ts";
 import { folderOf, type Site } from "../sites/sites.ts";
-import { allowOnly } from "./sendError.ts";
+import { sendMethodNotAllowed } from "./sendError.ts";
 
 interface SiteOptions {
   /** The path of its first page, such as `/docs`. */
@@ -30,16 +30,16 @@ const revalidate = "no-cache";
  * paths are 404 like any other unknown path.
  */
 export function serveSite(site: Site, options: SiteOptions): RequestHandler {
-  const { base, atRoot = [], folder = folderOf(site) } = options;
+  const folder = options.folder ?? folderOf(site);
   const current = manifestReader(folder);
   const policy = policyOf(options);
-  const serve: RequestHandler = async (request, response, next) => {
+  return async (request, response, next) => {
+    if (!isOurs(request.path, options)) return next();
     const manifest = await current();
-    if (manifest === null) return next();
-    const name = nameOf(request.path, manifest, options);
-    const file = name === null ? undefined : manifest.files[name];
+    const name = manifest === null ? null : nameOf(request.path, manifest, options);
+    const file = name === null ? undefined : manifest?.files[name];
     if (name === null || file === undefined) return next();
-    if (request.method !== "GET" && request.method !== "HEAD") return allowOnly("GET")(request, response, next);
+    if (request.method !== "GET" && request.method !== "HEAD") return sendMethodNotAllowed(response, ["GET"]);
     const { suffix, headers } = chooseEncoding(request, file);
     const bytes = await readFile(join(folder, name + suffix)).catch(() => null);
     if (bytes === null) return next(); // replaced by a newer build at this very moment
@@ -49,10 +49,10 @@ export function serveSite(site: Site, options: SiteOptions): RequestHandler {
     if (name.endsWith(".html")) response.set("Content-Security-Policy", policy(file.inlineScripts));
     sendAs(response, name, bytes);
   };
-  const router = Router({ caseSensitive: true });
-  for (const name of atRoot) router.all(`/${name}`, serve);
-  return router.all([base, `${base}/*path`], serve);
 }
+
+const isOurs = (path: string, { base, atRoot = [] }: SiteOptions) =>
+  path === base || path.startsWith(`${base}/`) || atRoot.some((name) => path === `/${name}`);
 
 /** Returns the manifest as it is now: a site that is built while the service runs is served from then on. */
 function manifestReader(folder: string): () => Promise<Manifest | null> {
@@ -70,8 +70,9 @@ function manifestReader(folder: string): () => Promise<Manifest | null> {
 
 /** Returns the name of the file that a path means, or null: `/docs` is `index.html`, `/docs/money` is `money.html`. */
 function nameOf(path: string, { files }: Manifest, { base, fallback = "" }: SiteOptions): string | null {
+  if (path.includes("//")) return null;
   const isBelow = path === base || path.startsWith(`${base}/`);
-  const relative = (isBelow ? path.slice(base.length) : path).replace(/^\//, "").replace(/\/$/, "");
+  const relative = (isBelow ? path.slice(base.length) : path).replace(/^\/|\/$/g, "");
   const candidates = [relative, relative === "" ? "index.html" : `${relative}.html`, fallback];
   return candidates.find((name) => Object.hasOwn(files, name)) ?? null;
 }

@@ -81,10 +81,11 @@ function startRounds(services: Services, name: string, run: Sweep): { stop(): Pr
   // Anything stuck must be settled within the polling interval, so a few rounds must fit into it.
   const { processorPollSeconds } = services.settings;
   const intervalMs = Math.min(MAX_SWEEP_INTERVAL_MS, Math.max(MIN_SWEEP_INTERVAL_MS, processorPollSeconds * 250));
-  let timer: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined; // defined between two rounds
   let stopped = false;
   let round = Promise.resolve();
   const next = () => {
+    timer = undefined;
     round = run(services)
       .catch((error: unknown) => services.log.error({ sweep: name, error }, "a sweep failed"))
       .then(() => {
@@ -92,9 +93,15 @@ function startRounds(services: Services, name: string, run: Sweep): { stop(): Pr
       });
   };
   next();
+  const ignoreClock = services.clock.onAdvance(() => {
+    if (timer === undefined) return;
+    clearTimeout(timer);
+    next();
+  });
   return {
     async stop() {
       stopped = true;
+      ignoreClock();
       clearTimeout(timer);
       await round;
     },

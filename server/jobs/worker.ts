@@ -14,6 +14,7 @@ import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
 import { sweepUploads } from "../market/uploads/sweep.ts";
 import type { Services } from "../services.ts";
+import { crontab } from "../store/crontab.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
 import { startDeliverer } from "../webhooks/deliverer.ts";
 import { pruneWebhookDeliveries } from "../webhooks/prune.ts";
@@ -41,16 +42,6 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   sweepUploads: handler(jobPayloads.sweepUploads, sweepUploads),
 };
 
-/** Each job is added once, however many workers run. Times are UTC. A missed night is made up for at the next start. */
-const CRONTAB = `
-17 3 * * * auditLedger ?fill=1d
-37 * * * * pruneWebhookDeliveries
-27 * * * * pruneEvents
-47 * * * * pruneAccounts
-57 * * * * sweepUploads
-7 * * * * resealFactors
-*/5 * * * * pruneRateLimits`;
-
 function taskListOf(services: Services): TaskList {
   return Object.fromEntries(
     Object.entries(handlers).map(([name, handle]) => [name, (payload: unknown) => handle(services, payload)]),
@@ -64,7 +55,7 @@ export async function startWorker(
 ): Promise<{ stop(): Promise<void> }> {
   const runner = await startRunner(services, {
     taskList: taskListOf(services),
-    crontab: CRONTAB,
+    crontab,
     concurrency: options.concurrency,
   });
   const sweeps = startSweeps(services);

@@ -35,6 +35,14 @@ export function settingsOf(config: Config, state: LocalState | null): BackingSer
   return { databaseUrl, sessionSecrets, processor, storage, mail: config.mail ?? state?.mail ?? null };
 }
 
+/**
+ * Whether the service's time can be moved forward. The processor has to be embedded too: another one's records would stay in
+ * the present.
+ */
+export function hasTestClock({ production, databaseUrl, processor }: Config): boolean {
+  return !production && databaseUrl === null && processor === null;
+}
+
 /** Returns the URL of the role that applies migrations. */
 export function ownerUrlOf(config: Config, state: LocalState | null, databaseUrl: string): string {
   if (config.databaseUrl !== null) return config.databaseOwnerUrl ?? config.databaseUrl;

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { type BackingServices, external } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
+import type { Clock } from "../gateways/clock.ts";
 import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory/claim.ts";
 import { freePort } from "./freePort.ts";
 import { startMailbox } from "./mailbox/start.ts";
@@ -11,7 +12,7 @@ import { startObjectStore } from "./objectStore/start.ts";
 import { ensureServiceRole } from "./postgres/serviceRole.ts";
 import { keepPostgresRunning } from "./postgres/start.ts";
 import { startProcessor } from "./processor/start.ts";
-import { findRunning, findServiceUrl, ownerUrlOf, settingsOf } from "./runningServices.ts";
+import { findRunning, findServiceUrl, hasTestClock, ownerUrlOf, settingsOf } from "./runningServices.ts";
 
 const secret = () => randomBytes(32).toString("hex");
 const portOf = (url: string | undefined) => (url === undefined ? undefined : Number(new URL(url).port));
@@ -29,14 +30,21 @@ const ALONE_AFTER_MS = 3_000;
  * data directory. An `api` joins a service that is already running on the same directory. A `worker` waits for that
  * service and joins it, because the embedded processor must know the URL that events are posted to.
  * @param eventsUrl the URL that the embedded processor posts events to
+ * @param clock what the embedded processor goes by
  * @throws ConfigError when another process owns the directory, or when no service to join becomes ready
  */
-export async function startLocal(config: Config, eventsUrl: string, log: Logger): Promise<BackingServices> {
+export async function startLocal(
+  config: Config,
+  eventsUrl: string,
+  log: Logger,
+  clock: Clock,
+): Promise<BackingServices> {
   const claim = config.role === "all" ? await claimDataDirectory(config.dataDirectory) : await claimOrJoin(config);
-  if (claim !== null) return startServices(config, claim, eventsUrl, log);
+  if (claim !== null) return startServices(config, claim, eventsUrl, log, clock);
   const state = readLocalState(config.dataDirectory);
   const settings = settingsOf(config, state);
-  return external(settings, ownerUrlOf(config, state, settings.databaseUrl));
+  const databaseOwnerUrl = ownerUrlOf(config, state, settings.databaseUrl);
+  return { ...external(settings, databaseOwnerUrl), hasTestClock: hasTestClock(config) };
 }
 
 /** Claims the data directory, or returns null when a service on it is ready. Several processes may do so at once. */
@@ -71,6 +79,7 @@ async function startServices(
   claim: DataDirectory,
   eventsUrl: string,
   log: Logger,
+  clock: Clock,
 ): Promise<BackingServices> {
   const stops: (() => Promise<void>)[] = [];
   const stop = async () => {
@@ -85,13 +94,14 @@ async function startServices(
     await Promise.all([
       config.databaseUrl ? null : startDatabase(claim, log, stops),
       config.storage ? null : startStorage(claim, stops),
-      config.processor ? null : startPayments(claim, eventsUrl, stops),
+      config.processor ? null : startPayments(claim, eventsUrl, clock, stops),
       config.mail ? null : startMail(claim, config.mailFrom, stops),
     ]);
     const settings = settingsOf(config, claim.state());
     return {
       ...settings,
       databaseOwnerUrl: ownerUrlOf(config, claim.state(), settings.databaseUrl),
+      hasTestClock: hasTestClock(config),
       announce: (serviceUrl) => {
         claim.update({ serviceUrl });
       },
@@ -128,7 +138,12 @@ async function startStorage(claim: DataDirectory, stops: (() => Promise<void>)[]
   claim.update({ s3: { endpoint: url, ...settings } });
 }
 
-async function startPayments(claim: DataDirectory, eventsUrl: string, stops: (() => Promise<void>)[]): Promise<void> {
+async function startPayments(
+  claim: DataDirectory,
+  eventsUrl: string,
+  clock: Clock,
+  stops: (() => Promise<void>)[],
+): Promise<void> {
   const previous = claim.state().processor;
   const settings = {
     secretKey: previous?.secretKey ?? `sk_test_${secret()}`,
@@ -136,7 +151,7 @@ async function startPayments(claim: DataDirectory, eventsUrl: string, stops: (()
   };
   const port = await freePort(portOf(previous?.apiBase));
   const directory = join(claim.directory, "processor");
-  const { url, stop } = await startProcessor({ directory, port, eventsUrl, ...settings });
+  const { url, stop } = await startProcessor({ directory, port, eventsUrl, clock, ...settings });
   stops.push(stop);
   claim.update({ processor: { apiBase: url, ...settings } });
 }

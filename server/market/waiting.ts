@@ -22,6 +22,6 @@ export function countWaiting(connection: Connection): Promise<Waiting> {
         WHERE run_at <= now() AND locked_at IS NULL AND attempts < max_attempts) AS jobs,
       (SELECT count(*) FROM graphile_worker.jobs WHERE attempts >= max_attempts) AS "failedJobs",
       (SELECT count(*) FROM processor_events WHERE processed_at IS NULL) AS "processorEvents",
-      (SELECT count(*) FROM payouts WHERE next_step_at < clock_timestamp()) AS payouts`,
+      (SELECT count(*) FROM payouts WHERE next_step_at < service_now()) AS payouts`,
   );
 }

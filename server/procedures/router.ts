@@ -8,6 +8,7 @@ import { moderationRouter } from "./moderation/router.ts";
 import { operationsRouter } from "./operations/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
 import { tasksRouter } from "./tasks/router.ts";
+import { testRouter } from "./test/router.ts";
 import { usersRouter } from "./users/router.ts";
 import { walletRouter } from "./wallet/router.ts";
 import { webhooksRouter } from "./webhooks/router.ts";
@@ -25,6 +26,7 @@ export const appRouter = router({
   moderation: moderationRouter,
   operations: operationsRouter,
   webhooks: webhooksRouter,
+  test: testRouter,
 });
 
 export type AppRouter = typeof appRouter;

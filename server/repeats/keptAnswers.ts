@@ -31,14 +31,18 @@ const CLAIM_LIFETIME_HOURS = 22;
 const rowOf = ({ userId, key }: KeyedRequest) => sql`user_id = ${userId}::uuid AND key = ${key}`;
 const claimOf = (request: KeyedRequest, owner: string) =>
   sql`${rowOf(request)} AND owner = ${owner}::uuid AND answer IS NULL`;
+/** Leases go by real time: they say that a process lives. */
 const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
+
+/** A request that is still at work keeps its key, even if a test moves the clock forward meanwhile. */
+const isOver = sql`(expires_at <= service_now() AND (answer IS NOT NULL OR coalesce(lease_until <= clock_timestamp(), true)))`;
 
 /** Returns null for a key that was not used in the last 24 hours, or that is free again. */
 export async function findKey<Result>(connection: Connection, request: KeyedRequest): Promise<KnownKey<Result> | null> {
   const [known] = await connection.query<KnownKey<Result>>(sql`
     SELECT operation = ${request.operation} AND input_hash = ${request.inputHash} AS "isSame",
            answer, lease_until <= clock_timestamp() AS "isAbandoned"
-    FROM idempotency_keys WHERE ${rowOf(request)} AND expires_at > clock_timestamp()`);
+    FROM idempotency_keys WHERE ${rowOf(request)} AND NOT ${isOver}`);
   return known ?? null;
 }
 
@@ -86,9 +90,9 @@ export async function takeClaim(connection: Connection, request: KeyedRequest, o
     INSERT INTO idempotency_keys AS known
       (user_id, key, operation, input_hash, claim_id, owner, lease_until, expires_at)
     VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, uuid_v7(), ${owner}::uuid, ${leaseEnd},
-            clock_timestamp() + make_interval(hours => ${CLAIM_LIFETIME_HOURS}))
+            service_now() + make_interval(hours => ${CLAIM_LIFETIME_HOURS}))
     ON CONFLICT (user_id, key) DO UPDATE SET owner = excluded.owner, lease_until = excluded.lease_until
-    WHERE known.answer IS NULL AND known.lease_until <= clock_timestamp() AND known.expires_at > clock_timestamp()
+    WHERE known.answer IS NULL AND known.lease_until <= clock_timestamp() AND known.expires_at > service_now()
       AND known.operation = excluded.operation AND known.input_hash = excluded.input_hash
     RETURNING claim_id AS "claimId"`);
   return claim?.claimId ?? null;
@@ -118,7 +122,7 @@ export async function releaseClaim(connection: Connection, request: KeyedRequest
 
 /** Deletes a key whose 24 hours are over and which has not been pruned yet. */
 export async function deleteExpiredKey(connection: Connection, request: KeyedRequest): Promise<void> {
-  await connection.query(sql`DELETE FROM idempotency_keys WHERE ${rowOf(request)} AND expires_at <= clock_timestamp()`);
+  await connection.query(sql`DELETE FROM idempotency_keys WHERE ${rowOf(request)} AND ${isOver}`);
 }
 
 const PRUNED_AT_ONCE = 1_000;
@@ -127,6 +131,6 @@ const PRUNED_AT_ONCE = 1_000;
 export async function pruneKeptAnswers({ database }: { database: Connection }): Promise<void> {
   await database.query(sql`
     DELETE FROM idempotency_keys WHERE (user_id, key) IN (
-      SELECT user_id, key FROM idempotency_keys WHERE expires_at <= clock_timestamp()
+      SELECT user_id, key FROM idempotency_keys WHERE ${isOver}
       ORDER BY expires_at LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED)`);
 }

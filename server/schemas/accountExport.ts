@@ -20,71 +20,85 @@ const ExportedModerationAction = ModerationAction.omit({ moderator: true, user: 
 
 /** The lists of an export, in their order. Each is oldest first. */
 export const exportLists = {
-  sessions: z.array(
-    z
-      .object({
-        id: idOf("session"),
-        createdAt: Timestamp.meta({ description: "When the session began." }),
-        lastSeenAt: Timestamp.meta({ description: "When it was last used, exact to a minute." }),
-        expiresAt: Timestamp.meta({ description: "When it ends unless it is used." }),
-        secondFactor: z.boolean().meta({ description: "Whether it has proved the second factor." }),
+  sessions: z
+    .array(
+      z
+        .object({
+          id: idOf("session"),
+          createdAt: Timestamp.meta({ description: "When the session began." }),
+          lastSeenAt: Timestamp.meta({ description: "When it was last used, exact to a minute." }),
+          expiresAt: Timestamp.meta({ description: "When it ends unless it is used." }),
+          secondFactor: z.boolean().meta({ description: "Whether it has proved the second factor." }),
+        })
+        .meta({ id: "ExportedSession", description: "A browser session." }),
+    )
+    .meta({ description: "Your sessions that have not ended." }),
+  keys: z
+    .array(
+      ApiKey.extend({
+        lastUsedAt: Timestamp.nullable().meta({ description: "When the key was last used.", example: null }),
+        revokedAt: Timestamp.nullable().meta({ description: "When the key was revoked.", example: null }),
+      }).meta({ id: "ExportedApiKey", description: "An API key, also one that was revoked or has expired." }),
+    )
+    .meta({ description: "Your API keys." }),
+  tasks: z.array(Task).meta({ description: "Tasks that you posted." }),
+  bids: z.array(Bid).meta({ description: "Your bids." }),
+  files: z
+    .array(
+      Artifact.omit({
+        ...{ downloadUrl: true, dimensions: true, detectedDimensions: true, detectedDurationSec: true },
       })
-      .meta({ id: "ExportedSession", description: "A browser session." }),
-  ),
-  keys: z.array(
-    ApiKey.extend({
-      lastUsedAt: Timestamp.nullable().meta({ description: "When the key was last used.", example: null }),
-      revokedAt: Timestamp.nullable().meta({ description: "When the key was revoked.", example: null }),
-    }).meta({ id: "ExportedApiKey", description: "An API key, also one that was revoked or has expired." }),
-  ),
-  tasks: z.array(Task),
-  bids: z.array(Bid),
-  files: z.array(
-    Artifact.omit({
-      ...{ downloadUrl: true, dimensions: true, detectedDimensions: true, detectedDurationSec: true },
-    })
-      .extend({
-        kind: z.enum(["sample", "delivery"]).meta({ description: "What the file was uploaded as." }),
-        fileName: z.string().nullable().meta({ description: "The name that downloads have.", example: "page-1.png" }),
-        sha256: z.string().nullable().meta({ description: "SHA-256 of the bytes, in hex.", example: null }),
-        durationSec: z.number().nullable().meta({ description: "Seconds, as declared.", example: null }),
-        width: z.int32().nullable().meta({ description: "Pixels, as declared.", example: null }),
-        height: z.int32().nullable().meta({ description: "Pixels, as declared.", example: null }),
-        detectedWidth: z.int32().nullable().meta({ description: "Pixels, as the file states them.", example: 1_920 }),
-        detectedHeight: z.int32().nullable().meta({ description: "Pixels, as the file states them.", example: 1_080 }),
-        detectedDurationSec: z
-          .number()
-          .nullable()
-          .meta({ description: "Seconds, as the file states them.", example: null }),
-      })
-      .meta({ id: "ExportedFile", description: "A file that was uploaded, without its bytes." }),
-  ),
-  disputes: z.array(Dispute),
-  ratingsGiven: z.array(Rating),
-  ratingsReceived: z.array(Rating),
-  ledger: z.array(LedgerEntry),
-  topups: z.array(
-    z
-      .object({
-        id: idOf("top-up"),
-        amountCents: Price.meta({ description: "Integer cents.", example: 5_000 }),
-        currency: z.string().meta({ description: "ISO 4217, in lower case.", example: "usd" }),
-        status: z.string().meta({ description: "How far it came.", example: "paid" }),
-        createdAt: Timestamp.meta({ description: "When it was started." }),
-        updatedAt: Timestamp.meta({ description: "When it last changed." }),
-      })
-      .meta({ id: "ExportedTopup", description: "A top-up, also one that was never paid." }),
-  ),
-  payouts: z.array(Payout),
-  webhooks: z.array(
-    Webhook.extend({
-      deletedAt: Timestamp.nullable().meta({ description: "When the endpoint was deleted.", example: null }),
-    }).meta({ id: "ExportedWebhook", description: "A webhook endpoint, also one that was deleted." }),
-  ),
-  webhookDeliveries: z.array(WebhookDelivery),
-  moderationActions: z.array(ExportedModerationAction),
-  /** What a moderator did, without the names of those it was done to. */
-  ownModerationActions: z.array(ExportedModerationAction),
+        .extend({
+          kind: z.enum(["sample", "delivery"]).meta({ description: "What the file was uploaded as." }),
+          fileName: z.string().nullable().meta({ description: "The name that downloads have.", example: "page-1.png" }),
+          sha256: z.string().nullable().meta({ description: "SHA-256 of the bytes, in hex.", example: null }),
+          durationSec: z.number().nullable().meta({ description: "Seconds, as declared.", example: null }),
+          width: z.int32().nullable().meta({ description: "Pixels, as declared.", example: null }),
+          height: z.int32().nullable().meta({ description: "Pixels, as declared.", example: null }),
+          detectedWidth: z.int32().nullable().meta({ description: "Pixels, as the file states them.", example: 1_920 }),
+          detectedHeight: z
+            .int32()
+            .nullable()
+            .meta({ description: "Pixels, as the file states them.", example: 1_080 }),
+          detectedDurationSec: z
+            .number()
+            .nullable()
+            .meta({ description: "Seconds, as the file states them.", example: null }),
+        })
+        .meta({ id: "ExportedFile", description: "A file that was uploaded, without its bytes." }),
+    )
+    .meta({ description: "Samples and deliveries that you uploaded." }),
+  disputes: z.array(Dispute).meta({ description: "Disputes of your tasks." }),
+  ratingsGiven: z.array(Rating).meta({ description: "What you said of others." }),
+  ratingsReceived: z.array(Rating).meta({ description: "What others said of you." }),
+  ledger: z.array(LedgerEntry).meta({ description: "Every movement of your money." }),
+  topups: z
+    .array(
+      z
+        .object({
+          id: idOf("top-up"),
+          amountCents: Price.meta({ description: "Integer cents.", example: 5_000 }),
+          currency: z.string().meta({ description: "ISO 4217, in lower case.", example: "usd" }),
+          status: z.string().meta({ description: "How far it came.", example: "paid" }),
+          createdAt: Timestamp.meta({ description: "When it was started." }),
+          updatedAt: Timestamp.meta({ description: "When it last changed." }),
+        })
+        .meta({ id: "ExportedTopup", description: "A top-up, also one that was never paid." }),
+    )
+    .meta({ description: "Your top-ups." }),
+  payouts: z.array(Payout).meta({ description: "Your payouts." }),
+  webhooks: z
+    .array(
+      Webhook.extend({
+        deletedAt: Timestamp.nullable().meta({ description: "When the endpoint was deleted.", example: null }),
+      }).meta({ id: "ExportedWebhook", description: "A webhook endpoint, also one that was deleted." }),
+    )
+    .meta({ description: "Your webhook endpoints." }),
+  webhookDeliveries: z.array(WebhookDelivery).meta({ description: "Deliveries to your endpoints." }),
+  moderationActions: z.array(ExportedModerationAction).meta({ description: "What moderators did to you." }),
+  ownModerationActions: z
+    .array(ExportedModerationAction)
+    .meta({ description: "What you did as a moderator, without the names of those it was done to." }),
 } as const;
 
 export type ExportListName = keyof typeof exportLists;
@@ -107,7 +121,7 @@ export const printPosition = ({ list, createdAt, id }: ExportPosition): string =
 export const ExportPosition = z
   .string()
   .refine((text) => readPosition(text) !== null, { error: must("be the `nextPart` of an earlier part") })
-  .meta({ description: "Take it from the previous part's `nextPart`; omit it for the first part." });
+  .meta({ description: "Take it from the previous part's `nextPart`; omit it for the first part.", maxLength: 200 });
 
 export function readPosition(text: string): ExportPosition | null {
   const [, name, createdAt, id] = positionPattern.exec(text) ?? [];

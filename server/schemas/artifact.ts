@@ -16,6 +16,9 @@ const mimeTypePattern = new RegExp(
   `^${restrictedName}/${restrictedName}(?: *;(?: *${token}=(?:${token}|${quotedString}))?)*$`,
 );
 
+/** The pattern for the API document, which leaves parameters to the service: generated code copies it into its messages. */
+const shortPattern = `^${restrictedName}/${restrictedName}( *;.*)?$`;
+
 /** A name without a path: it becomes the name of a file on other people's disks. */
 const FileName = line(1, 255)
   .refine((name) => !/[/\\]/.test(name) && name !== "." && name !== "..", {
@@ -29,7 +32,11 @@ export const uploadInput = {
     .string()
     .max(255)
     .regex(mimeTypePattern, { error: must("be a MIME type, such as text/plain or text/csv; charset=utf-8") })
-    .meta({ description: "A MIME type, with or without parameters.", example: "text/markdown; charset=utf-8" }),
+    .meta({
+      description: "A MIME type, with or without parameters.",
+      pattern: shortPattern,
+      example: "text/markdown; charset=utf-8",
+    }),
   // No upper bound here: a file that is too large is answered with its limits.
   bytes: z.int().min(1).meta({ description: "The file's exact size.", example: 12_000 }),
   dimensions: Dimensions.meta({ description: "Of an image or video; judged by its type's limit." }).optional(),

@@ -54,7 +54,7 @@ export const MAX_INT32 = 2_147_483_647;
 export const Id = z.uuid().toLowerCase();
 
 /** The ids of the records in examples, so that all examples tell one story. */
-const exampleIds = {
+export const exampleIds = {
   user: "019aa1b2-0000-7000-8000-000000000001",
   bidder: "019aa1b2-0000-7000-8000-000000000002",
   task: "019aa1b2-0000-7000-8000-000000000003",

@@ -8,11 +8,16 @@ export const MAX_LOG_PAGE = 100;
 /** The longest time that an empty answer is held back, in seconds. */
 const MAX_WAIT_SECONDS = 30;
 
-const after = z.string().min(1).max(64).optional().meta({
-  description:
-    "The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.",
-  example: "latest",
-});
+const after = z
+  .string()
+  .min(1)
+  .max(64)
+  .meta({
+    description:
+      "The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.",
+    example: "latest",
+  })
+  .optional();
 const types = listOf(logEventTypes, "The types of events to return; all by default.").optional();
 
 /** The query of one page of the log. */
@@ -32,10 +37,13 @@ export const LogQuery = z.strictObject({
 export const StreamQuery = z.strictObject({
   after,
   types,
-  lastEventId: after.meta({
-    description:
-      "As `after`, which it replaces. Clients of server-sent events send it as the header `Last-Event-ID` when they connect again.",
-  }),
+  lastEventId: after
+    .unwrap()
+    .meta({
+      description:
+        "As `after`, which it replaces. Clients of server-sent events send it as the header `Last-Event-ID` when they connect again.",
+    })
+    .optional(),
 });
 
 const cursor = z

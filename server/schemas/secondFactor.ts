@@ -12,4 +12,4 @@ export const FactorCode = text(1, 64).meta({
 export const TotpCode = z
   .string()
   .regex(/^\d{3} ?\d{3}$/, { error: "`code` must be the six digits that the authenticator shows." })
-  .meta({ description: "The six digits that the authenticator shows.", example: "492039" });
+  .meta({ description: "The six digits that the authenticator shows.", example: "492039", minLength: 6, maxLength: 7 });

@@ -34,7 +34,7 @@ export const webhookInput = {
     .array(EventType)
     .min(1)
     .transform((events) => [...new Set(events)])
-    .meta({ description: "The types to send.", example: ["task.awarded", "task.accepted"] }),
+    .meta({ description: "The types to send.", maxItems: 1_000, example: ["task.awarded", "task.accepted"] }),
 } as const;
 
 export const deliveryStatuses = ["pending", "succeeded", "failed"] as const;

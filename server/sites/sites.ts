@@ -12,6 +12,13 @@ export interface Site {
 /** The repository. */
 export const root = join(import.meta.dirname, "../..");
 
+/** The documentation. */
+export const docsSite: Site = {
+  name: "docs",
+  builder: "docs/site/build.ts",
+  inputs: ["docs", "README.md", "openapi/openapi.json", "server/brand", "package-lock.json"],
+};
+
 /** The front end for people, at `/app`. */
 export const consoleSite: Site = {
   name: "console",
@@ -29,7 +36,7 @@ export const consoleSite: Site = {
 };
 
 /** Every site that `npm start` keeps up to date. Paths are relative to `root`. */
-export const sites: readonly Site[] = [consoleSite];
+export const sites: readonly Site[] = [docsSite, consoleSite];
 
 /** Where built sites are kept: each in a folder with its name. A release carries them. */
 const builtSites = join(root, ".build");

@@ -2,7 +2,7 @@ import getPort from "get-port";
 import type { Logger } from "pino";
 import { type BackingServices, configuredBackingServices } from "../backingServices.ts";
 import type { Config } from "../config.ts";
-import { type Clock, systemClock } from "../gateways/clock.ts";
+import { type Clock, MovableClock } from "../gateways/clock.ts";
 import { createApp, createMetricsApp } from "../http/app.ts";
 import { commonHeaders } from "../http/commonHeaders.ts";
 import { createMetrics } from "../http/metrics.ts";
@@ -12,6 +12,7 @@ import { createServices, loadEmbedded } from "../services.ts";
 import { buildSite } from "../sites/build.ts";
 import { sites } from "../sites/sites.ts";
 import { openDatabase } from "../store/database.ts";
+import { followTestClock } from "../store/followTestClock.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
 import { checkSchema, migrateDatabase } from "../store/schema.ts";
 
@@ -33,15 +34,15 @@ export function ownAddress(host: string | null, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-async function startEmbedded(config: Config, eventsUrl: string, log: Logger): Promise<BackingServices> {
+async function startEmbedded(config: Config, eventsUrl: string, log: Logger, clock: Clock): Promise<BackingServices> {
   const { startLocal } = await loadEmbedded();
-  return startLocal(config, eventsUrl, log);
+  return startLocal(config, eventsUrl, log, clock);
 }
 
 /** Migrates, except in production: there, `npm run migrate` does so, with rights that the service should not have. */
 async function prepareSchema(backing: BackingServices, { production }: Config, log: Logger): Promise<void> {
   if (!production) {
-    await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl);
+    await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl, { testClock: backing.hasTestClock });
     return;
   }
   const { roleOwnsSchema } = await checkSchema(backing.databaseUrl);
@@ -70,7 +71,7 @@ async function prepareSites({ production, role }: Config, log: Logger): Promise<
 }
 
 /** Starts everything that the role needs. If a part fails to start, stops the parts that are running, and rethrows. */
-export async function startService(config: Config, log: Logger, clock: Clock = systemClock): Promise<RunningService> {
+export async function startService(config: Config, log: Logger): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
   const busy: (() => Promise<void>)[] = [];
   const stopPart = (part: () => Promise<void>) =>
@@ -85,13 +86,28 @@ export async function startService(config: Config, log: Logger, clock: Clock = s
     const port = config.port === 0 ? await getPort() : config.port;
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
     const eventsUrl = `${ownAddress(config.host, port)}/processor/events`;
-    const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log));
+    const clock = new MovableClock();
+    const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log, clock));
     stops.push(backing.stop);
     await prepareSchema(backing, config, log);
 
+    const { databaseUrl, processor, hasTestClock } = backing;
+    const stopping = new AbortController();
+    busy.push(async () => stopping.abort());
+    const testClock =
+      hasTestClock && processor.apiBase
+        ? { databaseUrl, processorUrl: processor.apiBase, stopping: stopping.signal }
+        : null;
+    if (testClock !== null) {
+      const follower = await followTestClock(clock, { databaseUrl, log });
+      stops.push(follower.stop);
+    }
+
     const settings = { ...config, publicUrl };
     const limiter = config.rateLimits ? {} : null;
-    const { services, close } = createServices(backing, { settings, pool: requestPool, log, clock, limiter });
+    const { services, close } = createServices(backing, {
+      ...{ settings, pool: requestPool, log, clock, testClock, limiter },
+    });
     stops.push(close);
     // Pools connect when they are used: a worker opens no connections for requests.
     const jobServices = { ...services, database: openDatabase(backing.databaseUrl, jobPool) };

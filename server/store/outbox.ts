@@ -59,7 +59,7 @@ export async function recordEvents(
   await connection.query(sql`
     WITH recorded AS (
       INSERT INTO events (type, task_id, recipients, data, fanned_out_at)
-      SELECT ${type}, task_id, recipients::uuid[], data::json, CASE WHEN ${isForWebhooks(type)} THEN NULL ELSE clock_timestamp() END
+      SELECT ${type}, task_id, recipients::uuid[], data::json, CASE WHEN ${isForWebhooks(type)} THEN NULL ELSE service_now() END
       FROM unnest(${rows.map(({ taskId }) => taskId)}::uuid[], ${rows.map((row) => row.recipients)}::text[],
                   ${rows.map(({ data }) => data)}::text[]) AS event (task_id, recipients, data)
       RETURNING id)
@@ -79,8 +79,14 @@ export async function recordSampleEvent(
     connection,
     sql`
     INSERT INTO events (type, recipients, data, fanned_out_at)
-    VALUES (${type}, '{}', ${JSON.stringify(dataOf(type, records))}::json, clock_timestamp())
+    VALUES (${type}, '{}', ${JSON.stringify(dataOf(type, records))}::json, service_now())
     RETURNING id`,
   );
   return id;
+}
+
+/** Returns how many events were recorded since then, by type. */
+export function countEventsSince(connection: Connection, since: Date): Promise<{ type: string; count: number }[]> {
+  return connection.query(sql`
+    SELECT type, count(*) FROM events WHERE created_at >= ${since.toISOString()}::timestamptz GROUP BY type ORDER BY type`);
 }

@@ -1,9 +1,9 @@
-import { type Connection, sql } from "./connection.ts";
+import { type Connection, queryOne, sql } from "./connection.ts";
 import type { JobName, JobPayload } from "./jobPayloads.ts";
 
 /**
  * Adds a job in the caller's transaction, so that it exists if and only if the change commits. `runAt` is the earliest
- * time it may start; a job replaces a waiting one with the same `key`. Deadlines do not depend on jobs: sweeps also find
+ * time it may start, by the service's clock; a job replaces a waiting one with the same `key`. Deadlines do not depend on jobs: sweeps also find
  * them in the domain's own rows, so losing a job delays a deadline but does not lose it.
  */
 export async function addJob<Name extends JobName>(
@@ -14,6 +14,16 @@ export async function addJob<Name extends JobName>(
 ): Promise<void> {
   const runAt = options.runAt?.toISOString() ?? null;
   await connection.query(sql`
-    SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => ${runAt}::timestamptz,
+    SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => real_time_of(${runAt}::timestamptz),
       job_key => ${options.key ?? null})`);
+}
+
+/** Returns how many jobs are due or under way. Those that have failed for good, or wait for a retry, are not. */
+export async function countDueJobs(connection: Connection): Promise<number> {
+  const { count } = await queryOne<{ count: number }>(
+    connection,
+    sql`
+    SELECT count(*) FROM graphile_worker.jobs WHERE locked_at IS NOT NULL OR (run_at <= now() AND attempts < max_attempts)`,
+  );
+  return count;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { applyMigrations, findPendingMigrations, MigrationError } from "../../prisma/migrate.ts";
+import { hasTestClock, setTestClock } from "./testClock.ts";
 
 /** An advisory lock of our own, so that processes that start together do not grant at the same time. */
 const GRANT_LOCK = 72707370;
@@ -13,15 +14,27 @@ const GRANT_LOCK = 72707370;
  * Safe when several processes do it at once. If both URLs name the same role, there is nothing to grant.
  * @param ownerUrl the role that owns the tables, or will
  * @param serviceUrl the role that the service uses; only its name is read
+ * @param options.testClock whether the service's time can be moved forward; without it, a clock that the database brings
+ *   along, as a copy of an embedded one does, is taken away
  * @returns the names of the migrations that were applied; graphile-worker's are not among them
  * @throws MigrationError when a migration fails, or when the service's role does not exist
  */
-export async function migrateDatabase(ownerUrl: string, serviceUrl: string): Promise<string[]> {
+export async function migrateDatabase(
+  ownerUrl: string,
+  serviceUrl: string,
+  { testClock = false }: { testClock?: boolean } = {},
+): Promise<string[]> {
   const applied = await applyMigrations(ownerUrl);
   await runMigrations({ connectionString: ownerUrl });
   const role = new pg.Client({ connectionString: serviceUrl }).user;
   if (role === undefined) throw new MigrationError("DATABASE_URL must name the service's role.");
-  await withClient(ownerUrl, (owner) => grantService(owner, role));
+  await withClient(ownerUrl, async (owner) => {
+    await owner.query("BEGIN");
+    await owner.query("SELECT pg_advisory_xact_lock($1)", [GRANT_LOCK]);
+    await grantService(owner, role);
+    await setTestClock(owner, role, testClock);
+    await owner.query("COMMIT");
+  });
   return applied;
 }
 
@@ -69,11 +82,8 @@ async function grantService(owner: pg.Client, role: string): Promise<void> {
       `The database role of DATABASE_URL, ${role}, does not exist. Create it: CREATE ROLE ${name} LOGIN PASSWORD '…';`,
     );
   }
-  await owner.query("BEGIN");
-  await owner.query("SELECT pg_advisory_xact_lock($1)", [GRANT_LOCK]);
   await owner.query(grantsTo(name, database));
   for (const statement of await missingPolicies(owner, role)) await owner.query(statement);
-  await owner.query("COMMIT");
 }
 
 /** graphile-worker's tables have row-level security without a policy, so that only their owner sees rows. */
@@ -102,6 +112,12 @@ export async function checkSchema(databaseUrl: string): Promise<{ roleOwnsSchema
     );
   }
   return withClient(databaseUrl, async (client) => {
+    if (await hasTestClock(client)) {
+      throw new MigrationError(
+        "The database has a test clock, as the embedded database of a developer does, and may not be run in production with it. " +
+          "`npm run migrate` removes it.",
+      );
+    }
     const { rows } = await client.query<{ roleOwnsSchema: boolean }>(
       `SELECT rolsuper OR rolcreaterole OR pg_has_role(c.relowner, 'MEMBER') AS "roleOwnsSchema"
        FROM pg_roles, pg_class c WHERE rolname = current_user AND c.oid = 'ledger_entries'::regclass`,

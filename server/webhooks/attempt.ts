@@ -20,7 +20,7 @@ export async function attemptOnce(
   const now = clock.now();
   const startedMs = performance.now();
   const result = await egress
-    .post(delivery.url, { headers: deliveryHeaders(body, delivery.signingSecret, now), body, timeoutMs })
+    .post(delivery.url, { headers: deliveryHeaders(body, delivery.signingSecret, clock.real()), body, timeoutMs })
     .then(
       ({ statusCode }) => ({ statusCode, error: null }),
       (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),

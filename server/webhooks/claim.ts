@@ -48,7 +48,7 @@ export async function promoteDueRetries(connection: Connection, now: Date): Prom
 }
 
 /**
- * Leases due deliveries, endpoint by endpoint in ascending order after `afterEndpoint`, at most as many for each as
+ * Leases due deliveries from `now`, a real time, endpoint by endpoint in ascending order after `afterEndpoint`, at most as many for each as
  * `lanes` allows.
  *
  * Taking the oldest over all endpoints would step over the whole backlog of a dead endpoint on every call. Instead the

@@ -45,7 +45,7 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
         due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
         waiting = CASE WHEN ${decides} THEN r.due_at IS NOT NULL ELSE d.waiting END,
         held_for = CASE WHEN NOT ${decides} THEN d.held_for END,
-        failed_at = CASE WHEN NOT ${decides} THEN d.failed_at WHEN r.status = 'failed' THEN clock_timestamp() END,
+        failed_at = CASE WHEN NOT ${decides} THEN d.failed_at WHEN r.status = 'failed' THEN service_now() END,
         leased_until = CASE WHEN ${decides} THEN '-infinity' ELSE d.leased_until END
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
          AS r (id uuid, leased_until timestamptz, attempts jsonb, status text, attempts_left int, due_at timestamptz)
@@ -60,7 +60,7 @@ export async function stopDeliveries(connection: Connection, endpointIds: string
   const ofEndpoints = sql`SELECT id FROM webhook_deliveries WHERE endpoint_id = ANY (${endpointIds}::uuid[])`;
   const stop = sql`
     UPDATE webhook_deliveries
-    SET status = 'failed', failed_at = clock_timestamp(), attempts_left = 0, leased_until = '-infinity',
+    SET status = 'failed', failed_at = service_now(), attempts_left = 0, leased_until = '-infinity',
         waiting = false, held_for = NULL
     WHERE status = 'pending' AND id IN (
       ${ofEndpoints} AND status = 'pending' AND NOT waiting

@@ -12,7 +12,7 @@ export async function deleteEndpoints(tx: Transaction, condition: Sql): Promise<
   if (endpoints.length === 0) return [];
   const ids = endpoints.map(({ id }) => id);
   await tx.query(sql`
-    UPDATE webhook_endpoints SET deleted_at = clock_timestamp(), signing_secret = '' WHERE id = ANY (${ids}::uuid[])`);
+    UPDATE webhook_endpoints SET deleted_at = service_now(), signing_secret = '' WHERE id = ANY (${ids}::uuid[])`);
   await stopDeliveries(tx, ids);
   return ids;
 }

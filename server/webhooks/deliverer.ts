@@ -85,7 +85,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
     laneWasFull = free.anyFull || limit <= 0;
     if (limit <= 0) return deliveriesDue.wait(CLAIM_POLL_MS);
     await promoteDueRetries(database, clock.now());
-    const claims = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.now(), leaseSeconds });
+    const claims = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.real(), leaseSeconds });
     const leased = claims.filter(({ held }) => !held);
     if (leased.length < claims.length) heldRounds.wake();
     await sendAll(leased);

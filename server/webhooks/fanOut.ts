@@ -33,7 +33,7 @@ export async function fanOut({ database, settings, clock }: FanOutServices, maxE
         SELECT id, type, recipients, created_at FROM events
         WHERE fanned_out_at IS NULL ORDER BY id LIMIT ${maxEvents} FOR UPDATE SKIP LOCKED
       ), marked AS (
-        UPDATE events SET fanned_out_at = clock_timestamp() FROM batch WHERE events.id = batch.id
+        UPDATE events SET fanned_out_at = service_now() FROM batch WHERE events.id = batch.id
       ), targets AS (
         SELECT e.id AS endpoint_id, batch.id AS event_id, batch.type
         FROM batch JOIN webhook_endpoints e ON e.events @> ARRAY[batch.type] AND e.created_at <= batch.created_at
@@ -49,8 +49,8 @@ export async function fanOut({ database, settings, clock }: FanOutServices, maxE
       ), written AS (
         INSERT INTO webhook_deliveries (endpoint_id, event_id, event_type, attempts_left, due_at, created_at)
         SELECT endpoint_id, event_id, type, ${attemptsOf(settings)}, ${clock.now().toISOString()}::timestamptz,
-               -- Two rows of a feed must not share a microsecond, and statement_timestamp() does not advance.
-               statement_timestamp() + row_number() OVER () * interval '1 microsecond'
+               -- Two rows of a feed must not share a microsecond, so the time is read once.
+               (SELECT service_now()) + row_number() OVER () * interval '1 microsecond'
         FROM targets
         RETURNING 1
       )

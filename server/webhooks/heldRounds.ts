@@ -27,7 +27,7 @@ export function createHeldRounds({ database, clock }: Pick<Services, "database" 
     /** `limit` bounds the hosts visited. With `mayClaim` false, deliveries are only released. */
     async next(limit: number, mayClaim: boolean): Promise<HeldTaken> {
       if (limit <= 0 || performance.now() < nextRoundMs) return { claimed: [], released: 0 };
-      const now = clock.now();
+      const now = clock.real();
       const visited = await findHeldHosts(database, { limit, afterHost, now });
       const proven = visited.filter((host) => host.proven).map(({ host }) => host);
       const released = proven.length === 0 ? 0 : await releaseHeld(database, proven);

@@ -54,7 +54,7 @@ export function addSampleDelivery(
     connection,
     sql`
     INSERT INTO webhook_deliveries AS d (endpoint_id, event_id, event_type, attempts_left, due_at, created_at)
-    VALUES (${endpointId}::uuid, ${eventId}::uuid, ${type}, 1, ${now.toISOString()}::timestamptz, clock_timestamp())
+    VALUES (${endpointId}::uuid, ${eventId}::uuid, ${type}, 1, ${now.toISOString()}::timestamptz, service_now())
     RETURNING ${deliveryColumns}`,
   );
 }

@@ -5,6 +5,7 @@ import { sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, upload } from "../factories/tasks.ts";
+import { clockOf } from "../setup/testClock.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
@@ -76,7 +77,7 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
   const { dispute } = await disputedTask(buyer, winner);
   await moderator.post(`/disputes/${dispute.id}/resolve`, { resolution: "refund" });
   const { task: late } = await awardedTask(buyer, winner);
-  const clock = { now: () => new Date(Date.now() + 60 * 86_400_000) };
+  const clock = clockOf(() => new Date(Date.now() + 60 * 86_400_000));
   await expireTask({ ...service.services, clock }, { taskId: late.id });
 
   const topup = { id: late.id, sessionId: "cs_1", amountCents: 5_000, createdAt: late.createdAt };

@@ -4,12 +4,13 @@ import { sql } from "../../server/store/connection.ts";
 import { pruneWebhookDeliveries } from "../../server/webhooks/prune.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
+import { clockOf } from "../setup/testClock.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
 const inDays = (days: number) => ({
   ...service.services,
-  clock: { now: () => new Date(Date.now() + days * 86_400_000) },
+  clock: clockOf(() => new Date(Date.now() + days * 86_400_000)),
 });
 
 test("the log keeps 30 days; an event stays while a delivery refers to it, and a failed one until its endpoint is deleted", async () => {

@@ -74,7 +74,9 @@ export function readContract(document: unknown): Contract {
       return [Number(status), schema === undefined ? null : compile(schema)] as const;
     });
     const fields = {
-      ...Object.fromEntries(parameters.map(({ name, schema }) => [name, name === "wait" ? impatient(schema) : schema])),
+      ...Object.fromEntries(
+        parameters.map(({ name, schema }) => [name, asText(name === "wait" ? impatient(schema) : schema)]),
+      ),
       ...fieldsOf(body ?? {}),
     };
     return {
@@ -90,6 +92,13 @@ export function readContract(document: unknown): Contract {
 
 /** The schema of `wait` for a client that does not spend its time with long polls. */
 const impatient = (schema: Schema): Schema => ({ ...schema, maximum: 1 });
+
+/** The schema of a comma-separated list as it is sent, in a query and over RPC: as text. */
+function asText(schema: Schema): Schema {
+  if (schema.type !== "array") return schema;
+  const value = schema.items?.enum?.join("|");
+  return { type: "string", pattern: `^(${value})(, ?(${value})){0,3}$` };
+}
 
 /** The fields of an object schema, also of one that is a choice or a combination. */
 function fieldsOf(schema: Schema): Record<string, Schema> {

@@ -49,6 +49,8 @@ const target = fc.constantFrom(
   "/trpc/%e0%a4%a",
   "/trpc/tasks.list?input=%ed%a0%80",
   "/trpc/tasks.list?input=%22%5cud800%22",
+  "/mcp",
+  "/mcp?x=%00",
   "/tasks?tag=%00",
   "/tasks?query=%f0%9f",
   "/tasks\0",

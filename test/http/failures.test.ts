@@ -8,7 +8,7 @@ import type { Services } from "../../server/services.ts";
 import { createPerson } from "../factories/people.ts";
 import { expectErrorBody } from "../setup/expectError.ts";
 import { routeOf, transports } from "../setup/operations.ts";
-import { useService } from "../setup/testService.ts";
+import { useService, watched } from "../setup/testService.ts";
 
 const service = useService();
 let lines: { requestId?: string; level: number; procedure?: string }[];
@@ -31,7 +31,7 @@ async function broken(changes: (services: Services) => Partial<Services>): Promi
   );
   const port = await getPort();
   const app = createApp({ ...services, log, ...changes(services) }, { trustProxy: false });
-  stops.push(await serve(app, port, "127.0.0.1"));
+  stops.push(await serve(watched(service, app), port, "127.0.0.1"));
   return `http://127.0.0.1:${port}`;
 }
 

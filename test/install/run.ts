@@ -4,7 +4,7 @@
  * fails or an installation exceeds its size limit.
  */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
@@ -83,6 +83,9 @@ async function main(): Promise<void> {
 /** Installs a copy of the checkout's tracked files for production; `server/local` is removed from it afterwards. */
 async function install(installation: string): Promise<{ seconds: number }> {
   await copyTrackedFiles(checkout, installation);
+  // A release carries the sites, which an installation for production cannot build.
+  await run("npm", ["run", "build"], { cwd: checkout, env: machineEnvironment() });
+  await cp(join(checkout, ".build/docs"), join(installation, ".build/docs"), { recursive: true });
   const startedAt = performance.now();
   await run("npm", ["ci", "--omit=dev", "--no-audit", "--no-fund"], { cwd: installation, env: machineEnvironment() });
   const seconds = Math.round((performance.now() - startedAt) / 1000);

@@ -4,6 +4,7 @@ import { findDueDeliveries } from "../../server/market/tasks/acceptDelivery.ts";
 import { findOverdueTasks } from "../../server/market/tasks/expireTask.ts";
 import { createPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask } from "../factories/tasks.ts";
+import { clockOf } from "../setup/testClock.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
@@ -36,7 +37,7 @@ test.each([
   const bidder = await createPerson(service);
   const taskIds: string[] = [];
   for (let count = 0; count < 3; count++) taskIds.push((await createTask(buyer, bidder)).task.id);
-  const clock = { now: () => new Date(Date.now() + 60 * 86_400_000) };
+  const clock = clockOf(() => new Date(Date.now() + 60 * 86_400_000));
   const walked: string[] = [];
   for (let after: { taskId: string } | null = null; ; ) {
     const page: { taskId: string }[] = await find({ ...service.services, clock }, 1, after);

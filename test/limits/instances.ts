@@ -4,7 +4,7 @@ import { afterAll } from "vitest";
 import { createApp } from "../../server/http/app.ts";
 import { type LimiterOptions, openLimiter } from "../../server/limits/limiter.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
-import type { TestService } from "../setup/testService.ts";
+import { type TestService, watched } from "../setup/testService.ts";
 
 /** Another process of the service, as far as rate limits can tell: connections and memory of its own, the same database. */
 export interface Instance {
@@ -27,7 +27,7 @@ export function useInstances(service: TestService) {
     stops.push(database.close);
     const limiter = openLimiter(database.pool, service.services.log, options);
     const app = createApp({ ...service.services, database, limiter }, { trustProxy: options.trustProxy ?? 1 });
-    const server = createServer({ keepAliveTimeout: 120_000 }, app);
+    const server = createServer({ keepAliveTimeout: 120_000 }, watched(service, app));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     stops.push(async () => {
       server.closeAllConnections();

@@ -259,6 +259,13 @@ describe("a request that reaches no procedure counts as well:", () => {
     ],
     ["a batch of queries and mutations", "/trpc/tasks.list,tasks.create?batch=1", {}, 400],
     ["broken connection parameters", "/trpc/tasks.list?connectionParams=x", {}, 400],
+    [
+      "a message of the Model Context Protocol without a key",
+      "/mcp",
+      { method: "POST", headers: json, body: "{}" },
+      401,
+    ],
+    ["a wrong method of the Model Context Protocol", "/mcp", {}, 405],
     ["a batch that is too large", `/trpc/${Array(21).fill("tasks.list").join(",")}?batch=1`, {}, 400],
   ];
 

@@ -7,6 +7,7 @@ import type { Processor } from "../../server/gateways/processor.ts";
 import type { ProcessorEvent } from "../../server/gateways/processorRecords.ts";
 import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
+import { clockOf } from "../setup/testClock.ts";
 
 export const secretKey = "sk_test_embedded";
 const webhookSecret = "whsec_embedded";
@@ -62,7 +63,7 @@ export async function startHarness(options: { timeoutMs?: number; stepMs?: numbe
       webhookSecret,
       eventsUrl,
       stepMs: options.stepMs ?? 20,
-      nowMs: () => now().getTime(),
+      clock: clockOf(now),
     });
   const now = (): Date => new Date(Date.now() + advancedMs);
   let running = await start();

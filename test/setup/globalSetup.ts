@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -13,6 +13,8 @@ declare module "vitest" {
     postgresUrl: string;
     /** The role that the tests' services use, so that a missing grant fails a test. */
     serviceRoleUrl: string;
+    /** Where the workers write down which documented answers were given. */
+    answersFolder: string;
   }
 }
 
@@ -31,8 +33,26 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await admin.end();
   project.provide("postgresUrl", postgres.url);
   project.provide("serviceRoleUrl", serviceRoleUrl);
+  const answersFolder = process.env.ANSWERS_FOLDER ?? join(directory, "answers");
+  await mkdir(answersFolder, { recursive: true });
+  project.provide("answersFolder", answersFolder);
   return async () => {
+    await checkAnswers(project, answersFolder);
     await postgres.stop();
     await rm(directory, { recursive: true, force: true });
   };
+}
+
+/** After a run of the whole suite without failures: fails it if a documented answer was given in no test. */
+async function checkAnswers(project: TestProject, folder: string): Promise<void> {
+  const { state } = project.vitest;
+  const { testFiles } = await project.globTestFiles();
+  const isWhole = state.getFiles().length === testFiles.length && project.globalConfig.testNamePattern === undefined;
+  if (!isWhole || state.getCountOfFailedTests() > 0) return;
+  // Loaded here because it loads the whole service, which a run of a few files need not wait for.
+  const { missingAnswers } = await import("./documentedAnswers.ts");
+  const missing = missingAnswers(folder);
+  if (missing.length === 0) return;
+  console.error(`The API document promises answers that no test has provoked:\n  ${missing.join("\n  ")}`);
+  process.exitCode = 1;
 }

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect } from "vitest";
+import { afterAll, beforeAll, expect, inject } from "vitest";
+import { MovableClock } from "../../server/gateways/clock.ts";
 import type { ResolveName } from "../../server/gateways/resolveName.ts";
 import { createApp } from "../../server/http/app.ts";
 import { startWorker } from "../../server/jobs/worker.ts";
@@ -13,7 +14,10 @@ import { startMailbox } from "../../server/local/mailbox/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
+import { followTestClock } from "../../server/store/followTestClock.ts";
 import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
+import { migrateDatabase } from "../../server/store/schema.ts";
+import { noteAnswers, watchAnswer } from "./documentedAnswers.ts";
 import { TestClock } from "./testClock.ts";
 import { createTestDatabase } from "./testDatabase.ts";
 import { startTestStore } from "./testStore.ts";
@@ -22,6 +26,7 @@ export interface TestService {
   /** `http://127.0.0.1:<port>`, where the service really listens. */
   url: string;
   services: Services;
+  /** The service's clock, unless it has a `testClock`. */
   clock: TestClock;
   processorUrl: string;
   /** The mailbox's page; null without one. */
@@ -32,6 +37,8 @@ export interface TestService {
   ownerUrl: string;
   /** What was logged at level error, one JSON object a line; a test that provokes errors empties it. */
   errors: string[];
+  /** The answers that were not as the API document says. */
+  undocumented: string[];
   /** The entries of the security log. */
   securityEntries: Record<string, unknown>[];
 }
@@ -50,6 +57,8 @@ export interface TestServiceOptions {
   pool?: Partial<PoolSettings>;
   /** The names that webhook URLs may have; none resolves by default. */
   resolve?: ResolveName;
+  /** The clock is the database's, which `POST /test/clock` moves; the processor and the worker follow it. */
+  testClock?: boolean;
   /** Send mails, to a mailbox of the service's own. No mails are sent by default. */
   mailbox?: boolean;
   /** Limits requests, with these figures in place of the contract's; nothing is limited by default. */
@@ -60,7 +69,7 @@ const resolveNothing: ResolveName = () => Promise.reject(new Error("the tests ha
 
 /**
  * A whole service for one test file: database, object store and payment processor of its own, listening on loopback.
- * After the tests it fails the file if an internal or an undocumented error was logged.
+ * After the tests it fails the file if an internal or an undocumented error was logged, or an answer was not as documented.
  */
 export function useService(options: TestServiceOptions = {}): TestService {
   const service = {} as TestService; // filled before the first test runs
@@ -69,6 +78,7 @@ export function useService(options: TestServiceOptions = {}): TestService {
   beforeAll(async () => {
     const database = await createTestDatabase();
     stops.push(database.drop);
+    if (options.testClock) await migrateDatabase(database.ownerUrl, database.url, { testClock: true });
     const owner = openDatabase(database.ownerUrl, { poolSize: 2 });
     stops.push(owner.close);
     Object.assign(service, await start(options, database.url, stops), { owner, ownerUrl: database.ownerUrl });
@@ -76,10 +86,20 @@ export function useService(options: TestServiceOptions = {}): TestService {
 
   afterAll(async () => {
     for (const stop of stops.toReversed()) await stop();
+    noteAnswers(inject("answersFolder"));
     expect(service.errors, "errors in the service's log").toEqual([]);
+    expect(service.undocumented, "answers that are not as documented").toEqual([]);
   });
 
   return service;
+}
+
+/** An app of a service, whose answers are compared with the API document. */
+export function watched({ undocumented }: Pick<TestService, "undocumented">, app: RequestListener): RequestListener {
+  return (request, response) => {
+    watchAnswer(request, response, (fault) => undocumented.push(fault));
+    app(request, response);
+  };
 }
 
 async function start(
@@ -96,12 +116,22 @@ async function start(
 
   const store = await startTestStore();
   stops.push(store.stop);
+  const clock = new TestClock();
+  const movable = new MovableClock();
+  if (options.testClock) {
+    const log = pino({ level: "silent" });
+    stops.push((await followTestClock(movable, { databaseUrl, log })).stop);
+  }
+  const stopping = new AbortController();
+  const serviceClock = options.testClock ? movable : clock;
+
   const secrets = { secretKey: "sk_test_tests", webhookSecret: "whsec_tests" };
   const payments = await startProcessor({
     directory: join(directory, "processor"),
     port: 0,
     eventsUrl: `${url}/processor/events`,
     stepMs: 20,
+    ...(options.testClock && { clock: movable }),
     ...secrets,
   });
   stops.push(payments.stop);
@@ -113,7 +143,6 @@ async function start(
 
   const errors: string[] = [];
   const securityEntries: Record<string, unknown>[] = [];
-  const clock = new TestClock();
   const { services, close } = createServices(
     {
       databaseUrl,
@@ -144,7 +173,8 @@ async function start(
         ...options.settings,
       },
       pool: { ...requestPool, ...options.pool },
-      clock,
+      clock: serviceClock,
+      testClock: options.testClock ? { databaseUrl, processorUrl: payments.url, stopping: stopping.signal } : null,
       resolve: options.resolve ?? resolveNothing,
       limiter: options.limiter ?? null,
       securityLogger: pino({ base: null }, { write: (line) => void securityEntries.push(JSON.parse(line)) }),
@@ -159,13 +189,14 @@ async function start(
     const worker = await startWorker(services, { concurrency: 4 });
     stops.push(worker.stop);
   }
-  server.on("request", createApp(services, { trustProxy: false }));
+  const undocumented: string[] = [];
+  server.on("request", watched({ undocumented }, createApp(services, { trustProxy: false })));
   stops.push(async () => {
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
   });
   return {
     ...{ url, services, clock, processorUrl: payments.url, mailboxUrl: mailbox?.pageUrl ?? null },
-    ...{ databaseUrl, errors, securityEntries },
+    ...{ databaseUrl, errors, undocumented, securityEntries },
   };
 }

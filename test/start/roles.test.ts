@@ -192,6 +192,10 @@ test("a production process starts, serves and stops without server/local, and so
   expect(refused?.headers.get("strict-transport-security")).toBe("max-age=63072000; includeSubDomains");
   const statusOf = async (url: string) => (await fetch(url)).status;
   expect(await statusOf(`${production.url}/metrics`)).toBe(404);
+  for (const method of ["GET", "POST", "DELETE"]) {
+    const answer = await rest(production.url, method, "/test/clock");
+    expect([answer.status, answer.body.error]).toEqual([404, "not_found"]);
+  }
   expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).toBe(200);
   expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/livez`)).toBe(404);
 

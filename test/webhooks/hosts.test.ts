@@ -3,6 +3,7 @@ import { startDeliverer } from "../../server/webhooks/deliverer.ts";
 import { receivingHost } from "../../server/webhooks/host.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
+import { clockOf } from "../setup/testClock.ts";
 import { useService } from "../setup/testService.ts";
 import { eventually, startReceiver } from "./receiver.ts";
 
@@ -15,7 +16,7 @@ afterEach(async () => {
 /** Two workers whose clock moves only when the test says so. */
 function startWorkers(): { advance(seconds: number): void } {
   let nowMs = Date.now() + 1_000;
-  const clock = { now: () => new Date(nowMs) };
+  const clock = clockOf(() => new Date(nowMs));
   for (let count = 0; count < 2; count++) {
     const deliverer = startDeliverer({ ...service.services, clock });
     stops.push(deliverer.stop);

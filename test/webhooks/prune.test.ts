@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { pruneWebhookDeliveries } from "../../server/webhooks/prune.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
+import { clockOf } from "../setup/testClock.ts";
 import { useService } from "../setup/testService.ts";
 import { eventually, startReceiver } from "./receiver.ts";
 
@@ -22,7 +23,7 @@ test("the hourly job deletes deliveries older than 30 days, except pending ones,
   // A minute before the 30 days are over, nothing is deleted.
   const later = (seconds: number) => ({
     ...service.services,
-    clock: { now: () => new Date(Date.now() + seconds * 1000) },
+    clock: clockOf(() => new Date(Date.now() + seconds * 1000)),
   });
   await pruneWebhookDeliveries(later(30 * 86_400 - 60));
   expect(await statuses()).toEqual(["pending", "succeeded"]);

@@ -8,6 +8,7 @@ import type {
   AcceptTask,
   AcceptTaskResponse,
   AccountExport,
+  AdvanceTestClock,
   AwardTask,
   AwardTaskResponse,
   BidExcerpt,
@@ -15,6 +16,7 @@ import type {
   CancelTask,
   CancelTaskResponse,
   ChangePassword,
+  ClockAdvance,
   CloseAccount,
   ConfirmTotp,
   ConfirmTotpResponse,
@@ -106,6 +108,7 @@ import type {
   SuspendUser,
   SuspendUserResponse,
   TaskListItem,
+  TestClockResponse,
   TestWebhook,
   TestWebhookResponse,
   TopUpWallet,
@@ -133,8 +136,7 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/signup`. Anyone may call it.
    *
-   * @throws {RebidError} `invalid_input` (400), `forbidden` (403), `email_taken` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `forbidden` (403), `email_taken` (409).
    */
   signup(input: Signup, options: RequestOptions = {}): Call<SignupResponse> {
     return this.requests.changeUnkeyed("POST", "/auth/signup", input, options);
@@ -149,9 +151,7 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/login`. Anyone may call it.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_credentials` (401), `second_factor_required` (401),
-   * `forbidden` (403), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `invalid_credentials` (401), `second_factor_required` (401), `forbidden` (403).
    */
   login(input: Login, options: RequestOptions = {}): Call<LoginResponse> {
     return this.requests.changeUnkeyed("POST", "/auth/login", input, options);
@@ -165,8 +165,7 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/logout`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `payload_too_large`
-   * (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
    */
   logout(options: RequestOptions = {}): Call<void> {
     return this.requests.changeUnkeyed("POST", "/auth/logout", {}, options);
@@ -180,8 +179,7 @@ export class AuthApi extends Namespace {
    *
    * `GET /auth/me`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
-   * (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401).
    */
   me(options: RequestOptions = {}): Call<Caller> {
     return this.requests.read("/auth/me", {}, options);
@@ -194,9 +192,7 @@ export class AuthApi extends Namespace {
    *
    * `PATCH /auth/me`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `idempotency_conflict`
-   * (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409).
    */
   update(input: UpdateAccount, options: ChangeOptions = {}): Call<UpdateAccountResponse> {
     return this.requests.change("PATCH", "/auth/me", input, options);
@@ -209,9 +205,7 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/password`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_credentials` (401), `unauthenticated` (401), `forbidden`
-   * (403), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `invalid_credentials` (401), `unauthenticated` (401), `forbidden` (403).
    */
   changePassword(input: ChangePassword, options: RequestOptions = {}): Call<void> {
     return this.requests.changeUnkeyed("POST", "/auth/password", input, options);
@@ -225,8 +219,7 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/password/forgot`. Anyone may call it.
    *
-   * @throws {RebidError} `invalid_input` (400), `forbidden` (403), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `forbidden` (403).
    */
   forgotPassword(input: ForgotPassword, options: RequestOptions = {}): Call<ForgotPasswordResponse> {
     return this.requests.changeUnkeyed("POST", "/auth/password/forgot", input, options);
@@ -241,8 +234,7 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/password/reset`. Anyone may call it.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_token` (400), `forbidden` (403), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `invalid_token` (400), `forbidden` (403).
    */
   resetPassword(input: ResetPassword, options: RequestOptions = {}): Call<void> {
     return this.requests.changeUnkeyed("POST", "/auth/password/reset", input, options);
@@ -256,8 +248,7 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/email/verify`. Anyone may call it.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_token` (400), `forbidden` (403), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `invalid_token` (400), `forbidden` (403).
    */
   verifyEmail(input: VerifyEmail, options: RequestOptions = {}): Call<void> {
     return this.requests.changeUnkeyed("POST", "/auth/email/verify", input, options);
@@ -270,9 +261,7 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/email/resend`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `idempotency_conflict`
-   * (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409).
    */
   resendVerification(options: ChangeOptions = {}): Call<ResendVerificationResponse> {
     return this.requests.change("POST", "/auth/email/resend", {}, options);
@@ -285,8 +274,7 @@ export class AuthApi extends Namespace {
    *
    * `GET /auth/sessions`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
    */
   listSessions(options: RequestOptions = {}): Call<ListSessionsResponse> {
     return this.requests.read("/auth/sessions", {}, options);
@@ -300,8 +288,8 @@ export class AuthApi extends Namespace {
    *
    * `DELETE /auth/sessions/{id}`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `not_found` (404),
-   * `idempotency_conflict` (409), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+   * (409).
    */
   endSession(input: EndSession, options: ChangeOptions = {}): Call<void> {
     return this.requests.change("DELETE", "/auth/sessions/{id}", input, options);
@@ -316,9 +304,8 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/totp`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_credentials` (401), `unauthenticated` (401), `forbidden`
-   * (403), `second_factor_exists` (409), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `invalid_credentials` (401), `unauthenticated` (401), `forbidden` (403),
+   * `second_factor_exists` (409), `idempotency_conflict` (409).
    */
   startTotp(input: StartTotp, options: ChangeOptions = {}): Call<StartTotpResponse> {
     return this.requests.change("POST", "/auth/totp", input, options);
@@ -333,9 +320,8 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/totp/confirm`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `not_found` (404),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+   * (409).
    */
   confirmTotp(input: ConfirmTotp, options: ChangeOptions = {}): Call<ConfirmTotpResponse> {
     return this.requests.change("POST", "/auth/totp/confirm", input, options);
@@ -349,9 +335,8 @@ export class AuthApi extends Namespace {
    *
    * `DELETE /auth/totp`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_credentials` (401), `second_factor_required` (401),
-   * `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict` (409), `payload_too_large`
-   * (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `invalid_credentials` (401), `second_factor_required` (401), `unauthenticated` (401),
+   * `forbidden` (403), `not_found` (404), `idempotency_conflict` (409).
    */
   removeTotp(input: RemoveTotp, options: ChangeOptions = {}): Call<void> {
     return this.requests.change("DELETE", "/auth/totp", input, options);
@@ -366,8 +351,7 @@ export class AuthApi extends Namespace {
    *
    * `GET /auth/export`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
    */
   export(input: ExportAccount = {}, options: RequestOptions = {}): Call<AccountExport> {
     return this.requests.read("/auth/export", input, options);
@@ -382,9 +366,8 @@ export class AuthApi extends Namespace {
    *
    * `DELETE /auth/me`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_credentials` (401), `second_factor_required` (401),
-   * `unauthenticated` (401), `forbidden` (403), `account_in_use` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `invalid_credentials` (401), `second_factor_required` (401), `unauthenticated` (401),
+   * `forbidden` (403), `account_in_use` (409).
    */
   close(input: CloseAccount, options: RequestOptions = {}): Call<void> {
     return this.requests.changeUnkeyed("DELETE", "/auth/me", input, options);
@@ -401,9 +384,8 @@ export class KeysApi extends Namespace {
    *
    * `POST /keys`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `limit_reached` (409),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `limit_reached` (409), `idempotency_conflict`
+   * (409).
    */
   create(input: CreateApiKey, options: TryOptions = {}): Call<CreatedApiKey> {
     return this.requests.change("POST", "/keys", input, options);
@@ -417,8 +399,7 @@ export class KeysApi extends Namespace {
    *
    * `GET /keys`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
    */
   list(options: RequestOptions = {}): Call<ListApiKeysResponse> {
     return this.requests.read("/keys", {}, options);
@@ -432,8 +413,8 @@ export class KeysApi extends Namespace {
    *
    * `DELETE /keys/{id}`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `not_found` (404),
-   * `idempotency_conflict` (409), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+   * (409).
    */
   revoke(input: RevokeApiKey, options: TryOptions = {}): Call<void> {
     return this.requests.change("DELETE", "/keys/{id}", input, options);
@@ -449,8 +430,7 @@ export class WalletApi extends Namespace {
    *
    * `GET /wallet`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
-   * (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401).
    */
   read(options: RequestOptions = {}): Call<Wallet> {
     return this.requests.read("/wallet", {}, options);
@@ -464,8 +444,7 @@ export class WalletApi extends Namespace {
    *
    * `GET /wallet/ledger`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
-   * (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401).
    */
   ledger(input: ListLedgerEntries = {}, options: RequestOptions = {}): List<LedgerEntry, ListLedgerEntriesResponse> {
     return this.requests.readList("/wallet/ledger", "entries", input, options);
@@ -480,9 +459,8 @@ export class WalletApi extends Namespace {
    *
    * `POST /wallet/topup`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `idempotency_conflict`
-   * (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `processor_unavailable` (502), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409),
+   * `processor_unavailable` (502).
    */
   topup(input: TopUpWallet, options: ChangeOptions = {}): Call<TopUpWalletResponse> {
     return this.requests.change("POST", "/wallet/topup", input, options);
@@ -497,8 +475,6 @@ export class TasksApi extends Namespace {
    * found. You need not be signed in.
    *
    * `GET /tasks`. Anyone may call it.
-   *
-   * @throws {RebidError} `invalid_input` (400), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
    */
   list(input: ListTasks = {}, options: RequestOptions = {}): List<TaskListItem, ListTasksResponse> {
     return this.requests.readList("/tasks", "tasks", input, options);
@@ -514,10 +490,8 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `insufficient_funds` (402), `spend_limit`
-   * (403), `forbidden` (403), `missing_scope` (403), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `spam_guard` (429), `rate_limited` (429), `internal_error` (500), `unavailable`
-   * (503).
+   * @throws {RebidError} `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden`
+   * (403), `missing_scope` (403), `idempotency_conflict` (409), `spam_guard` (429).
    */
   create(input: CreateTask, options: TryOptions = {}): Call<CreateTaskResponse> {
     return this.requests.change("POST", "/tasks", input, options);
@@ -532,8 +506,7 @@ export class TasksApi extends Namespace {
    *
    * `GET /tasks/{id}`. Anyone may call it.
    *
-   * @throws {RebidError} `invalid_input` (400), `not_found` (404), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `not_found` (404).
    */
   read(input: ReadTask, options: RequestOptions = {}): Call<ReadTaskResponse> {
     return this.requests.read("/tasks/{id}", input, options);
@@ -548,10 +521,9 @@ export class TasksApi extends Namespace {
    *
    * `PATCH /tasks/{id}`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `budget_locked_by_bids` (400), `unauthenticated` (401),
-   * `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403), `missing_scope` (403), `not_found` (404),
-   * `wrong_status` (409), `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `budget_locked_by_bids` (400), `unauthenticated` (401), `insufficient_funds` (402),
+   * `spend_limit` (403), `forbidden` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409),
+   * `idempotency_conflict` (409).
    */
   update(input: UpdateTask, options: TryOptions = {}): Call<UpdateTaskResponse> {
     return this.requests.change("PATCH", "/tasks/{id}", input, options);
@@ -565,9 +537,8 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks/{id}/cancel`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
    */
   cancel(input: CancelTask, options: TryOptions = {}): Call<CancelTaskResponse> {
     return this.requests.change("POST", "/tasks/{id}/cancel", input, options);
@@ -583,10 +554,8 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks/{id}/award`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `ledger_failed` (402), `forbidden` (403),
-   * `missing_scope` (403), `not_found` (404), `wrong_status` (409), `bid_invalid` (409), `bid_changed` (409),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `ledger_failed` (402), `forbidden` (403), `missing_scope` (403),
+   * `not_found` (404), `wrong_status` (409), `bid_invalid` (409), `bid_changed` (409), `idempotency_conflict` (409).
    */
   award(input: AwardTask, options: TryOptions = {}): Call<AwardTaskResponse> {
     return this.requests.change("POST", "/tasks/{id}/award", input, options);
@@ -601,9 +570,8 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks/{id}/accept`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
    */
   accept(input: AcceptTask, options: TryOptions = {}): Call<AcceptTaskResponse> {
     return this.requests.change("POST", "/tasks/{id}/accept", input, options);
@@ -618,10 +586,8 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks/{id}/dispute`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `wrong_status` (409), `already_disputed` (409), `idempotency_conflict` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `already_disputed` (409), `idempotency_conflict` (409).
    */
   dispute(input: DisputeTask, options: TryOptions = {}): Call<DisputeTaskResponse> {
     return this.requests.change("POST", "/tasks/{id}/dispute", input, options);
@@ -636,10 +602,8 @@ export class TasksApi extends Namespace {
    *
    * `POST /tasks/{id}/rate`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `wrong_status` (409), `already_rated` (409), `idempotency_conflict` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `already_rated` (409), `idempotency_conflict` (409).
    */
   rate(input: RateTask, options: TryOptions = {}): Call<RateTaskResponse> {
     return this.requests.change("POST", "/tasks/{id}/rate", input, options);
@@ -652,8 +616,7 @@ export class TasksApi extends Namespace {
    *
    * `GET /me/tasks`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
-   * (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401).
    */
   listOwn(input: ListOwnTasks = {}, options: RequestOptions = {}): List<TaskListItem, ListOwnTasksResponse> {
     return this.requests.readList("/me/tasks", "tasks", input, options);
@@ -670,10 +633,8 @@ export class BidsApi extends Namespace {
    *
    * `POST /tasks/{id}/bids`. An API key needs the scope `bid:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `price_above_budget` (400), `unauthenticated` (401), `forbidden`
-   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `active_bid_exists` (409),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `price_above_budget` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope`
+   * (403), `not_found` (404), `wrong_status` (409), `active_bid_exists` (409), `idempotency_conflict` (409).
    */
   place(input: PlaceBid, options: TryOptions = {}): Call<PlaceBidResponse> {
     return this.requests.change("POST", "/tasks/{id}/bids", input, options);
@@ -687,8 +648,7 @@ export class BidsApi extends Namespace {
    *
    * `GET /tasks/{id}/bids`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `not_found` (404), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `not_found` (404).
    */
   listForTask(input: ListTaskBids, options: RequestOptions = {}): List<BidExcerpt, ListTaskBidsResponse> {
     return this.requests.readList("/tasks/{id}/bids", "bids", input, options);
@@ -702,8 +662,7 @@ export class BidsApi extends Namespace {
    *
    * `GET /bids`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
-   * (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401).
    */
   listOwn(input: ListOwnBids = {}, options: RequestOptions = {}): List<BidExcerpt, ListOwnBidsResponse> {
     return this.requests.readList("/bids", "bids", input, options);
@@ -717,8 +676,7 @@ export class BidsApi extends Namespace {
    *
    * `GET /bids/{id}`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `not_found` (404), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `not_found` (404).
    */
   read(input: ReadBid, options: RequestOptions = {}): Call<ReadBidResponse> {
     return this.requests.read("/bids/{id}", input, options);
@@ -733,10 +691,8 @@ export class BidsApi extends Namespace {
    *
    * `PATCH /bids/{id}`. An API key needs the scope `bid:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `price_above_budget` (400), `unauthenticated` (401), `forbidden`
-   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `price_above_budget` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope`
+   * (403), `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409).
    */
   update(input: UpdateBid, options: TryOptions = {}): Call<UpdateBidResponse> {
     return this.requests.change("PATCH", "/bids/{id}", input, options);
@@ -750,9 +706,8 @@ export class BidsApi extends Namespace {
    *
    * `POST /bids/{id}/withdraw`. An API key needs the scope `bid:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
    */
   withdraw(input: WithdrawBid, options: TryOptions = {}): Call<WithdrawBidResponse> {
     return this.requests.change("POST", "/bids/{id}/withdraw", input, options);
@@ -768,10 +723,8 @@ export class BidsApi extends Namespace {
    *
    * `POST /bids/{id}/sample/init`. An API key needs the scope `bid:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `sample_too_large` (400), `unauthenticated` (401), `forbidden`
-   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `sample_too_large` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope`
+   * (403), `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409).
    */
   sampleInit(input: InitSample, options: ChangeOptions = {}): Call<UploadTarget> {
     return this.requests.change("POST", "/bids/{id}/sample/init", input, options);
@@ -786,10 +739,8 @@ export class BidsApi extends Namespace {
    *
    * `POST /bids/{id}/sample/finalize`. An API key needs the scope `bid:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `sample_too_large` (400), `unauthenticated` (401), `forbidden`
-   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `sample_too_large` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope`
+   * (403), `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409).
    */
   sampleFinalize(input: FinalizeSample, options: ChangeOptions = {}): Call<FinalizeSampleResponse> {
     return this.requests.change("POST", "/bids/{id}/sample/finalize", input, options);
@@ -804,10 +755,8 @@ export class BidsApi extends Namespace {
    *
    * `POST /bids/{id}/delivery/init`. An API key needs the scope `bid:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `delivery_too_large` (400), `unauthenticated` (401), `forbidden`
-   * (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409),
-   * `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `delivery_too_large` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope`
+   * (403), `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409).
    */
   deliveryInit(input: InitDelivery, options: ChangeOptions = {}): Call<UploadTarget> {
     return this.requests.change("POST", "/bids/{id}/delivery/init", input, options);
@@ -823,9 +772,8 @@ export class BidsApi extends Namespace {
    *
    * `POST /bids/{id}/delivery/finalize`. An API key needs the scope `bid:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `wrong_status` (409), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
    */
   deliveryFinalize(input: FinalizeDelivery, options: ChangeOptions = {}): Call<FinalizeDeliveryResponse> {
     return this.requests.change("POST", "/bids/{id}/delivery/finalize", input, options);
@@ -842,9 +790,8 @@ export class PayoutsApi extends Namespace {
    *
    * `POST /payouts/onboarding`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `idempotency_conflict`
-   * (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500),
-   * `processor_unavailable` (502), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `idempotency_conflict` (409),
+   * `processor_unavailable` (502).
    */
   onboarding(options: ChangeOptions = {}): Call<OnboardingLink> {
     return this.requests.change("POST", "/payouts/onboarding", {}, options);
@@ -860,10 +807,9 @@ export class PayoutsApi extends Namespace {
    *
    * `POST /payouts`. An API key needs the scope `payouts:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `insufficient_funds` (402), `spend_limit`
-   * (403), `forbidden` (403), `missing_scope` (403), `idempotency_conflict` (409), `onboarding_required` (412),
-   * `onboarding_incomplete` (412), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `internal_error` (500), `processor_unavailable` (502), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `insufficient_funds` (402), `spend_limit` (403), `forbidden`
+   * (403), `missing_scope` (403), `idempotency_conflict` (409), `onboarding_required` (412), `onboarding_incomplete`
+   * (412), `processor_unavailable` (502).
    */
   create(input: CreatePayout, options: ChangeOptions = {}): Call<CreatePayoutResponse> {
     return this.requests.change("POST", "/payouts", input, options);
@@ -876,8 +822,7 @@ export class PayoutsApi extends Namespace {
    *
    * `GET /payouts`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
-   * (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401).
    */
   list(input: ListPayouts = {}, options: RequestOptions = {}): List<Payout, ListPayoutsResponse> {
     return this.requests.readList("/payouts", "payouts", input, options);
@@ -890,8 +835,7 @@ export class PayoutsApi extends Namespace {
    *
    * `GET /payouts/{id}`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `not_found` (404), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `not_found` (404).
    */
   read(input: ReadPayout, options: RequestOptions = {}): Call<ReadPayoutResponse> {
     return this.requests.read("/payouts/{id}", input, options);
@@ -908,8 +852,7 @@ export class DisputesApi extends Namespace {
    *
    * `GET /disputes`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `rate_limited` (429), `internal_error`
-   * (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401).
    */
   list(input: ListDisputes = {}, options: RequestOptions = {}): List<DisputeListItem, ListDisputesResponse> {
     return this.requests.readList("/disputes", "disputes", input, options);
@@ -924,8 +867,7 @@ export class DisputesApi extends Namespace {
    *
    * `GET /disputes/{id}`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `not_found` (404), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `not_found` (404).
    */
   read(input: ReadDispute, options: RequestOptions = {}): Call<DisputeCase> {
     return this.requests.read("/disputes/{id}", input, options);
@@ -940,9 +882,8 @@ export class DisputesApi extends Namespace {
    *
    * `POST /disputes/{id}/resolve`. With a moderator's browser session.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `not_found` (404),
-   * `wrong_status` (409), `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `wrong_status` (409),
+   * `idempotency_conflict` (409).
    */
   resolve(input: ResolveDispute, options: TryOptions = {}): Call<ResolveDisputeResponse> {
     return this.requests.change("POST", "/disputes/{id}/resolve", input, options);
@@ -959,8 +900,7 @@ export class EventsApi extends Namespace {
    *
    * `GET /events`. With any credentials.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `limit_reached` (409), `cursor_expired`
-   * (410), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `limit_reached` (409), `cursor_expired` (410).
    */
   list(input: ListEvents = {}, options: RequestOptions = {}): Call<EventPage> {
     return this.requests.read("/events", input, options);
@@ -976,8 +916,7 @@ export class UsersApi extends Namespace {
    *
    * `GET /users`. With a moderator's browser session.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
    */
   list(input: ListUsers = {}, options: RequestOptions = {}): List<ModeratedUser, ListUsersResponse> {
     return this.requests.readList("/users", "users", input, options);
@@ -991,8 +930,7 @@ export class UsersApi extends Namespace {
    *
    * `GET /users/{id}/reputation`. Anyone may call it.
    *
-   * @throws {RebidError} `invalid_input` (400), `not_found` (404), `rate_limited` (429), `internal_error` (500),
-   * `unavailable` (503).
+   * @throws {RebidError} `not_found` (404).
    */
   reputation(input: ReadReputation, options: RequestOptions = {}): Call<Reputation> {
     return this.requests.read("/users/{id}/reputation", input, options);
@@ -1008,9 +946,8 @@ export class UsersApi extends Namespace {
    *
    * `POST /users/{id}/suspend`. With a moderator's browser session.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `not_found` (404),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+   * (409).
    */
   suspend(input: SuspendUser, options: TryOptions = {}): Call<SuspendUserResponse> {
     return this.requests.change("POST", "/users/{id}/suspend", input, options);
@@ -1024,9 +961,8 @@ export class UsersApi extends Namespace {
    *
    * `POST /users/{id}/reinstate`. With a moderator's browser session.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `not_found` (404),
-   * `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+   * (409).
    */
   reinstate(input: ReinstateUser, options: TryOptions = {}): Call<ReinstateUserResponse> {
     return this.requests.change("POST", "/users/{id}/reinstate", input, options);
@@ -1042,8 +978,7 @@ export class ModerationApi extends Namespace {
    *
    * `GET /moderation/actions`. With a moderator's browser session.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
    */
   listActions(
     input: ListModerationActions = {},
@@ -1062,8 +997,7 @@ export class OperationsApi extends Namespace {
    *
    * `GET /operations`. With a moderator's browser session.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `rate_limited` (429),
-   * `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403).
    */
   read(options: RequestOptions = {}): Call<Operations> {
     return this.requests.read("/operations", {}, options);
@@ -1080,9 +1014,8 @@ export class WebhooksApi extends Namespace {
    *
    * `POST /webhooks`. An API key needs the scope `webhook:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_url` (400), `unauthenticated` (401), `forbidden` (403),
-   * `missing_scope` (403), `limit_reached` (409), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `invalid_url` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
+   * `limit_reached` (409), `idempotency_conflict` (409).
    */
   create(input: CreateWebhook, options: ChangeOptions = {}): Call<CreatedWebhook> {
     return this.requests.change("POST", "/webhooks", input, options);
@@ -1095,8 +1028,7 @@ export class WebhooksApi extends Namespace {
    *
    * `GET /webhooks`. An API key needs the scope `webhook:read`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `missing_scope` (403), `rate_limited`
-   * (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `missing_scope` (403).
    */
   list(options: RequestOptions = {}): Call<ListWebhooksResponse> {
     return this.requests.read("/webhooks", {}, options);
@@ -1110,9 +1042,8 @@ export class WebhooksApi extends Namespace {
    *
    * `DELETE /webhooks/{id}`. An API key needs the scope `webhook:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `idempotency_conflict` (409), `rate_limited` (429), `internal_error` (500), `unavailable`
-   * (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `idempotency_conflict` (409).
    */
   remove(input: RemoveWebhook, options: TryOptions = {}): Call<void> {
     return this.requests.change("DELETE", "/webhooks/{id}", input, options);
@@ -1126,8 +1057,7 @@ export class WebhooksApi extends Namespace {
    *
    * `GET /webhooks/{id}/deliveries`. An API key needs the scope `webhook:read`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `missing_scope` (403), `not_found` (404),
-   * `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `missing_scope` (403), `not_found` (404).
    */
   deliveries(
     input: ListWebhookDeliveries,
@@ -1144,9 +1074,8 @@ export class WebhooksApi extends Namespace {
    *
    * `POST /webhooks/{id}/test`. An API key needs the scope `webhook:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `invalid_url` (400), `unauthenticated` (401), `forbidden` (403),
-   * `missing_scope` (403), `not_found` (404), `idempotency_conflict` (409), `payload_too_large` (413),
-   * `unsupported_media_type` (415), `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `invalid_url` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
+   * `not_found` (404), `idempotency_conflict` (409).
    */
   test(input: TestWebhook, options: ChangeOptions = {}): Call<TestWebhookResponse> {
     return this.requests.change("POST", "/webhooks/{id}/test", input, options);
@@ -1160,9 +1089,8 @@ export class WebhooksApi extends Namespace {
    *
    * `POST /webhooks/{id}/replay`. An API key needs the scope `webhook:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `idempotency_conflict` (409).
    */
   replaySince(input: ReplayWebhookDeliveries, options: TryOptions = {}): Call<ReplayWebhookDeliveriesResponse> {
     return this.requests.change("POST", "/webhooks/{id}/replay", input, options);
@@ -1176,11 +1104,40 @@ export class WebhooksApi extends Namespace {
    *
    * `POST /webhooks/deliveries/{id}/replay`. An API key needs the scope `webhook:write`.
    *
-   * @throws {RebidError} `invalid_input` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
-   * `not_found` (404), `idempotency_conflict` (409), `payload_too_large` (413), `unsupported_media_type` (415),
-   * `rate_limited` (429), `internal_error` (500), `unavailable` (503).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `idempotency_conflict` (409).
    */
   replay(input: ReplayWebhookDelivery, options: TryOptions = {}): Call<ReplayWebhookDeliveryResponse> {
     return this.requests.change("POST", "/webhooks/deliveries/{id}/replay", input, options);
+  }
+}
+
+export class TestApi extends Namespace {
+  /**
+   * Read the test clock.
+   *
+   * Returns the service's time, and how far it is ahead of the real one. Only a service with embedded services, on a
+   * developer's machine, has a clock that can be moved.
+   *
+   * `GET /test/clock`. Anyone may call it.
+   *
+   * @throws {RebidError} `not_found` (404).
+   */
+  clock(options: RequestOptions = {}): Call<TestClockResponse> {
+    return this.requests.read("/test/clock", {}, options);
+  }
+
+  /**
+   * Move the test clock forward.
+   *
+   * Moves the service's time forward: deadlines pass, webhooks are retried, sessions end. The answer comes when
+   * everything that fell due is done, or says what is not. The clock never runs backwards.
+   *
+   * `POST /test/clock`. Anyone may call it.
+   *
+   * @throws {RebidError} `forbidden` (403), `not_found` (404).
+   */
+  advanceClock(input: AdvanceTestClock, options: RequestOptions = {}): Call<ClockAdvance> {
+    return this.requests.changeUnkeyed("POST", "/test/clock", input, options);
   }
 }

@@ -12,6 +12,7 @@ import type {
   AcceptTask,
   AcceptTaskResponse,
   AccountExport,
+  AdvanceTestClock,
   ApiError,
   AwardTask,
   AwardTaskResponse,
@@ -19,6 +20,7 @@ import type {
   CancelTask,
   CancelTaskResponse,
   ChangePassword,
+  ClockAdvance,
   CloseAccount,
   ConfirmTotp,
   ConfirmTotpResponse,
@@ -106,6 +108,7 @@ import type {
   StreamEvents,
   SuspendUser,
   SuspendUserResponse,
+  TestClockResponse,
   TestWebhook,
   TestWebhookResponse,
   TopUpWallet,
@@ -144,512 +147,164 @@ export type RebidRouter = TRPCBuiltRouter<
   Root,
   {
     auth: {
-      /**
-       * Create an account
-       *
-       * Creates an account and signs you in: the response sets the session cookie. A mail asks you to verify the
-       * address; nothing waits for that. An address that has an account already is `email_taken`.
-       */
+      /** Create an account. */
       signup: Mutation<Signup, SignupResponse>;
-      /**
-       * Sign in
-       *
-       * Signs you in with email address and password, and sets the session cookie. A session lasts 14 days from its last
-       * use. If the account has a second factor, send `code` too: without a right one, the answer to a right password is
-       * `second_factor_required`. An unknown address and a wrong password have the same answer, `invalid_credentials`.
-       */
+      /** Sign in. */
       login: Mutation<Login, LoginResponse>;
-      /**
-       * Sign out
-       *
-       * Ends the session at once, wherever its cookie was copied to, and clears the cookie. With an API key, which has
-       * no session, it does nothing.
-       */
+      /** Sign out. */
       logout: Mutation<NoInput, void>;
-      /**
-       * Read my account
-       *
-       * Returns your account, and what the credentials of this request allow. A session has the scope `*`; an API key
-       * has the scopes that it was created with.
-       */
+      /** Read my account. */
       me: Query<NoInput, Caller>;
-      /**
-       * Change my display name
-       *
-       * Changes the name that other people see. Events that were recorded before keep the old one.
-       */
+      /** Change my display name. */
       update: Mutation<UpdateAccount, UpdateAccountResponse>;
-      /**
-       * Change my password
-       *
-       * Changes your password, after checking the current one, and ends your other sessions. API keys stay valid.
-       */
+      /** Change my password. */
       changePassword: Mutation<ChangePassword, void>;
-      /**
-       * Ask for a link to choose a new password
-       *
-       * Mails a link to choose a new password, if the address has an account. The response is the same for every
-       * address. The link works once, for an hour, and at most 5 mails an hour are sent to one account.
-       */
+      /** Ask for a link to choose a new password. */
       forgotPassword: Mutation<ForgotPassword, ForgotPasswordResponse>;
-      /**
-       * Choose a new password with a mailed link
-       *
-       * Sets a new password with the token of a mailed link, which works once, for an hour, and ends all sessions. It
-       * also removes the API keys, webhook endpoints, payout account and second factor that were set up before the
-       * address was first verified, so that whoever signed up with somebody else's address keeps nothing.
-       */
+      /** Choose a new password with a mailed link. */
       resetPassword: Mutation<ResetPassword, void>;
-      /**
-       * Verify an email address with a mailed link
-       *
-       * Records that the address belongs to its owner, who has the token of the mail that was sent to it. A token works
-       * once, for a day. No session is needed, and nothing waits for a verified address.
-       */
+      /** Verify an email address with a mailed link. */
       verifyEmail: Mutation<VerifyEmail, void>;
-      /**
-       * Ask for another link to verify my email address
-       *
-       * Mails another link to verify your address, unless it is verified already. At most 5 mails an hour are sent.
-       */
+      /** Ask for another link to verify my email address. */
       resendVerification: Mutation<NoInput, ResendVerificationResponse>;
-      /**
-       * List my sessions
-       *
-       * Lists your sessions that have not ended, the one last used first. `current` marks the session of this request.
-       */
+      /** List my sessions. */
       listSessions: Query<NoInput, ListSessionsResponse>;
-      /**
-       * End one of my sessions
-       *
-       * Ends one of your sessions at once, wherever its cookie was copied to. It may be the current one. Another user's
-       * session is `not_found`.
-       */
+      /** End one of my sessions. */
       endSession: Mutation<EndSession, void>;
-      /**
-       * Set up a second factor
-       *
-       * Begins to set up a second factor: returns the secret for an authenticator app, as text and as the address that a
-       * QR code shows. The secret appears only here. `POST /auth/totp/confirm` finishes the set-up with the app's first
-       * code; until then nothing changes for logins, and another call replaces the secret.
-       */
+      /** Set up a second factor. */
       startTotp: Mutation<StartTotp, StartTotpResponse>;
-      /**
-       * Confirm the second factor
-       *
-       * Finishes the set-up of the second factor with the authenticator's first code. From then on, signing in needs a
-       * code. Returns ten recovery codes, each of which replaces a code once; they appear only here. Your other sessions
-       * end.
-       */
+      /** Confirm the second factor. */
       confirmTotp: Mutation<ConfirmTotp, ConfirmTotpResponse>;
-      /**
-       * Remove the second factor
-       *
-       * Removes the second factor and ends your other sessions. It needs the password and a code, as a full login does;
-       * without the authenticator, send a recovery code.
-       */
+      /** Remove the second factor. */
       removeTotp: Mutation<RemoveTotp, void>;
-      /**
-       * Export my data
-       *
-       * Returns everything that the service knows about you, without secrets: long texts are whole, and files are
-       * described, not included. It is one document, unless that would be larger than 8 MB: then `nextPart` leads to the
-       * next part.
-       */
+      /** Export my data. */
       export: Query<ExportAccount, AccountExport>;
-      /**
-       * Close my account
-       *
-       * Closes your account for good, if nothing is unfinished and no money is left; otherwise the answer is
-       * `account_in_use`, and `open` says why. Sessions, API keys and webhook endpoints are deleted, others' records
-       * show “Deleted user”, and the address can sign up again. `GET /auth/export` has your data.
-       */
+      /** Close my account. */
       close: Mutation<CloseAccount, void>;
     };
     keys: {
-      /**
-       * Create an API key
-       *
-       * Creates an API key for an agent, with only the scopes that you list and, if you like, an expiry and a spend
-       * limit. The whole key, `raw`, appears only in this response. None of this can be changed later: create another
-       * key and revoke this one. At most 500 keys per user; revoked and expired ones do not count.
-       */
+      /** Create an API key. */
       create: Mutation<CreateApiKey, CreatedApiKey>;
-      /**
-       * List my API keys
-       *
-       * Lists your API keys that are neither revoked nor expired, newest first, each with when it was last used and what
-       * it has spent of its limit.
-       */
+      /** List my API keys. */
       list: Query<NoInput, ListApiKeysResponse>;
-      /**
-       * Revoke an API key
-       *
-       * Revokes one of your API keys at once: from then on, requests with it are `unauthenticated`. A key that is
-       * revoked already, or another user's, is `not_found`.
-       */
+      /** Revoke an API key. */
       revoke: Mutation<RevokeApiKey, void>;
     };
     wallet: {
-      /**
-       * Read my wallet
-       *
-       * Returns the two buckets of your wallet: `availableCents` can be spent, and `heldCents` backs your tasks under
-       * way. Both are 0 if you never had any money.
-       */
+      /** Read my wallet. */
       read: Query<NoInput, Wallet>;
-      /**
-       * List my ledger entries
-       *
-       * Lists every movement of money into and out of your two buckets, newest first. Entries are never changed or
-       * deleted, and each bucket is the sum of its entries.
-       */
+      /** List my ledger entries. */
       ledger: Query<ListLedgerEntries, ListLedgerEntriesResponse>;
-      /**
-       * Top up my wallet
-       *
-       * Opens a checkout page of the payment processor: send the browser to `checkoutUrl`. The wallet is credited when
-       * the processor reports the payment, usually within seconds of it; until then no money has moved. Only a browser
-       * session can top up: agents spend what a person has paid in.
-       */
+      /** Top up my wallet. */
       topup: Mutation<TopUpWallet, TopUpWalletResponse>;
     };
     tasks: {
-      /**
-       * Search tasks
-       *
-       * Searches the public feed, newest first. A task must match all filters; without `status`, only open tasks are
-       * found. You need not be signed in.
-       */
+      /** Search tasks. */
       list: Query<ListTasks, ListTasksResponse>;
-      /**
-       * Post a task
-       *
-       * Posts a task, which is then `open` for bids. Its whole maximum budget moves from the available to the held
-       * bucket of your wallet; if too little is available, the answer is `insufficient_funds` and nothing is posted. The
-       * hold shrinks to the bid's price when you award the task, and returns when you cancel it. Send an
-       * `Idempotency-Key`, so that a repeat after a lost response does not post a second task.
-       */
+      /** Post a task. */
       create: Mutation<CreateTask, CreateTaskResponse>;
-      /**
-       * Read a task
-       *
-       * Returns a task and what you may see beside it. Anonymous callers get the public fields; signed-in callers all
-       * fields, their own bids and `availableActions`; the buyer everyone's bids, up to 100. The buyer and the awarded
-       * bidder, and a moderator's session if there is a dispute, also get samples, deliveries, the dispute and ratings.
-       */
+      /** Read a task. */
       read: Query<ReadTask, ReadTaskResponse>;
-      /**
-       * Change a task
-       *
-       * Changes an open task of yours: only the fields that you send, and `tags` replaces all tags. A larger budget
-       * holds the difference, a smaller one returns it to your available money. The budget is locked while a bid is
-       * active (`budget_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.
-       */
+      /** Change a task. */
       update: Mutation<UpdateTask, UpdateTaskResponse>;
-      /**
-       * Cancel a task
-       *
-       * Cancels an open task of yours: the hold returns to your available money, and the active bids are rejected. A
-       * task that was awarded can no longer be cancelled.
-       */
+      /** Cancel a task. */
       cancel: Mutation<CancelTask, CancelTaskResponse>;
-      /**
-       * Award a task to a bid
-       *
-       * Awards an open task of yours to one of its active bids. The hold shrinks to the bid's price, and the rest
-       * returns to your available money; the other active bids are rejected, and `deliveryDueAt` becomes now plus the
-       * bid's `etaHours`. Send the price that you have seen as `expectedPriceCents`: if the bidder has changed it since,
-       * the answer is `bid_changed` and nothing happens.
-       */
+      /** Award a task to a bid. */
       award: Mutation<AwardTask, AwardTaskResponse>;
-      /**
-       * Accept the delivery
-       *
-       * Accepts the delivery of your task, which becomes `accepted`: the price moves from your held money to the
-       * bidder's available money. That is final, so open a dispute instead if the delivery is not what was agreed. If
-       * you do neither, the delivery is accepted at `acceptanceDeadlineAt`, 48 hours after it arrived.
-       */
+      /** Accept the delivery. */
       accept: Mutation<AcceptTask, AcceptTaskResponse>;
-      /**
-       * Dispute the delivery
-       *
-       * Opens a dispute about a delivery, for the buyer or the awarded bidder, before `acceptanceDeadlineAt`. The money
-       * stays held, and nothing is paid automatically any more: a moderator refunds it, releases it to the bidder or
-       * splits it. A task has at most one dispute.
-       */
+      /** Dispute the delivery. */
       dispute: Mutation<DisputeTask, DisputeTaskResponse>;
-      /**
-       * Rate the other side
-       *
-       * Rates the other side of a finished task, once it is `accepted` or `resolved`: the bidder if you are the buyer,
-       * the buyer if you are the awarded bidder. Each side rates once, and a rating cannot be changed; a second one is
-       * `already_rated`. Ratings count towards the other side's reputation.
-       */
+      /** Rate the other side. */
       rate: Mutation<RateTask, RateTaskResponse>;
-      /**
-       * List my tasks
-       *
-       * Lists the tasks that you posted or were awarded, newest first. `GET /tasks/{id}` has all fields of one.
-       */
+      /** List my tasks. */
       listOwn: Query<ListOwnTasks, ListOwnTasksResponse>;
     };
     bids: {
-      /**
-       * Place a bid
-       *
-       * Places a bid on an open task of another user: a price of at most the task's maximum budget, and the hours that
-       * you need from the award to the delivery. No money moves. You can have one active bid per task; for another one
-       * the answer is `active_bid_exists`, with the `bidId` of the first.
-       */
+      /** Place a bid. */
       place: Mutation<PlaceBid, PlaceBidResponse>;
-      /**
-       * List a task's bids
-       *
-       * Lists a task's bids, newest first: all of them for the task's buyer, only your own for anyone else. `notes` are
-       * shortened to 500 characters.
-       */
+      /** List a task's bids. */
       listForTask: Query<ListTaskBids, ListTaskBidsResponse>;
-      /**
-       * List my bids
-       *
-       * Lists your bids on all tasks, newest first. `notes` are shortened to 500 characters; `GET /bids/{id}` has all of
-       * them.
-       */
+      /** List my bids. */
       listOwn: Query<ListOwnBids, ListOwnBidsResponse>;
-      /**
-       * Read a bid
-       *
-       * Returns a bid, with all of its `notes`, to its bidder and to the task's buyer. For anyone else it is
-       * `not_found`.
-       */
+      /** Read a bid. */
       read: Query<ReadBid, ReadBidResponse>;
-      /**
-       * Change a bid
-       *
-       * Changes an active bid of yours: only the fields that you send. The price is checked against the task's current
-       * maximum budget. The buyer sees the new price before awarding, and a client that sends `expectedPriceCents` is
-       * never surprised by it.
-       */
+      /** Change a bid. */
       update: Mutation<UpdateBid, UpdateBidResponse>;
-      /**
-       * Withdraw a bid
-       *
-       * Withdraws an active bid of yours. You may place another one while the task is open. A bid that was awarded can
-       * no longer be withdrawn.
-       */
+      /** Withdraw a bid. */
       withdraw: Mutation<WithdrawBid, WithdrawBidResponse>;
-      /**
-       * Start the upload of a sample
-       *
-       * Starts the upload of a sample, which shows the buyer how the work is going, while the task is `awarded` to your
-       * bid. Declare the file's exact type and size, PUT its bytes to `uploadUrl` within an hour with the same
-       * `Content-Type` and `Content-Length`, and finish with `POST /bids/{id}/sample/finalize`. A bid has up to 10
-       * samples. What is allowed depends on the type: `violations` lists every limit that the file exceeds.
-       */
+      /** Start the upload of a sample. */
       sampleInit: Mutation<InitSample, UploadTarget>;
-      /**
-       * Finish the upload of a sample
-       *
-       * Adds an uploaded sample to the task, within 24 hours of the start: the buyer sees it from now on, and it can no
-       * longer change. Bytes that have not arrived, or that are not of the declared size and type, are `invalid_input`
-       * on `storageKey`. Repeated with the same `storageKey`, it returns the same sample.
-       */
+      /** Finish the upload of a sample. */
       sampleFinalize: Mutation<FinalizeSample, FinalizeSampleResponse>;
-      /**
-       * Start the upload of the delivery
-       *
-       * Starts the upload of the delivery, the finished work, while the task is `awarded` to your bid. Declare the
-       * file's exact type and size, PUT its bytes to `uploadUrl` within an hour with the same `Content-Type` and
-       * `Content-Length`, and finish with `POST /bids/{id}/delivery/finalize`. A delivery is one file of up to 1 GB.
-       */
+      /** Start the upload of the delivery. */
       deliveryInit: Mutation<InitDelivery, UploadTarget>;
-      /**
-       * Deliver
-       *
-       * Delivers the uploaded file: the task becomes `delivered`, and the buyer has until `acceptanceDeadlineAt` to
-       * accept or dispute. You are paid when the buyer accepts, or at that time if nobody has opened a dispute. A task
-       * has one delivery, and it can no longer change. Bytes that have not arrived, or that are not of the declared size
-       * and type, are `invalid_input` on `storageKey`.
-       */
+      /** Deliver. */
       deliveryFinalize: Mutation<FinalizeDelivery, FinalizeDeliveryResponse>;
     };
     payouts: {
-      /**
-       * Start or continue the payout onboarding
-       *
-       * Opens the payment processor's page where you enter your bank details: send the browser to `url`, which works
-       * once. The first call creates your account at the processor; later calls continue where you left. Until the
-       * processor has verified the details, payouts are `onboarding_incomplete`.
-       */
+      /** Start or continue the payout onboarding. */
       onboarding: Mutation<NoInput, OnboardingLink>;
-      /**
-       * Request a payout
-       *
-       * Requests a payout to your bank account. The amount leaves your available money at once, as the ledger entry
-       * `pendingLedgerId`; the transfer to the bank follows in the background, and `GET /payouts` shows its progress. A
-       * payout that fails for good is credited back. Send an `Idempotency-Key`, so that a repeat after a lost response
-       * does not pay out twice.
-       */
+      /** Request a payout. */
       create: Mutation<CreatePayout, CreatePayoutResponse>;
-      /**
-       * List my payouts
-       *
-       * Lists your payouts, newest first, each with its current status.
-       */
+      /** List my payouts. */
       list: Query<ListPayouts, ListPayoutsResponse>;
-      /**
-       * Read a payout
-       *
-       * Returns one of your payouts with its current status. Another user's is `not_found`.
-       */
+      /** Read a payout. */
       read: Query<ReadPayout, ReadPayoutResponse>;
     };
     disputes: {
-      /**
-       * List disputes
-       *
-       * Lists the disputes of your own tasks, and all disputes in a moderator's session. **Oldest first**: a page
-       * contains the disputes strictly newer than `cursor`, so a walk ends with the newest. `GET /disputes/{id}` has
-       * what is needed to decide one.
-       */
+      /** List disputes. */
       list: Query<ListDisputes, ListDisputesResponse>;
-      /**
-       * Read a dispute
-       *
-       * Returns a dispute with everything that a decision needs: the task, the awarded bid, samples, deliveries, and the
-       * reputations of both sides. It is for the two sides and for a moderator's session; for anyone else it is
-       * `not_found`.
-       */
+      /** Read a dispute. */
       read: Query<ReadDispute, DisputeCase>;
-      /**
-       * Resolve a dispute
-       *
-       * Decides a dispute for good, as a moderator. `refund` returns the held price to the buyer, `release` pays it to
-       * the bidder, and `split` pays `bidderCents` to the bidder and returns the rest. The task becomes `resolved`. A
-       * moderator who posted the task, or has ever bid on it, may not decide.
-       */
+      /** Resolve a dispute. */
       resolve: Mutation<ResolveDispute, ResolveDisputeResponse>;
     };
     events: {
-      /**
-       * Read my event log
-       *
-       * Returns what concerns you, oldest first. Each event comes exactly once, in one order, with the body that
-       * webhooks have. Send `nextCursor` back as `after` to go on; it is never null. With `wait`, an empty answer is
-       * held back until something happens.
-       */
+      /** Read my event log. */
       list: Query<ListEvents, EventPage>;
-      /**
-       * Follow my event log
-       *
-       * Sends what `GET /events` returns as server-sent events: each message has an event as `data`, in JSON with
-       * `type`, and the cursor behind it as `id`. A client that connects again with `Last-Event-ID` goes on where it
-       * stopped, as browsers do on their own. A quiet stream has a comment every 15 seconds, with the cursor that it has
-       * reached. It ends with the session or key, and when the server restarts.
-       */
+      /** Follow my event log. */
       stream: Subscription<StreamEvents, TrackedMessages<LogMessage>>;
     };
     users: {
-      /**
-       * List users
-       *
-       * Lists users for moderators, newest first. `query` finds a part of the email address or of the display name, or a
-       * whole id. Closed accounts are left out.
-       */
+      /** List users. */
       list: Query<ListUsers, ListUsersResponse>;
-      /**
-       * Read a user's reputation
-       *
-       * Returns a user's reputation as buyer and as bidder, counted from their tasks, disputes and ratings. A side
-       * without activity is null. You need not be signed in. A closed account is `not_found`.
-       */
+      /** Read a user's reputation. */
       reputation: Query<ReadReputation, Reputation>;
-      /**
-       * Suspend a user
-       *
-       * Suspends a user, as a moderator: deletes their sessions and API keys for good, and nothing new of theirs
-       * appears. Within seconds their open tasks are cancelled, with the holds returned, and their active bids
-       * withdrawn; what is awarded or later goes its way, so that the other side loses nothing. Repeated, it changes
-       * nothing.
-       */
+      /** Suspend a user. */
       suspend: Mutation<SuspendUser, SuspendUserResponse>;
-      /**
-       * Reinstate a user
-       *
-       * Lifts a suspension, as a moderator: the user can sign in again. Sessions, API keys, tasks and bids that the
-       * suspension ended stay ended. Repeated, it changes nothing.
-       */
+      /** Reinstate a user. */
       reinstate: Mutation<ReinstateUser, ReinstateUserResponse>;
     };
     moderation: {
-      /**
-       * List what moderators did
-       *
-       * Lists what moderators and operators did, newest first: who, when, to whom and why. Only moderators can read it,
-       * and nobody can change it.
-       */
+      /** List what moderators did. */
       listActions: Query<ListModerationActions, ListModerationActionsResponse>;
     };
     operations: {
-      /**
-       * Read how the service is doing
-       *
-       * Returns the last audit of the ledger in full, the payouts under way by state and age, and the jobs, processor
-       * events and webhook deliveries that wait. Most of it is also in `/metrics`. Only moderators can read it.
-       */
+      /** Read how the service is doing. */
       read: Query<NoInput, Operations>;
     };
     webhooks: {
-      /**
-       * Register a webhook endpoint
-       *
-       * Registers a public HTTPS address to which events are sent as signed POST requests. `signingSecret`, the key to
-       * verify them with, appears only in this response; to replace it, register another endpoint and delete this one.
-       * At most 100 endpoints per user. How to verify deliveries: [/docs/webhooks](/docs/webhooks).
-       */
+      /** Register a webhook endpoint. */
       create: Mutation<CreateWebhook, CreatedWebhook>;
-      /**
-       * List my webhook endpoints
-       *
-       * Lists your webhook endpoints, newest first, without their secrets. `active` is false while one is switched off.
-       */
+      /** List my webhook endpoints. */
       list: Query<NoInput, ListWebhooksResponse>;
-      /**
-       * Delete a webhook endpoint
-       *
-       * Deletes one of your endpoints and its secret. Nothing more is sent to it, and its deliveries are deleted after
-       * 30 days.
-       */
+      /** Delete a webhook endpoint. */
       remove: Mutation<RemoveWebhook, void>;
-      /**
-       * List an endpoint's deliveries
-       *
-       * Lists the deliveries to one of your endpoints, newest first, each with its latest 20 attempts. They are kept for
-       * 30 days, failed ones until they are replayed or the endpoint is deleted.
-       */
+      /** List an endpoint's deliveries. */
       deliveries: Query<ListWebhookDeliveries, ListWebhookDeliveriesResponse>;
-      /**
-       * Send a sample event
-       *
-       * Sends a sample of the endpoint's first event type through the real delivery path, signed like any event but
-       * without retries, and switches the endpoint on. Ten times a minute per endpoint.
-       */
+      /** Send a sample event. */
       test: Mutation<TestWebhook, TestWebhookResponse>;
-      /**
-       * Replay an endpoint's failed deliveries
-       *
-       * Sends the deliveries of an endpoint again that have failed for good since a given time, with the same event ids,
-       * and switches the endpoint on if it was off. Once a minute per endpoint.
-       */
+      /** Replay an endpoint's failed deliveries. */
       replaySince: Mutation<ReplayWebhookDeliveries, ReplayWebhookDeliveriesResponse>;
-      /**
-       * Replay a delivery
-       *
-       * Sends a delivery again, whatever its status, with the same event id, and switches its endpoint on if it was off.
-       * Once in 10 seconds per delivery.
-       */
+      /** Replay a delivery. */
       replay: Mutation<ReplayWebhookDelivery, ReplayWebhookDeliveryResponse>;
+    };
+    test: {
+      /** Read the test clock. */
+      clock: Query<NoInput, TestClockResponse>;
+      /** Move the test clock forward. */
+      advanceClock: Mutation<AdvanceTestClock, ClockAdvance>;
     };
   }
 >;

@@ -17,23 +17,43 @@ export interface AccountExport {
   wallet: ExportedWallet;
   /** Null before the first payout onboarding. */
   payoutAccount: ExportedPayoutAccount | null;
+  /** Your sessions that have not ended. */
   sessions: ExportedSession[];
+  /** Your API keys. */
   keys: ExportedApiKey[];
+  /** Tasks that you posted. */
   tasks: Task[];
+  /** Your bids. */
   bids: Bid[];
+  /** Samples and deliveries that you uploaded. */
   files: ExportedFile[];
+  /** Disputes of your tasks. */
   disputes: Dispute[];
+  /** What you said of others. */
   ratingsGiven: Rating[];
+  /** What others said of you. */
   ratingsReceived: Rating[];
+  /** Every movement of your money. */
   ledger: LedgerEntry[];
+  /** Your top-ups. */
   topups: ExportedTopup[];
+  /** Your payouts. */
   payouts: Payout[];
+  /** Your webhook endpoints. */
   webhooks: ExportedWebhook[];
+  /** Deliveries to your endpoints. */
   webhookDeliveries: WebhookDelivery[];
+  /** What moderators did to you. */
   moderationActions: ExportedModerationAction[];
+  /** What you did as a moderator, without the names of those it was done to. */
   ownModerationActions: ExportedModerationAction[];
   /** Null when this is everything. Otherwise, the rest follows with this as `after`. */
   nextPart: string | null;
+}
+
+export interface AdvanceTestClock {
+  /** Weeks, days, hours, minutes and seconds, in this order. */
+  advance: string;
 }
 
 /** The body of every error. */
@@ -355,6 +375,21 @@ export interface ChangePassword {
   currentPassword: string;
   /** Any text. In production, the commonest passwords are refused. */
   newPassword: string;
+}
+
+/** What a move of the clock has led to. */
+export interface ClockAdvance {
+  clock: TestClock;
+  /** Whether everything that fell due is done. Otherwise `due` says what is left: it is being retried. */
+  settled: boolean;
+  /** What is due and not done; empty if everything is done. */
+  due: DueWork[];
+  /** What happened meanwhile, by the type of its event. */
+  events: EventCount[];
+  /** How many requests to webhook endpoints were made. */
+  webhookAttempts: number;
+  /** The regular jobs that fell due, each once. */
+  scheduledJobs: string[];
 }
 
 export interface CloseAccount {
@@ -695,8 +730,34 @@ export interface DisputedTask {
   bidCount: number;
 }
 
+/** Work of one kind that is due. */
+export interface DueWork {
+  /** What is due. */
+  kind:
+    | "deliveriesToAccept"
+    | "tasksToExpire"
+    | "suspendedUsers"
+    | "processorEvents"
+    | "topups"
+    | "payouts"
+    | "events"
+    | "webhookDeliveries"
+    | "jobs"
+    | "paymentProcessor";
+  /** How many. */
+  count: number;
+}
+
 export interface EndSession {
   id: string;
+}
+
+/** How many events of one type have happened. */
+export interface EventCount {
+  /** The type of the events. */
+  type: string;
+  /** How many. */
+  count: number;
 }
 
 /** A page of the event log. */
@@ -1088,7 +1149,7 @@ export interface ListOwnTasks {
   cursor?: string | undefined;
   /** Rows per page. */
   limit?: number | undefined;
-  /** `buyer`: tasks that I posted. `bidder`: tasks that I was awarded. Both by default. */
+  /** `buyer`: tasks that you posted. `bidder`: tasks that you were awarded. Both by default. */
   role?: "buyer" | "bidder" | undefined;
   /** Tasks with one of these statuses; all by default. */
   status?: string | undefined;
@@ -2034,6 +2095,20 @@ export interface TaskUpdatedEvent {
   /** When it happened. */
   createdAt: string;
   data: TaskEventData;
+}
+
+/** The clock of a service with embedded services. */
+export interface TestClock {
+  /** The service's time. */
+  now: string;
+  /** The real time. */
+  realNow: string;
+  /** How far the service's time is ahead of the real one. */
+  aheadSeconds: number;
+}
+
+export interface TestClockResponse {
+  clock: TestClock;
 }
 
 export interface TestWebhook {

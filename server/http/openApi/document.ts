@@ -4,15 +4,13 @@ import { ErrorBody } from "../../errors.ts";
 import type { AppRouter } from "../../procedures/router.ts";
 import { version } from "../../version.ts";
 import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
+import { describeErrors } from "./errors.ts";
+import { addExamples } from "./examples.ts";
+import { responseHeaders } from "./headers.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
 import { nameBodies } from "./names.ts";
-import {
-  correctOperation,
-  dryRunParameter,
-  errorResponses,
-  idempotencyKeyParameter,
-  responseHeaders,
-} from "./operations.ts";
+import { correctOperation } from "./operations.ts";
+import { describeParameters, dryRunParameter, idempotencyKeyParameter } from "./parameters.ts";
 import { separateRequestsFromResponses } from "./separate.ts";
 import { lastEventIdParameter, streamOperation } from "./streams.ts";
 import { tidy } from "./tidy.ts";
@@ -46,21 +44,24 @@ const tagDescriptions: Record<string, string> = {
   operations: "How the service itself is doing, for moderators.",
   webhooks: "Events, sent to a URL of yours.",
   payouts: "From the wallet to a bank account.",
+  test: "A clock that tests can move forward. Only on a developer's machine.",
 };
 
 /**
  * Returns the OpenAPI document: generated from the procedures and events, then corrected. trpc-to-openapi writes 200 for
  * every success, does not know our error codes, loses the strictness of refined inputs, and forbids additional fields in
  * responses, which may gain some. Throws when the generator left out an operation.
+ * @param options.embedded whether it has the operations that only a service with embedded services has
  */
-export function openApiDocument(router: AppRouter, publicUrl: string): JsonObject {
-  const routes = collectRoutes(router._def.procedures);
+export function openApiDocument(router: AppRouter, publicUrl: string, { embedded = false } = {}): JsonObject {
+  const routes = collectRoutes(router._def.procedures, { embedded });
   const document = toJson(
     generateOpenApiDocument(asOpenApiRouter(router), {
       title: "Rebid",
       version,
       description,
       baseUrl: publicUrl,
+      filter: ({ metadata }) => embedded || !metadata.isEmbeddedOnly,
       defs: { ...eventSchemas, ApiError: ErrorBody },
       securitySchemes: {
         session: {
@@ -84,8 +85,12 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
       throw new Error(`${route.procedurePath} is missing from the generated OpenAPI document`);
     correctOperation(operation, route);
     nameBodies(operation, route, schemas);
+    describeParameters(operation, schemas);
+    addExamples(operation, route, schemas);
   }
-  document.components.responses = { ...errorResponses(routes), ...eventResponses };
+  const errors = describeErrors(routes);
+  Object.assign(schemas, errors.schemas);
+  document.components.responses = { ...errors.responses, ...eventResponses };
   document.components.headers = responseHeaders;
   document.components.parameters = {
     LastEventId: lastEventIdParameter,
@@ -94,6 +99,11 @@ export function openApiDocument(router: AppRouter, publicUrl: string): JsonObjec
     DryRun: dryRunParameter,
   };
   document.webhooks = toJson(webhooks);
+  document.info = {
+    ...(document.info as JsonObject), // the generator's
+    contact: { name: "The operator of this service", url: publicUrl },
+    license: { name: "MIT", url: "https://opensource.org/license/mit" },
+  };
   document.tags = [...new Set(routes.map(tagOf))].map((name) => ({
     name,
     ...(tagDescriptions[name] && { description: tagDescriptions[name] }),

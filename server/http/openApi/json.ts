@@ -12,6 +12,10 @@ export interface Document extends JsonObject {
   components: { schemas: JsonObject; responses?: JsonObject } & JsonObject;
 }
 
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /** Replaces every object in a part of the document, from the outside in. */
 export function mapObjects(part: Json, change: (object: JsonObject) => JsonObject): Json {
   if (Array.isArray(part)) return part.map((item) => mapObjects(item, change));

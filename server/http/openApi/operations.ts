@@ -1,7 +1,7 @@
-import { type ErrorCode, errorCatalogue } from "../../errors.ts";
-import { errorsOf, takesDryRun, takesIdempotencyKey } from "../../meta.ts";
-import { idempotencyKeyPattern } from "../../repeats/idempotencyKey.ts";
+import { takesDryRun, takesIdempotencyKey } from "../../meta.ts";
 import type { Route } from "../routes.ts";
+import { errorReferences } from "./errors.ts";
+import { headersOf } from "./headers.ts";
 import type { Json, JsonObject, Operation } from "./json.ts";
 
 /**
@@ -12,7 +12,7 @@ export function correctOperation(operation: Operation, route: Route): void {
   const { meta, status } = route;
   if (route.takesBody && route.method === "DELETE") moveParametersToBody(operation, route);
   const success = operation.responses["200"] as { content?: Json };
-  const responses: JsonObject = {
+  operation.responses = {
     [status]: {
       description: successes[status] ?? "Done.",
       headers: headersOf(status, {
@@ -21,23 +21,15 @@ export function correctOperation(operation: Operation, route: Route): void {
       }),
       ...(status !== 204 && { content: success.content ?? {} }),
     },
+    ...errorReferences(route),
   };
   if (takesIdempotencyKey(meta)) {
     const parameters = Array.isArray(operation.parameters) ? operation.parameters : [];
     const headers = takesDryRun(meta) ? ["IdempotencyKey", "DryRun"] : ["IdempotencyKey"];
     operation.parameters = [...parameters, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
   }
-  for (const [code, codes] of codesByStatus(errorsOf(meta))) {
-    responses[code] = { $ref: `#/components/responses/${nameOfErrors(codes)}` };
-  }
-  operation.responses = responses;
   operation.security = securityOf(route);
-  if (typeof meta.access === "object") {
-    operation["x-required-scope"] = meta.access.scope;
-    operation.description = [meta.description, `An API key needs the scope \`${meta.access.scope}\`.`]
-      .filter((line) => line !== undefined)
-      .join("\n\n");
-  }
+  operation.description = `${meta.description}\n\n${whoMayCall(route)}`;
   const schema = bodySchemaOf(operation);
   if (schema === undefined) return;
   if (Object.keys(schema.properties ?? {}).length === 0) {
@@ -72,65 +64,6 @@ function moveParametersToBody(operation: Operation, { pathParameters }: Route): 
   };
 }
 
-/** What the operations that change something refer to. */
-export const idempotencyKeyParameter: Json = {
-  name: "Idempotency-Key",
-  in: "header",
-  description:
-    "Makes the request safe to repeat: a repeat with the same key and the same input within 24 hours changes nothing and gets " +
-    "the first one's answer. Any text of your choice, such as a UUID; its scope is your user. A refused request leaves its " +
-    "key free.",
-  schema: { type: "string", minLength: 1, maxLength: 255, pattern: idempotencyKeyPattern.source },
-};
-
-/** What the operations that can be tried refer to. */
-export const dryRunParameter: Json = {
-  name: "Dry-Run",
-  in: "header",
-  description:
-    "With `true`, everything is done and then undone: status, body and errors are the real ones, the response has " +
-    "`Dry-Run: true`, and nothing has changed. What the body shows as new, such as an id or a key, does not exist.",
-  schema: { type: "string", enum: ["true", "false"], default: "false" },
-};
-
-/** The headers of responses, by their names in the document. */
-export const responseHeaders: JsonObject = {
-  "RateLimit-Policy": {
-    description:
-      "The limit that counts this request, of a batch the one that is closest to being reached: its name, `q` requests in `w` seconds.",
-    schema: { type: "string" },
-    example: '"reads";q=600;w=60',
-  },
-  RateLimit: {
-    description: "What is left of that limit: `r` requests in the next `t` seconds.",
-    schema: { type: "string" },
-    example: '"reads";r=599;t=60',
-  },
-  "Retry-After": {
-    description: "Seconds to wait.",
-    schema: { type: "integer", format: "int32", minimum: 1 },
-    example: 60,
-  },
-  "Idempotent-Replayed": {
-    description: "`true` if this is the answer of an earlier request with the same `Idempotency-Key`.",
-    schema: { type: "string", enum: ["true"] },
-  },
-  "Dry-Run": {
-    description: "`true` if the request had `Dry-Run: true`, so that nothing has changed. Refusals have it too.",
-    schema: { type: "string", enum: ["true"] },
-  },
-};
-
-function headersOf(status: number, { isReplayable = false, canBeTried = false } = {}): JsonObject {
-  const names = [
-    ...["RateLimit-Policy", "RateLimit"],
-    ...(status === 429 || status === 503 ? ["Retry-After"] : []),
-    ...(isReplayable ? ["Idempotent-Replayed"] : []),
-    ...(canBeTried ? ["Dry-Run"] : []),
-  ];
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
 const successes: Record<number, string> = {
   200: "Done.",
   201: "Created.",
@@ -143,45 +76,17 @@ function bodySchemaOf(operation: Operation): JsonObject | undefined {
   return body?.content?.["application/json"]?.schema;
 }
 
-function securityOf({ meta }: Route): Json {
-  if (meta.access === "public") return [{}, { session: [] }, { apiKey: [] }];
-  if (meta.access === "session" || meta.access === "moderator") return [{ session: [] }];
-  return [{ session: [] }, { apiKey: [] }];
+/** Scopes are written as the roles that an API key needs, which viewers show beside the scheme. */
+function securityOf({ meta: { access = "public" } }: Route): Json {
+  if (access === "public") return [{}, { session: [] }, { apiKey: [] }];
+  if (access === "session" || access === "moderator") return [{ session: [] }];
+  return [{ session: [] }, { apiKey: access === "any" ? [] : [access.scope] }];
 }
 
-function codesByStatus(codes: ErrorCode[]): Map<number, ErrorCode[]> {
-  const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of codes) {
-    const { status } = errorCatalogue[code];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  return new Map([...byStatus].sort(([a], [b]) => a - b));
-}
-
-/** Operations with the same codes for a status share one response. */
-function nameOfErrors(codes: ErrorCode[]): string {
-  return codes.join("-");
-}
-
-/** The error responses that these operations refer to, by name. */
-export function errorResponses(routes: readonly Route[]): JsonObject {
-  const lists = routes.flatMap(({ meta }) => [...codesByStatus(errorsOf(meta))]);
-  return Object.fromEntries(lists.map(([status, codes]) => [nameOfErrors(codes), errorResponse(status, codes)]));
-}
-
-function errorResponse(status: number, codes: ErrorCode[]): Json {
-  return {
-    description: codes.map((code) => `\`${code}\`: ${errorCatalogue[code].message}`).join("\n\n"),
-    headers: headersOf(status),
-    content: {
-      "application/json": {
-        schema: {
-          allOf: [
-            { $ref: "#/components/schemas/ApiError" },
-            { type: "object", properties: { error: { type: "string", enum: codes } } },
-          ],
-        },
-      },
-    },
-  };
+function whoMayCall({ meta: { access = "public" } }: Route): string {
+  if (access === "public") return "**Who**: anyone, signed in or not.";
+  if (access === "any") return "**Who**: any browser session, and any API key, whatever its scopes.";
+  if (access === "session") return "**Who**: browser sessions only. API keys get `forbidden`.";
+  if (access === "moderator") return "**Who**: a moderator's browser session.";
+  return `**Who**: a browser session, or an API key with the scope \`${access.scope}\`.`;
 }

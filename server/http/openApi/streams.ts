@@ -8,15 +8,14 @@ export const lastEventIdParameter = {
   name: "Last-Event-ID",
   in: "header",
   description: "The `id` of the last message that was received. It replaces `after`.",
-  schema: { type: "string" },
+  schema: { type: "string", minLength: 1, maxLength: 64 },
 };
 
 /** Returns the operation of a stream, as trpc-to-openapi would write it if it knew streams. */
 export function streamOperation(route: Route): Operation {
   const { properties = {} } = toJson(z.toJSONSchema(StreamQuery, { io: "input" })) as { properties?: JsonObject };
   const parameters = Object.entries(properties).map(([name, property]) => {
-    const { description = null, example = null, ...schema } = property as JsonObject; // a property is a schema
-    return { name, in: "query", ...(description && { description }), ...(example && { example }), schema };
+    return { name, in: "query", schema: property };
   });
   return {
     operationId: route.procedurePath.replaceAll(".", "_"),

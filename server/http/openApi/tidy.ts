@@ -9,7 +9,7 @@ export function tidy(document: Json): Json {
     const object = withNumberFormat(withShortNull(found));
     return Object.fromEntries(
       Object.entries(object).filter(([key, value]) => {
-        if (key === "minimum" || key === "maximum") return !rangesOfTypes.has(Math.abs(Number(value)));
+        if (key === "minimum" || key === "maximum") return !isRangeOfType(object, Number(value));
         if (key === "pattern") return object.format !== "uuid";
         return !(key === "parameters" && Array.isArray(value) && value.length === 0);
       }),
@@ -17,8 +17,12 @@ export function tidy(document: Json): Json {
   });
 }
 
-/** The bounds of safe integers, and the lower bound of `int32`. Its upper bound can be a limit, so it is kept. */
-const rangesOfTypes = new Set([Number.MAX_SAFE_INTEGER, 2 ** 31]);
+/** Whether a bound only says what the type's format says, or that JavaScript's integers end there. */
+function isRangeOfType({ minimum }: JsonObject, bound: number): boolean {
+  return Math.abs(bound) === Number.MAX_SAFE_INTEGER || (minimum === MIN_INT32 && Math.abs(bound) >= 2 ** 31 - 1);
+}
+
+const MIN_INT32 = -(2 ** 31);
 
 /** Integers within 32 bits are `int32`, others `int64`, and other numbers `double`. */
 function withNumberFormat(object: JsonObject): JsonObject {
@@ -26,7 +30,7 @@ function withNumberFormat(object: JsonObject): JsonObject {
   const isOf = (name: string) => type === name || (Array.isArray(type) && type.includes(name));
   if (isOf("number")) return { ...object, format: "double" };
   if (!isOf("integer")) return object;
-  const isSmall = Number(minimum ?? -Infinity) >= -(2 ** 31) && Number(maximum ?? Infinity) < 2 ** 31;
+  const isSmall = Number(minimum ?? -Infinity) >= MIN_INT32 && Number(maximum ?? Infinity) < 2 ** 31;
   return { ...object, format: isSmall ? "int32" : "int64" };
 }
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type Clock, systemClock } from "../../gateways/clock.ts";
 import { Api } from "./api/api.ts";
 import { Deliveries } from "./model/deliveries.ts";
 import { Refusal } from "./model/refusal.ts";
@@ -24,8 +25,8 @@ interface ProcessorOptions {
   eventsUrl: string;
   /** Duration of each step of a slow process, in milliseconds. Defaults to 1000. */
   stepMs?: number;
-  /** Returns the time in epoch milliseconds. Defaults to the system clock. */
-  nowMs?: () => number;
+  /** Defaults to the machine's. */
+  clock?: Clock;
 }
 
 const MAX_BODY_BYTES = 1_000_000;
@@ -39,7 +40,14 @@ const MAX_BODY_BYTES = 1_000_000;
 export async function startProcessor(options: ProcessorOptions): Promise<{ url: string; stop(): Promise<void> }> {
   const host = options.host ?? "127.0.0.1";
   const store = new Store(options.directory);
-  const world: World = { store, url: "", nowMs: options.nowMs ?? Date.now, stepMs: options.stepMs ?? 1_000 };
+  const clock = options.clock ?? systemClock;
+  const world: World = {
+    store,
+    url: "",
+    nowMs: () => clock.now().getTime(),
+    realMs: () => clock.real().getTime(),
+    stepMs: options.stepMs ?? 1_000,
+  };
   const api = new Api(world, routes, options.secretKey);
   const deliveries = new Deliveries(world, options);
   const schedule = startSchedule(world, actions, () => deliveries.alarm.check());
@@ -58,10 +66,15 @@ export async function startProcessor(options: ProcessorOptions): Promise<{ url: 
   }
   deliveries.start();
   schedule.check();
+  const ignoreClock = clock.onAdvance(() => {
+    schedule.check();
+    deliveries.alarm.check();
+  });
 
   return {
     url: world.url,
     async stop() {
+      ignoreClock();
       schedule.stop();
       deliveries.stop();
       const closed = once(server, "close");

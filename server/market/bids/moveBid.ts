@@ -26,7 +26,7 @@ export async function moveBid(tx: Transaction, action: BidAction, bid: Bid, { ac
 export function rejectActiveBids(tx: Transaction, taskId: string): Promise<Bid[]> {
   const { from, to } = bidTransitions.reject;
   return tx.query<Bid>(sql`
-    UPDATE bids b SET status = ${to}, updated_at = clock_timestamp()
+    UPDATE bids b SET status = ${to}, updated_at = service_now()
     FROM users bidder WHERE b.task_id = ${taskId}::uuid AND b.status = ${from} AND bidder.id = b.bidder_id
     RETURNING ${bidExcerptColumns}`);
 }

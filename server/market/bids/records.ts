@@ -69,7 +69,7 @@ export async function readBidsForDetail(
 /** Writes `changes` (SQL assignments) to a bid whose task is locked, and returns the new row. */
 export async function updateBid(connection: Connection, bidId: string, changes: Sql): Promise<Bid> {
   const [bid] = await connection.query<Bid>(sql`
-    UPDATE bids b SET ${changes}, updated_at = clock_timestamp()
+    UPDATE bids b SET ${changes}, updated_at = service_now()
     FROM users bidder WHERE b.id = ${bidId}::uuid AND bidder.id = b.bidder_id RETURNING ${bidColumns}`);
   if (!bid) throw new ApiError("not_found");
   return bid;

@@ -31,7 +31,7 @@ export async function findPayoutAccount(connection: Connection, userId: string):
 export async function ensurePayoutAccount(services: Services, caller: Principal): Promise<string> {
   const { database, processor, clock } = services;
   const { userId } = caller;
-  const now = clock.now();
+  const now = clock.real(); // how old the key is at the processor
   if ((await findPayoutAccount(database, userId)) === null) {
     await database.transaction(async (tx) => {
       await lockCaller(tx, caller);
@@ -78,7 +78,7 @@ export async function ensurePayoutAccount(services: Services, caller: Principal)
 
 async function storeAccountId(connection: Connection, userId: string, accountId: string): Promise<string> {
   const [row] = await connection.query<{ accountId: string }>(sql`
-    UPDATE payout_accounts SET account_id = coalesce(account_id, ${accountId}), updated_at = clock_timestamp()
+    UPDATE payout_accounts SET account_id = coalesce(account_id, ${accountId}), updated_at = service_now()
     WHERE user_id = ${userId}::uuid RETURNING account_id AS "accountId"`);
   if (!row) throw new ApiError("unauthenticated"); // A new password has taken it away meanwhile.
   return row.accountId;
@@ -89,8 +89,8 @@ const newKey = () => `account-${crypto.randomUUID()}`;
 /** Replaces a key that created nothing, so that the next call has a new key and the user's current profile. */
 async function renewParameters({ database, clock }: Services, userId: string, usedKey: string): Promise<void> {
   await database.query(sql`
-    UPDATE payout_accounts a SET idempotency_key = ${newKey()}, key_created_at = ${clock.now().toISOString()}::timestamptz,
-      email = u.email, display_name = u.display_name, updated_at = clock_timestamp()
+    UPDATE payout_accounts a SET idempotency_key = ${newKey()}, key_created_at = ${clock.real().toISOString()}::timestamptz,
+      email = u.email, display_name = u.display_name, updated_at = service_now()
     FROM users u WHERE u.id = a.user_id AND a.user_id = ${userId}::uuid AND a.idempotency_key = ${usedKey}
       AND a.account_id IS NULL`);
 }
@@ -128,7 +128,7 @@ export async function syncPayoutAccount(
     const { transfersActive, payoutsActive } = await processor.getAccount(accountId);
     const active = transfersActive && payoutsActive;
     const written = await database.query(sql`
-      UPDATE payout_accounts SET active = ${active}, revision = revision + 1, updated_at = clock_timestamp()
+      UPDATE payout_accounts SET active = ${active}, revision = revision + 1, updated_at = service_now()
       WHERE account_id = ${accountId} AND revision = ${row.revision} RETURNING revision`);
     if (written.length > 0) return { active };
   }

@@ -30,7 +30,7 @@ async function runStep(services: Services, claim: Claim): Promise<StepResult> {
   const { step } = payoutStates[claim.state];
   if (step === null) return { retry: "sameKey" };
   const { call, find } = steps[step];
-  const keyAge = ageOfKey(new Date(claim.keyCreatedAt), services.clock.now());
+  const keyAge = ageOfKey(new Date(claim.keyCreatedAt), services.clock.real());
   try {
     if (step !== "poll" && keyAge !== "fresh") {
       return (await find(services, claim)) ?? { retry: keyAge === "expired" ? "newKey" : "sameKey" };

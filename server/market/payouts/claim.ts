@@ -16,7 +16,7 @@ export async function claimStep({ database, clock }: Services, payoutId: string)
     const payout = await lockPayout(tx, sql`id = ${payoutId}::uuid`);
     if (payout === null || payout.nextStepAt === null || new Date(payout.nextStepAt) > now) return null;
     const idempotencyKey = payout.idempotencyKey ?? `payout-${crypto.randomUUID()}`;
-    const keyCreatedAt = payout.keyCreatedAt ?? now.toISOString();
+    const keyCreatedAt = payout.keyCreatedAt ?? clock.real().toISOString();
     const attempts = payout.attempts + 1;
     const leasedUntil = new Date(now.getTime() + STEP_LEASE_SECONDS * 1000).toISOString();
     await tx.query(sql`

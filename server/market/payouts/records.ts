@@ -72,7 +72,7 @@ export async function recordPayoutFact(
   const nextStepAt = delaySeconds === null ? null : new Date(now.getTime() + delaySeconds * 1000);
   await tx.query(sql`
     UPDATE payouts SET state = ${state}, idempotency_key = NULL, key_created_at = NULL, attempts = 0,
-      next_step_at = ${nextStepAt?.toISOString() ?? null}::timestamptz, updated_at = clock_timestamp(),
+      next_step_at = ${nextStepAt?.toISOString() ?? null}::timestamptz, updated_at = service_now(),
       paid_at = CASE WHEN ${state} = 'paid' THEN ${now.toISOString()}::timestamptz ELSE paid_at END
     WHERE id = ${payout.id}::uuid`);
   if (nextStepAt !== null && payoutStates[state].step !== "poll") {

@@ -17,7 +17,7 @@ interface UnfinishedPayouts {
 /** Counts the payouts under way in each state, with the age of the oldest; for the metrics. */
 export async function countUnfinishedPayouts({ database }: Pick<Services, "database">): Promise<UnfinishedPayouts[]> {
   const rows = await database.query<UnfinishedPayouts>(sql`
-    SELECT state, count(*) AS count, extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS "oldestSeconds"
+    SELECT state, count(*) AS count, extract(epoch FROM service_now() - min(created_at))::float8 AS "oldestSeconds"
     FROM payouts WHERE next_step_at IS NOT NULL AND state NOT IN ('paid', 'failed') GROUP BY state`);
   return unfinishedPayoutStates.map(
     (state) => rows.find((row) => row.state === state) ?? { state, count: 0, oldestSeconds: 0 },

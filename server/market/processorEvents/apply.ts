@@ -37,7 +37,7 @@ async function applyOnce(services: Services, eventId: string): Promise<void> {
   const { database, log } = services;
   const [stored] = await database.query<{ payload: unknown }>(sql`
     UPDATE processor_events SET attempts = attempts + 1,
-      next_attempt_at = clock_timestamp() + least(5 * power(2, least(attempts, 10)), 3600) * interval '1 second'
+      next_attempt_at = service_now() + least(5 * power(2, least(attempts, 10)), 3600) * interval '1 second'
     WHERE id = ${eventId} AND processed_at IS NULL RETURNING payload`);
   if (!stored) return;
   const effect = await interpretEvent(services, StoredEvent.parse(stored.payload)).catch((error: unknown): Effect => {
@@ -56,7 +56,7 @@ async function applyOnce(services: Services, eventId: string): Promise<void> {
       log.error({ eventId, outcome: outcome.detail }, "a processor event contradicts our records");
     }
     await tx.query(sql`
-      UPDATE processor_events SET processed_at = clock_timestamp(), outcome = ${textOf(outcome)} WHERE id = ${eventId}`);
+      UPDATE processor_events SET processed_at = service_now(), outcome = ${textOf(outcome)} WHERE id = ${eventId}`);
   });
 }
 
@@ -66,5 +66,5 @@ const textOf = ({ kind, detail }: EventOutcome) => (kind === "unexpected" ? `une
 export function findUnprocessedEvents({ database }: Services, limit: number): Promise<{ eventId: string }[]> {
   return database.query<{ eventId: string }>(sql`
     SELECT id AS "eventId" FROM processor_events
-    WHERE processed_at IS NULL AND next_attempt_at <= clock_timestamp() ORDER BY next_attempt_at LIMIT ${limit}`);
+    WHERE processed_at IS NULL AND next_attempt_at <= service_now() ORDER BY next_attempt_at LIMIT ${limit}`);
 }

@@ -47,7 +47,7 @@ export async function lockTask(connection: Connection, taskId: string): Promise<
 /** Writes `changes` (SQL assignments) to a locked task, and returns the new row. */
 export async function updateTask(connection: Connection, taskId: string, changes: Sql): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
-    UPDATE tasks t SET ${changes}, updated_at = clock_timestamp()
+    UPDATE tasks t SET ${changes}, updated_at = service_now()
     FROM users buyer WHERE t.id = ${taskId}::uuid AND buyer.id = t.buyer_id RETURNING ${taskColumns}`);
   if (!task) throw new ApiError("not_found");
   return task;

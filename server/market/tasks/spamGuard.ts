@@ -45,13 +45,15 @@ interface Verdict {
 
 /**
  * The statement that judges a new task: when the oldest of the tasks that fill a window leaves it. The time is the
- * database's, as `created_at` is, and fixed during the statement, so that the indexes can look for it.
+ * database's, as `created_at` is, and read once, so that the indexes can look for it.
  */
 export function verdictStatement(buyerId: string, textHash: bigint): Sql {
+  const now = sql`(SELECT now FROM clock)`;
   const ownTasks = (seconds: number) => sql`
-    FROM tasks WHERE buyer_id = ${buyerId}::uuid AND created_at > statement_timestamp() - make_interval(secs => ${seconds})`;
+    FROM tasks WHERE buyer_id = ${buyerId}::uuid AND created_at > ${now} - make_interval(secs => ${seconds})`;
   return sql`
-    SELECT ceil(extract(epoch FROM greatest(recent.leaves_at, repeated.leaves_at) - statement_timestamp()))::int AS "waitSeconds",
+    WITH clock AS MATERIALIZED (SELECT service_now() AS now)
+    SELECT ceil(extract(epoch FROM greatest(recent.leaves_at, repeated.leaves_at) - ${now}))::int AS "waitSeconds",
            CASE WHEN repeated.leaves_at IS NOT NULL THEN (
              SELECT id ${ownTasks(REPEATS_SECONDS)} AND posted_text_hash = ${textHash}::bigint
              ORDER BY created_at DESC LIMIT 1) END AS "taskId"

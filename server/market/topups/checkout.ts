@@ -48,7 +48,7 @@ export async function recordTopup(
   );
   await tx.query(sql`
     UPDATE topups SET expire_requested_at = ${now.toISOString()}::timestamptz, next_check_at = ${now.toISOString()}::timestamptz,
-           updated_at = clock_timestamp()
+           updated_at = service_now()
     WHERE status = 'created' AND expire_requested_at IS NULL AND id IN (
       SELECT id FROM topups WHERE user_id = ${userId}::uuid AND status = 'created' AND expire_requested_at IS NULL
       ORDER BY created_at DESC OFFSET ${MAX_OPEN_TOPUPS})`);
@@ -81,7 +81,7 @@ export async function recordCheckout(
   const nextCheckAt = firstCheckAt(clock.now(), settings);
   await connection.query(sql`
     UPDATE topups SET session_id = ${session.id}, expires_at = to_timestamp(${session.expiresAt}),
-           checkout_url = coalesce(${session.url}, checkout_url), updated_at = clock_timestamp(),
+           checkout_url = coalesce(${session.url}, checkout_url), updated_at = service_now(),
            next_check_at = CASE WHEN expire_requested_at IS NULL THEN ${nextCheckAt}::timestamptz ELSE next_check_at END
     WHERE id = ${id}::uuid`);
 }
@@ -89,6 +89,6 @@ export async function recordCheckout(
 /** Closes a top-up that nobody has paid. */
 export async function closeTopup(connection: Connection, topupId: string, status: "failed" | "expired"): Promise<void> {
   await connection.query(sql`
-    UPDATE topups SET status = ${status}, updated_at = clock_timestamp()
+    UPDATE topups SET status = ${status}, updated_at = service_now()
     WHERE id = ${topupId}::uuid AND status IN ('created', 'processing')`);
 }

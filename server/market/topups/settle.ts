@@ -97,7 +97,7 @@ export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Pr
 
   const setStatus = (status: string, paymentIntentId: string | null = null) =>
     tx.query(sql`
-      UPDATE topups SET status = ${status}, session_id = ${update.sessionId}, updated_at = clock_timestamp(),
+      UPDATE topups SET status = ${status}, session_id = ${update.sessionId}, updated_at = service_now(),
              payment_intent_id = coalesce(${paymentIntentId}, payment_intent_id)
       WHERE id = ${topup.id}::uuid`);
 

@@ -36,7 +36,7 @@ export const resetPassword = open
       await reclaimAccount(tx, userId, { now, byMail: wasMailed });
       if (wasMailed) {
         await tx.query(sql`
-          UPDATE users SET email_verified_at = clock_timestamp()
+          UPDATE users SET email_verified_at = service_now()
           WHERE id = ${userId}::uuid AND email_verified_at IS NULL`);
       }
       await endSessions(tx, userId, null);

@@ -22,7 +22,7 @@ export const verifyEmail = open
       const token = await takeToken(tx, "verify_email", input.token, ctx.clock.now());
       if (token === null) throw new ApiError("invalid_token");
       await tx.query(sql`
-        UPDATE users SET email_verified_at = clock_timestamp()
+        UPDATE users SET email_verified_at = service_now()
         WHERE id = ${token.userId}::uuid AND email_verified_at IS NULL`);
       tx.onCommit(() => ctx.securityLog.record(ctx, "email.verified", { userId: token.userId }));
     }),

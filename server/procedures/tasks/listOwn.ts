@@ -15,10 +15,13 @@ export const listOwn = signedIn
   })
   .input(
     PageQuery.extend({
-      role: z.enum(["buyer", "bidder"]).optional().meta({
-        description: "`buyer`: tasks that I posted. `bidder`: tasks that I was awarded. Both by default.",
-        example: "buyer",
-      }),
+      role: z
+        .enum(["buyer", "bidder"])
+        .meta({
+          description: "`buyer`: tasks that you posted. `bidder`: tasks that you were awarded. Both by default.",
+          example: "buyer",
+        })
+        .optional(),
       status: listOf(taskStatuses, "Tasks with one of these statuses; all by default.").optional(),
     }),
   )

@@ -50,7 +50,7 @@ export const update = scoped("task:write")
             : sql`acceptance_criteria = ${input.acceptanceCriteria || null}`,
           input.maxBudgetCents === undefined ? null : sql`max_budget_cents = ${input.maxBudgetCents}`,
           input.tags === undefined ? null : sql`tags = distinct_tags(${input.tags}::text[])`,
-          changesContent(task, input) ? sql`content_edited_at = clock_timestamp()` : null,
+          changesContent(task, input) ? sql`content_edited_at = service_now()` : null,
         ].filter((change) => change !== null);
         const updated = await updateTask(tx, task.id, join(changes));
         const recipients = [task.buyerId, ...(await findActiveBidders(tx, task.id))];

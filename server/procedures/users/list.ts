@@ -14,10 +14,12 @@ export const list = moderator
   })
   .input(
     PageQuery.extend({
-      query: text(1, 320).optional().meta({
-        description: "Part of the email address or of the display name, in any case; or the whole id.",
-        example: "ada",
-      }),
+      query: text(1, 320)
+        .meta({
+          description: "Part of the email address or of the display name, in any case; or the whole id.",
+          example: "ada",
+        })
+        .optional(),
     }),
   )
   .output(z.object({ users: z.array(ModeratedUser).meta({ description: "Newest first." }), nextCursor: NextCursor }))

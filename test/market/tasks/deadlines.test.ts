@@ -6,6 +6,7 @@ import { expireTask } from "../../../server/market/tasks/expireTask.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { awardedTask, deliveredTask, upload } from "../../factories/tasks.ts";
+import { clockOf } from "../../setup/testClock.ts";
 import { useService } from "../../setup/testService.ts";
 
 const ETA_SECONDS = 24 * 3_600; // what the factory bids
@@ -30,7 +31,7 @@ const eventsOf = (taskId: string, type: string) =>
 /** The services with a clock that is this many seconds ahead, for jobs only. */
 const inFuture = (seconds: number) => ({
   ...service.services,
-  clock: { now: () => new Date(service.clock.now().getTime() + seconds * 1000) },
+  clock: clockOf(() => new Date(service.clock.now().getTime() + seconds * 1000)),
 });
 
 test("an awarded task without a delivery expires after the grace period: the hold returns, once, and the event is recorded", async () => {

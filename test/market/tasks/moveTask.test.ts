@@ -11,6 +11,7 @@ import { type TaskActor, taskTransitions } from "../../../server/market/tasks/st
 import { createPerson } from "../../factories/people.ts";
 import { awardedTask, deliveredTask, placeBid, postTask } from "../../factories/tasks.ts";
 import { expectBooksToBalance } from "../../setup/books.ts";
+import { clockOf } from "../../setup/testClock.ts";
 import { useService } from "../../setup/testService.ts";
 
 const service = useService();
@@ -43,7 +44,7 @@ test("no job does what the table does not allow, and the job does not fail", asy
   const { task: awarded } = await awardedTask(buyer, bidder);
   const statuses = async () =>
     Promise.all([delivered, awarded].map(async ({ id }) => (await buyer.get(`/tasks/${id}`)).body.task.status));
-  const late = { now: () => new Date(service.clock.now().getTime() + 60 * 24 * 3_600_000) };
+  const late = clockOf(() => new Date(service.clock.now().getTime() + 60 * 24 * 3_600_000));
   const services = { ...service.services, clock: late };
   const runJobs = async () => {
     await acceptDelivery(services, { taskId: delivered.id });

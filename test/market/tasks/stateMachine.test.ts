@@ -15,6 +15,7 @@ import { createModerator } from "../../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { disputeReason, placeBid, postTask, upload } from "../../factories/tasks.ts";
 import { type Answer, rest } from "../../setup/client.ts";
+import { clockOf } from "../../setup/testClock.ts";
 import { useService } from "../../setup/testService.ts";
 
 const service = useService();
@@ -156,7 +157,7 @@ async function stage(status: TaskStatus): Promise<Scene> {
 /** The services with a clock that is past every deadline. */
 const late = () => ({
   ...service.services,
-  clock: { now: () => new Date(service.clock.now().getTime() + 60 * 24 * 3_600_000) },
+  clock: clockOf(() => new Date(service.clock.now().getTime() + 60 * 24 * 3_600_000)),
 });
 
 /** Does an action as a client, or as the jobs, would; undefined when there is no way for this actor to even try. */

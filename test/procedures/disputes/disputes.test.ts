@@ -6,6 +6,7 @@ import { createModerator, makeModerator } from "../../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { deliveredTask, disputedTask, disputeReason, postTask, upload } from "../../factories/tasks.ts";
 import { rest } from "../../setup/client.ts";
+import { clockOf } from "../../setup/testClock.ts";
 import { useService } from "../../setup/testService.ts";
 
 const service = useService();
@@ -108,7 +109,7 @@ describe("opening", () => {
       // The sweep judges by a clock that is past the deadline, the requests by one that is before it.
       const late = {
         ...service.services,
-        clock: { now: () => new Date(service.clock.now().getTime() + HOURS_48 * 1000) },
+        clock: clockOf(() => new Date(service.clock.now().getTime() + HOURS_48 * 1000)),
       };
       const [byBuyer, byBidder, accepted] = await Promise.all([
         buyer.post(`/tasks/${task.id}/dispute`, { reason: disputeReason }),

@@ -92,6 +92,7 @@ export class Stage {
       },
       database,
       clock: this.#clock,
+      testClock: null,
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
       storage,
       inspector: { inspect: async () => nothingKnown, close: async () => undefined },

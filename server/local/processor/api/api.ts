@@ -127,7 +127,7 @@ export class Api {
   #executeOnce({ route, id, owner }: Target, request: ApiRequest, key: string): ApiResponse {
     const { store } = this.#world;
     const hash = hashOf(request);
-    const since = this.#world.nowMs() - KEY_LIFETIME_MS;
+    const since = this.#world.realMs() - KEY_LIFETIME_MS;
     store.run("delete from idempotency_keys where owner = ? and key = ? and created_ms < ?", owner, key, since);
     const [stored] = store.rows("select * from idempotency_keys where owner = ? and key = ?", owner, key);
     if (stored !== undefined) {
@@ -140,7 +140,7 @@ export class Api {
     const remember = (response: ApiResponse): ApiResponse => {
       const sql =
         "insert into idempotency_keys (owner, key, request_hash, status, body, created_ms) values (?, ?, ?, ?, ?, ?)";
-      store.run(sql, owner, key, hash, response.status, response.body, this.#world.nowMs());
+      store.run(sql, owner, key, hash, response.status, response.body, this.#world.realMs());
       return { ...response, headers: { "Idempotency-Key": key } };
     };
     try {

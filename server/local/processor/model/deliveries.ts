@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { Alarm } from "./alarm.ts";
-import { nowSeconds, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 /** Delays between attempts, in milliseconds. The last one repeats until the receiver responds with 2xx. */
 const RETRY_DELAYS_MS = [200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 60_000];
@@ -88,7 +88,7 @@ export class Deliveries {
         headers: {
           "Content-Type": "application/json; charset=utf-8",
           "User-Agent": "Stripe/1.0 (+https://stripe.com/docs/webhooks)",
-          "Stripe-Signature": signature(body, webhookSecret, nowSeconds(this.#world)),
+          "Stripe-Signature": signature(body, webhookSecret, Math.floor(this.#world.realMs() / 1000)),
         },
         body,
         signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]),

@@ -11,6 +11,16 @@ export function later(world: World, delayMs: number, action: string, objectId: s
   world.store.run("insert into schedule (due_ms, action, object_id) values (?, ?, ?)", dueMs, action, objectId);
 }
 
+/** Returns how many actions and deliveries of events are due, and when the next one is, in milliseconds since the epoch. */
+export function readSchedule({ store, nowMs }: World): { due: number; nextDueMs: number | null } {
+  const [row] = store.rows(
+    `select count(*) filter (where due_ms <= ?1) as due, min(due_ms) filter (where due_ms > ?1) as next from (
+       select due_ms from schedule union all select next_attempt_ms from deliveries where delivered_ms is null)`,
+    nowMs(),
+  );
+  return { due: Number(row?.due), nextDueMs: typeof row?.next === "number" ? row.next : null };
+}
+
 /**
  * Runs actions when they are due, including those that became due while the processor was down.
  * @param actions the actions by name

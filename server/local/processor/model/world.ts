@@ -5,8 +5,10 @@ export interface World {
   store: Store;
   /** The processor's own URL, without a trailing slash. */
   url: string;
-  /** Milliseconds since the epoch. */
+  /** The service's time, in milliseconds since the epoch. */
   nowMs(): number;
+  /** The real time, for signatures and for how long idempotency keys are remembered. */
+  realMs(): number;
   /** Duration of each step of a slow process (bank debit, payout, dispute) in milliseconds. At Stripe it is days. */
   stepMs: number;
 }

@@ -11,6 +11,7 @@ import {
 import { queueDelivery } from "../model/events.ts";
 import { clearFaults, listFaults, setFault } from "../model/faults.ts";
 import { Refusal } from "../model/refusal.ts";
+import { readSchedule } from "../model/schedule.ts";
 import type { World } from "../model/world.ts";
 import { setCapabilities } from "../resources/accounts.ts";
 import { expireSession, paySession } from "../resources/checkout.ts";
@@ -33,6 +34,7 @@ export const testCalls: TestCall[] = [
     callFaults,
     eventFaults,
   })),
+  testCall("GET /test/schedule", "Says how much is due now, and when the next thing falls due.", nothing, readSchedule),
   testCall(
     "POST /test/checkout/:id/pay",
     "Pays a session; outcome is one of the checkout outcomes.",

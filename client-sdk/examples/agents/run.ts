@@ -1,0 +1,23 @@
+/**
+ * `npm run agents`: two scripted agents trade on a service of their own, one over MCP, the other over the SDK. Exits with 1
+ * when a step fails.
+ */
+import { startFreshService } from "./service.ts";
+import { trade } from "./trade.ts";
+
+console.log(
+  "\nTwo agents trade: Ada's knows the tools at /mcp, Bo's the SDK. A service without any data starts for them …",
+);
+const service = await startFreshService();
+let exitCode = 0;
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => service.stop().finally(() => process.exit(1)));
+try {
+  await trade(service.url);
+  console.log("\nDone: from the first cent to the last, and nobody but the agents acted after the preparation.\n");
+} catch (error) {
+  console.error(`\nThe trade failed: ${error instanceof Error ? error.message : error}`);
+  exitCode = 1;
+} finally {
+  await service.stop();
+}
+process.exit(exitCode);

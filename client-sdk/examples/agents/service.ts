@@ -1,0 +1,50 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+export interface FreshService {
+  url: string;
+  /** Stops it and deletes its data. */
+  stop(): Promise<void>;
+}
+
+/** Starts a service without any data, on a free port. */
+export async function startFreshService(): Promise<FreshService> {
+  const directory = await mkdtemp(join(tmpdir(), "rebid-agents-"));
+  const service = spawn(process.execPath, [join(import.meta.dirname, "../../../server/start/main.ts")], {
+    stdio: ["ignore", "pipe", "inherit"],
+    // Nothing else of this shell's settings: a DATABASE_URL would lead to a service that is not fresh.
+    env: {
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR },
+      ...{ DATA_DIR: join(directory, "data"), PORT: String(await freePort()), LOG_LEVEL: "warn" },
+    },
+  });
+  const ended = once(service, "close");
+  const stop = async () => {
+    service.kill("SIGTERM");
+    await ended;
+    await rm(directory, { recursive: true, force: true });
+  };
+  for await (const line of createInterface({ input: service.stdout })) {
+    const url = /^Rebid is ready: (.+)$/.exec(line)?.[1];
+    if (url === undefined) continue;
+    service.stdout.resume();
+    return { url, stop };
+  }
+  await stop();
+  throw new Error("the service did not start; see its message above");
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
+  return address.port;
+}

@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+import { SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { bridge } from "./bridge.ts";
+import { readSettings, type Settings, SettingsError, usage } from "./settings.ts";
+
+/** Says what is wrong in words that help. Standard output belongs to the protocol, so people read this in the client's log. */
+function explain({ url }: Settings, error: unknown): string {
+  if (!(error instanceof SdkHttpError))
+    return `Rebid does not answer at ${url.origin}. Is REBID_BASE_URL right, and the service running?`;
+  const { status } = error;
+  if (status === 401)
+    return "Rebid does not accept the API key. It may be revoked or expired: create another one, and set REBID_API_KEY.";
+  if (status === 404) return `There is no Rebid at ${url.origin}. Is REBID_BASE_URL right?`;
+  return `Rebid answered ${status}: ${messageOf(error.data.text)}`;
+}
+
+/** The message in the API's error body. */
+function messageOf(body: unknown): string {
+  try {
+    const { message }: { message?: unknown } = JSON.parse(String(body));
+    return String(message);
+  } catch {
+    return "no explanation";
+  }
+}
+
+async function main(): Promise<void> {
+  const settings = readSettings(process.argv.slice(2), process.env);
+  if (settings === null) {
+    process.stderr.write(usage);
+    return;
+  }
+  const { url, apiKey } = settings;
+  const requestInit = { headers: { Authorization: `Bearer ${apiKey}`, "User-Agent": "rebid-mcp/0.1.0" } };
+  await bridge({
+    local: new StdioServerTransport(),
+    remote: new StreamableHTTPClientTransport(url, { requestInit }),
+    explain(error) {
+      const words = explain(settings, error);
+      process.stderr.write(`${words}\n`);
+      return words;
+    },
+  });
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const words = error instanceof SettingsError ? error.message : "The connection could not be started.";
+    process.stderr.write(`${words}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,10 @@
+import { defineConfig } from "tsdown";
+
+export default defineConfig({
+  entry: ["src/cli.ts"],
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  fixedExtension: false,
+  dts: false,
+});

@@ -1,0 +1,123 @@
+import "@fontsource-variable/instrument-sans/wght.css";
+import "@fontsource-variable/instrument-sans/wght-italic.css";
+import "@fontsource/instrument-serif/400.css";
+import "@fontsource/instrument-serif/400-italic.css";
+import "@fontsource-variable/jetbrains-mono/wght.css";
+import "../../../server/brand/tokens.css";
+import "./base.css";
+import "./frame.css";
+import "./content.css";
+import "./home.css";
+import "./reference.css";
+
+const all = <Kind extends Element = HTMLElement>(selector: string) => [...document.querySelectorAll<Kind>(selector)];
+const one = <Kind extends Element = HTMLElement>(selector: string) => document.querySelector<Kind>(selector);
+
+/** The button says whether the dark theme is on; what was chosen is kept in this browser. */
+function setUpTheme(button: HTMLElement): void {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const root = document.documentElement;
+  const isDark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+  const show = () => button.setAttribute("aria-pressed", String(isDark()));
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    localStorage.setItem("theme", root.dataset.theme);
+    show();
+  });
+  system.addEventListener("change", show);
+  show();
+}
+
+/** On narrow screens the navigation opens over the page. */
+function setUpMenu(button: HTMLElement): void {
+  const set = (open: boolean) => {
+    button.setAttribute("aria-expanded", String(open));
+    document.body.classList.toggle("menu-open", open);
+  };
+  button.addEventListener("click", () => set(button.getAttribute("aria-expanded") !== "true"));
+  addEventListener("keydown", ({ key }) => key === "Escape" && set(false));
+  one(".side")?.addEventListener("click", ({ target }) => target instanceof HTMLAnchorElement && set(false));
+}
+
+function addCopyButton(figure: HTMLElement): void {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    await navigator.clipboard.writeText(figure.querySelector("code")?.textContent ?? "");
+    button.textContent = "Copied";
+    setTimeout(() => {
+      button.textContent = "Copy";
+    }, 1_500);
+  });
+  figure.querySelector("figcaption")?.append(button);
+}
+
+/** Shows one language of several at a time, and the same one everywhere. */
+function setUpTabs(tabs: HTMLElement): void {
+  const figures = [...tabs.querySelectorAll<HTMLElement>("figure.code")];
+  const list = document.createElement("div");
+  list.className = "languages";
+  list.setAttribute("role", "group");
+  list.setAttribute("aria-label", "Language");
+  const choose = (language: string | undefined) => {
+    const shown = figures.find(({ dataset }) => dataset.language === language) ?? figures[0];
+    for (const figure of figures) figure.hidden = figure !== shown;
+    for (const button of list.children)
+      button.setAttribute("aria-pressed", String(button.textContent === shown?.dataset.language));
+  };
+  for (const { dataset } of figures) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = dataset.language ?? "";
+    button.addEventListener("click", () => {
+      localStorage.setItem("language", button.textContent);
+      choose(button.textContent);
+    });
+    list.append(button);
+  }
+  tabs.prepend(list);
+  choose(localStorage.getItem("language") ?? undefined);
+}
+
+/** Marks the heading in the outline that is being read. */
+function followReading(outline: HTMLElement): void {
+  const links = new Map([...outline.querySelectorAll("a")].map((link) => [link.hash.slice(1), link]));
+  const headings = all("main h2[id]");
+  const show = () => {
+    const current = headings.findLast((heading) => heading.getBoundingClientRect().top < 140) ?? headings[0];
+    for (const [id, link] of links) link.toggleAttribute("data-current", id === current?.id);
+  };
+  addEventListener("scroll", show, { passive: true });
+  show();
+}
+
+/** The search is loaded when it is first opened. */
+function setUpSearch(button: HTMLElement, dialog: HTMLDialogElement): void {
+  const open = async () => {
+    const { openSearch } = await import("./search.ts");
+    await openSearch(dialog);
+  };
+  button.addEventListener("click", open);
+  addEventListener("keydown", (event) => {
+    const isTyping = event.target instanceof HTMLElement && event.target.closest("input, textarea, select") !== null;
+    const isShortcut = (event.key === "/" && !isTyping) || (event.key === "k" && (event.metaKey || event.ctrlKey));
+    if (!isShortcut || dialog.open) return;
+    event.preventDefault();
+    void open();
+  });
+}
+
+const themeButton = one(".theme");
+if (themeButton) setUpTheme(themeButton);
+const menuButton = one(".menu");
+if (menuButton) setUpMenu(menuButton);
+const outline = one(".outline");
+if (outline) followReading(outline);
+const findButton = one(".find");
+const dialog = one<HTMLDialogElement>("dialog.search");
+if (findButton && dialog) setUpSearch(findButton, dialog);
+for (const figure of all("figure.code")) addCopyButton(figure);
+for (const tabs of all(".tabs")) setUpTabs(tabs);
+one('.side [aria-current="page"]')?.scrollIntoView({ block: "nearest" });
+if (one("rebid-try")) void import("./tryIt.ts");

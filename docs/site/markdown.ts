@@ -1,0 +1,138 @@
+import hljs from "highlight.js/lib/core";
+import bash from "highlight.js/lib/languages/bash";
+import go from "highlight.js/lib/languages/go";
+import http from "highlight.js/lib/languages/http";
+import json from "highlight.js/lib/languages/json";
+import python from "highlight.js/lib/languages/python";
+import sql from "highlight.js/lib/languages/sql";
+import typescript from "highlight.js/lib/languages/typescript";
+import markdownIt, { type Token } from "markdown-it";
+import anchor from "markdown-it-anchor";
+import { renderDiagram } from "./diagrams.ts";
+import { escapeHtml, type Heading } from "./page.ts";
+
+for (const [name, language] of Object.entries({ bash, go, http, json, python, sql, typescript })) {
+  hljs.registerLanguage(name, language);
+}
+hljs.registerAliases(["sh", "console"], { languageName: "bash" });
+hljs.registerAliases(["ts"], { languageName: "typescript" });
+
+const languageNames: Record<string, string> = {
+  sh: "Shell",
+  ts: "TypeScript",
+  python: "Python",
+  go: "Go",
+  json: "JSON",
+  sql: "SQL",
+  http: "HTTP",
+};
+
+/** The anchors that GitHub gives to headings, so that links work in the repository and here. */
+export function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, "")
+    .replaceAll(" ", "-");
+}
+
+const markdown = markdownIt({ html: true }).use(anchor, {
+  slugify: slugOf,
+  permalink: anchor.permalink.headerLink({ safariReaderFix: true }),
+});
+
+markdown.renderer.rules.fence = (tokens, index) => {
+  const { info = "", content = "" } = tokens[index] ?? {};
+  const [language = "", ...words] = info.trim().split(/\s+/);
+  if (language === "mermaid") return renderDiagram(content);
+  return renderCode(
+    content,
+    language,
+    words.find((word) => /^[\w-]+\.\w+$/.test(word)),
+  );
+};
+markdown.renderer.rules.table_open = () => '<div class="table" tabindex="0" role="region" aria-label="Table"><table>';
+markdown.renderer.rules.table_close = () => "</table></div>";
+
+/** Renders a block of code. It can be scrolled with the keyboard; the client adds a button that copies it. */
+export function renderCode(code: string, language: string, fileName?: string): string {
+  const text = code.trimEnd();
+  const known = hljs.getLanguage(language) !== undefined;
+  const html = known ? hljs.highlight(text, { language }).value : escapeHtml(text);
+  const label = fileName ?? languageNames[language] ?? "Text";
+  return `<figure class="code" data-language="${escapeHtml(languageNames[language] ?? "Text")}"><figcaption>${escapeHtml(label)}</figcaption>
+<pre tabindex="0"><code>${html}</code></pre></figure>\n`;
+}
+
+interface Rendered {
+  html: string;
+  headings: Heading[];
+  /** The text before the first heading. */
+  lead: string;
+}
+
+/** Turns the target of a link in Markdown into an address of the site; null makes it plain text. */
+export type ResolveLink = (href: string) => string | null;
+
+/** Renders Markdown whose title, the `#` heading, has been taken off. */
+export function render(source: string, resolveLink: ResolveLink = (href) => href): Rendered {
+  const tokens = markdown.parse(asCallouts(source), {});
+  for (const { children } of tokens) resolveLinks(children ?? [], resolveLink);
+  const { lead, headings } = outlineOf(tokens);
+  return { html: asTabs(markdown.renderer.render(tokens, markdown.options, {})), headings, lead };
+}
+
+function resolveLinks(tokens: Token[], resolveLink: ResolveLink): void {
+  let open: Token | null = null;
+  for (const token of tokens) {
+    if (token.type === "link_open") {
+      const href = String(token.attrGet("href") ?? "");
+      const resolved = /^(https?:|mailto:|#)/.test(href) ? href : resolveLink(href);
+      if (resolved === null) {
+        token.tag = "span";
+        token.attrs = null;
+        open = token;
+      } else token.attrSet("href", resolved);
+    } else if (token.type === "link_close" && open !== null) {
+      token.tag = "span";
+      open = null;
+    }
+  }
+}
+
+/** GitHub's `> [!NOTE]`, which is also readable as Markdown. */
+function asCallouts(source: string): string {
+  return source.replace(/^> \[!(NOTE|TIP|WARNING)\]\n((?:>.*\n?)+)/gm, (_all, kind: string, quoted: string) => {
+    const text = quoted.replace(/^> ?/gm, "");
+    return `<aside class="callout ${kind.toLowerCase()}">\n\n${text}\n\n</aside>\n`;
+  });
+}
+
+/** Blocks between `<!-- tabs -->` and `<!-- /tabs -->` say the same in several languages. */
+const asTabs = (html: string) =>
+  html.replaceAll("<!-- tabs -->", '<div class="tabs">').replaceAll("<!-- /tabs -->", "</div>");
+
+function outlineOf(tokens: readonly Token[]): Pick<Rendered, "headings" | "lead"> {
+  const headings: Heading[] = [];
+  let lead = "";
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === "heading_open" && (token.tag === "h2" || token.tag === "h3")) {
+      const text = plainText(tokens[index + 1]);
+      headings.push({ level: token.tag === "h2" ? 2 : 3, id: String(token.attrGet("id") ?? ""), text, body: "" });
+    } else if (token.type === "inline" && tokens[index - 1]?.type !== "heading_open") {
+      const text = plainText(token);
+      const last = headings.at(-1);
+      if (last === undefined) lead += `${text} `;
+      else last.body += `${text} `;
+    }
+  }
+  return { headings, lead };
+}
+
+function plainText(token: Token | undefined): string {
+  const parts = token?.children ?? [];
+  return parts
+    .filter(({ type }) => type === "text" || type === "code_inline" || type === "softbreak")
+    .map(({ type, content }) => (type === "softbreak" ? " " : content))
+    .join("")
+    .trim();
+}

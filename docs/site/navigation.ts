@@ -1,0 +1,39 @@
+/** The guides, in the order in which they are read; each is `docs/guides/<slug>.md`, unless `file` says otherwise. */
+export const sections: readonly Section[] = [
+  { title: "Start", guides: [{ slug: "first-task" }, { slug: "authentication" }] },
+  {
+    title: "Work",
+    guides: [{ slug: "money" }, { slug: "bidding" }, { slug: "uploads" }, { slug: "disputes" }],
+  },
+  { title: "Rely on it", guides: [{ slug: "errors" }, { slug: "repeating" }] },
+  { title: "Connect", guides: [{ slug: "events" }, { slug: "webhooks" }, { slug: "sdk" }] },
+  { title: "Run", guides: [{ slug: "testing" }, { slug: "clock" }, { slug: "production" }] },
+  {
+    title: "Inside",
+    guides: [
+      { slug: "contributing" },
+      {
+        slug: "architecture",
+        file: "docs/architecture.md",
+        description: "Rooms, requests, payments and events, in depth.",
+      },
+      { slug: "contract", file: "docs/contract.md", description: "Every rule that clients may rely on, on one page." },
+    ],
+  },
+];
+
+interface Section {
+  title: string;
+  guides: readonly Guide[];
+}
+
+export interface Guide {
+  /** The last part of its address, `/docs/<slug>`. */
+  slug: string;
+  /** Relative to the repository. */
+  file?: string;
+  /** For files without front matter. */
+  description?: string;
+}
+
+export const fileOf = ({ slug, file }: Guide) => file ?? `docs/guides/${slug}.md`;

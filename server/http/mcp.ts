@@ -1,0 +1,123 @@
+import { type Request, type RequestHandler, type Response, Router } from "express";
+import { isAppOrigin, isKeyOrigin } from "../auth/origins.ts";
+import { ApiError } from "../errors.ts";
+import type { McpContext } from "../mcp/runTool.ts";
+import { openMcp } from "../mcp/serve.ts";
+import { isTool } from "../mcp/server.ts";
+import { currentRequestId } from "../requestId.ts";
+import type { Services } from "../services.ts";
+import { invalidBody, parseJson, readJsonText } from "./body.ts";
+import { clientOf, createContext } from "./context.ts";
+
+/** The headers that the protocol reads. */
+const protocolHeaders = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;
+
+/**
+ * Serves the Model Context Protocol: one message a request, with an API key. A request passes what all others pass: the load,
+ * its origin, authentication, the bounds of bodies, and the rate limits.
+ */
+export function mcpApi(services: Services): Router {
+  const serve = openMcp(services.settings);
+
+  const handle: RequestHandler = async (request, response) => {
+    response.locals.operation = "mcp";
+    if (request.method !== "POST") {
+      response.set("Allow", "POST");
+      throw new ApiError("method_not_allowed");
+    }
+    refuseForeignPage(services, request, response);
+    const context = await authenticate(services, request, response);
+    refuseHeaders(request);
+    const message = await readMessage(request, response);
+    const { method, params } = message;
+    if (method === "tools/call" && isTool(params?.name)) response.locals.operation = `mcp.${params.name}`;
+
+    const answer = await serve(context, requestOf(request, response), message);
+    // Whatever reached no procedure: the protocol's own messages, and mistakes.
+    if (!context.limits.counted) await context.limits.count({ group: "read" });
+    if (answer.status >= 500) {
+      services.log.error(
+        { requestId: context.requestId, status: answer.status, method },
+        "a message could not be served",
+      );
+    }
+    const text = await answer.text();
+    response.status(answer.status);
+    if (text === "") response.end();
+    else response.type("json").send(text);
+  };
+
+  return Router().all("/", handle);
+}
+
+/**
+ * Refuses pages of origins that the operator has not listed. The request's own host is not one of them, as elsewhere: under
+ * DNS rebinding, a foreign page's origin is the host that it talks to.
+ */
+function refuseForeignPage(services: Services, request: Request, response: Response): void {
+  const { origin } = request.headers;
+  const { settings } = services;
+  if (origin === undefined || origin === new URL(settings.publicUrl).origin) return;
+  if (isAppOrigin(origin, settings) || isKeyOrigin(origin, settings)) return;
+  const error = new ApiError("forbidden", { message: "Pages of this origin may not call the service." });
+  throw denied(services, request, response, error);
+}
+
+/** Returns the context of a request with a valid API key. A session cookie does not authenticate here. */
+async function authenticate(services: Services, request: Request, response: Response): Promise<McpContext> {
+  const hasKey = request.headers.authorization !== undefined;
+  const context = hasKey ? await createContext(services, request, response) : null;
+  if (context?.principal) {
+    const { principal } = context;
+    return { ...context, principal, userId: principal.userId };
+  }
+  response.set("WWW-Authenticate", "Bearer");
+  const message = "Send a valid API key: `Authorization: Bearer rb_live_…`.";
+  throw denied(services, request, response, new ApiError("unauthenticated", { message }));
+}
+
+/** Records a refusal before any procedure, which would record its own. */
+function denied({ securityLog }: Services, request: Request, response: Response, error: ApiError): ApiError {
+  const actor = { principal: null, client: clientOf(request, response), requestId: currentRequestId() };
+  securityLog.refuse(actor, "access.denied", { code: error.code, door: "mcp" });
+  return error;
+}
+
+/** What these headers ask for is said with arguments here, and must not be ignored. */
+function refuseHeaders(request: Request): void {
+  const issues = [
+    ["Dry-Run", "Tools that move money show a preview first; the others cannot be tried."],
+    ["Idempotency-Key", "Send the argument `idempotencyKey`, or the `confirm` of a preview."],
+  ].flatMap(([path = "", message = ""]) => (request.get(path) === undefined ? [] : [{ path, message }]));
+  if (issues.length > 0) throw new ApiError("invalid_input", { issues });
+}
+
+interface Message {
+  method?: unknown;
+  params?: { name?: unknown };
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Reads one message. The protocol itself checks the rest of it. */
+async function readMessage(request: Request, response: Response): Promise<Message> {
+  const message = parseJson((await readJsonText(request, response)) ?? "", "The body");
+  if (!isObject(message)) throw invalidBody("Send one JSON-RPC message in each request.");
+  return {
+    ...message,
+    ...("params" in message && isObject(message.params) && { params: message.params }),
+  };
+}
+
+/** The request as the protocol sees it. Clients need not say what they accept: every answer is JSON. */
+function requestOf(request: Request, response: Response): globalThis.Request {
+  const headers = new Headers({ "content-type": "application/json", accept: "application/json, text/event-stream" });
+  for (const name of protocolHeaders) {
+    const value = request.get(name);
+    if (value !== undefined) headers.set(name, value);
+  }
+  const left = new AbortController();
+  response.once("close", () => left.abort());
+  return new Request("http://localhost/mcp", { method: "POST", headers, signal: left.signal });
+}

@@ -1,0 +1,17 @@
+import type { Services } from "../../services.ts";
+import { queryOne, sql } from "../../store/connection.ts";
+
+/** Returns when the next task is accepted or expires by the clock, after now; null if none will. */
+export async function findNextDeadline({ database, clock, settings }: Services): Promise<Date | null> {
+  const now = sql`${clock.now().toISOString()}::timestamptz`;
+  const grace = sql`make_interval(secs => ${settings.deliveryGraceSeconds})`;
+  const { next } = await queryOne<{ next: string | null }>(
+    database,
+    sql`
+    SELECT least(
+      (SELECT min(acceptance_deadline_at) FROM tasks WHERE status = 'delivered' AND acceptance_deadline_at > ${now}),
+      (SELECT min(delivery_due_at) + ${grace} FROM tasks WHERE status = 'awarded' AND delivery_due_at > ${now} - ${grace})
+    ) AS next`,
+  );
+  return next === null ? null : new Date(next);
+}

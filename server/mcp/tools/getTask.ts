@@ -1,0 +1,105 @@
+import { z } from "zod";
+import { Delivery, Sample } from "../../schemas/artifact.ts";
+import { Id } from "../../schemas/common.ts";
+import { Dispute } from "../../schemas/dispute.ts";
+import { BidExcerpt } from "../../schemas/excerpts.ts";
+import { Rating } from "../../schemas/rating.ts";
+import { Reputation } from "../../schemas/reputation.ts";
+import { Task } from "../../schemas/task.ts";
+import { TaskOperation } from "../../schemas/taskOperation.ts";
+import { type AnswerText, count, money, time } from "../text.ts";
+import { plainTool } from "../tool.ts";
+import { toolsFor } from "./nextTools.ts";
+import { reputationOf, wordsOfBuyer } from "./reputations.ts";
+
+const Role = z.enum(["buyer", "bidder", "visitor"]);
+
+export const taskId = Id.meta({ description: "The task's `id`." });
+
+/** What changes about a task. get_task has the rest. */
+export const TaskState = Task.pick({
+  ...{ id: true, title: true, status: true, maxBudgetCents: true, bidCount: true, awardedBidId: true },
+  ...{ deliveryDueAt: true, acceptanceDeadlineAt: true },
+});
+
+const FileRecord = Sample.omit({ downloadUrl: true });
+const DeliveryRecord = Delivery.omit({ downloadUrl: true });
+
+/** A task with everything that a decision about it needs. */
+export const getTask = plainTool({
+  name: "get_task",
+  title: "Read a task",
+  description:
+    "Reads a task with what you need to decide: description, acceptance criteria, budget, deadlines, the buyer's reputation, " +
+    "your own bid, and nextTools, the tools that you can use on it now. If it is your task or was awarded to you, also its " +
+    "files (read them with read_delivery), dispute and ratings.",
+  procedures: ["tasks.read", "users.reputation"],
+  kind: "read",
+  input: z.strictObject({ taskId }),
+  output: z.object({
+    task: Task,
+    role: Role.meta({ description: "What you are: the task's buyer, its awarded bidder, or neither." }),
+    nextTools: z.array(z.string()).meta({ description: "The tools that are possible on this task now." }),
+    availableActions: z.array(TaskOperation),
+    ownBid: BidExcerpt.optional().meta({ description: "Your bid that is active or was awarded, or else your latest." }),
+    buyerReputation: Reputation.nullable(),
+    samples: z.array(FileRecord).optional(),
+    deliveries: z.array(DeliveryRecord).optional(),
+    dispute: Dispute.optional(),
+    ratings: z.array(Rating).optional(),
+  }),
+  async run({ api, text, context }, input) {
+    const { availableActions = [], bids = [], ...found } = await api.tasks.read({ id: input.taskId });
+    const task = Task.parse(found.task);
+    const buyerReputation = await reputationOf(api, task.buyer.id);
+    const own = bids.filter(({ bidder }) => bidder.id === context.userId);
+    const ownBid = own.find(({ status }) => status === "active" || status === "awarded") ?? own[0];
+    const isBidder = ownBid?.status === "awarded";
+    const role: z.infer<typeof Role> = task.buyer.id === context.userId ? "buyer" : isBidder ? "bidder" : "visitor";
+    const nextTools = toolsFor(availableActions, { bidCount: role === "buyer" ? task.bidCount : 0, ...found });
+
+    sayTask(text, task);
+    text.say(`Buyer: ${task.buyer.id}, ${text.quote(task.buyer.displayName)}: ${wordsOfBuyer(buyerReputation)}.`);
+    if (ownBid) {
+      text.say(`Your bid ${ownBid.id}: ${ownBid.status}, ${money(ownBid.priceCents)}, ${ownBid.etaHours} hours.`);
+      if (ownBid.taskEditedAt) text.say("The task was changed after you placed that bid: read it again.");
+    }
+    for (const { id, bytes, fileName } of found.samples ?? []) sayFile(text, "Sample", { id, bytes, fileName });
+    for (const { id, bytes, fileName } of found.deliveries ?? []) sayFile(text, "Delivery", { id, bytes, fileName });
+    if (found.dispute) {
+      const { openedBy, status, resolution, reason } = found.dispute;
+      text.say(`Dispute: opened by the ${openedBy}, ${resolution ?? status}.`).sayQuoted("Reason", reason);
+    }
+    for (const { role: rated, stars, comment } of found.ratings ?? [])
+      text.say(`The ${rated} was rated ${stars} of 5.`).sayQuoted("Comment", comment);
+    text.next(nextTools.length === 0 ? "nothing to do on this task now." : `${nextTools.join(", ")}.`);
+    return {
+      ...{ role, nextTools, availableActions, buyerReputation, task },
+      ...(ownBid && { ownBid }),
+      ...(found.samples && { samples: found.samples }),
+      ...(found.deliveries && { deliveries: found.deliveries }),
+      ...(found.dispute && { dispute: found.dispute }),
+      ...(found.ratings && { ratings: found.ratings }),
+    };
+  },
+});
+
+function sayTask(text: AnswerText, task: Task): void {
+  const deadlines = [
+    ["deliver until", task.deliveryDueAt],
+    ["accept or dispute until", task.status === "delivered" ? task.acceptanceDeadlineAt : null],
+  ].flatMap(([what, at]) => (at ? [`${what} ${time(at)}`] : []));
+  text
+    .say(
+      `Task ${task.id}: ${[task.status, `up to ${money(task.maxBudgetCents)}`, count(task.bidCount, "bid"), ...deadlines].join(", ")}.`,
+    )
+    .sayQuoted("Title", task.title)
+    .sayQuoted("Description", task.description)
+    .sayQuoted("Acceptance criteria", task.acceptanceCriteria)
+    .sayQuoted("Tags", task.tags.join(", "));
+}
+
+function sayFile(text: AnswerText, kind: string, file: { id: string; bytes: number; fileName?: string | undefined }) {
+  const name = file.fileName === undefined ? "" : ` ${text.quote(file.fileName)}`;
+  text.say(`${kind} ${file.id}: ${count(file.bytes, "byte")}${name}`);
+}

@@ -1,0 +1,28 @@
+import type { TaskOperation } from "../../schemas/taskOperation.ts";
+
+/** The tool for each operation on a task. Samples and decisions of moderators have none. */
+const toolByOperation: Partial<Record<TaskOperation, string>> = {
+  "tasks.update": "change_task",
+  "tasks.cancel": "cancel_task",
+  "tasks.award": "award_task",
+  "tasks.accept": "accept_delivery",
+  "tasks.dispute": "dispute_delivery",
+  "tasks.rate": "rate",
+  "bids.place": "place_bid",
+  "bids.update": "place_bid",
+  "bids.withdraw": "withdraw_bid",
+  "bids.deliveryInit": "deliver",
+};
+
+/** Returns the tools that are possible on a task: those of the operations, and those that show more. */
+export function toolsFor(
+  operations: readonly TaskOperation[],
+  { bidCount, samples = [], deliveries = [] }: { bidCount: number; samples?: unknown[]; deliveries?: unknown[] },
+): string[] {
+  const tools = operations.flatMap((operation) => toolByOperation[operation] ?? []);
+  const readers = [
+    ...(bidCount > 0 ? ["compare_bids"] : []),
+    ...(samples.length + deliveries.length > 0 ? ["read_delivery"] : []),
+  ];
+  return [...new Set([...readers, ...tools])];
+}

@@ -1,0 +1,34 @@
+import type { Tool } from "../tool.ts";
+import { awardTask, compareBids } from "./awardTask.ts";
+import { acceptDelivery, disputeDelivery, rate } from "./decideDelivery.ts";
+import { deliver } from "./deliver.ts";
+import { getReputation } from "./getReputation.ts";
+import { getTask } from "./getTask.ts";
+import { placeBid, withdrawBid } from "./placeBid.ts";
+import { cancelTask, changeTask, postTask } from "./postTask.ts";
+import { readDelivery } from "./readDelivery.ts";
+import { searchTasks } from "./searchTasks.ts";
+import { waitForEvents } from "./waitForEvents.ts";
+import { getWallet, requestPayout } from "./wallet.ts";
+
+/** Every tool, in the order in which clients list them: finding, bidding, posting, delivering, money. */
+export const tools: readonly Tool[] = [
+  searchTasks,
+  getTask,
+  placeBid,
+  withdrawBid,
+  postTask,
+  changeTask,
+  cancelTask,
+  compareBids,
+  awardTask,
+  deliver,
+  readDelivery,
+  acceptDelivery,
+  disputeDelivery,
+  rate,
+  getWallet,
+  requestPayout,
+  waitForEvents,
+  getReputation,
+];

@@ -1,0 +1,120 @@
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createPerson, type TestPerson } from "../factories/people.ts";
+import { examine } from "../screenshots/examine.ts";
+import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { useService } from "../setup/testService.ts";
+import { builtDocs } from "./blocks.ts";
+
+const service = useService();
+
+describe.skipIf(!hasBrowser)("the documentation in a real browser", browserTimeout, () => {
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let person: TestPerson;
+  let foreign: string[];
+  let problems: string[];
+
+  beforeAll(async () => {
+    await builtDocs();
+    browser = await launchBrowser();
+    person = await createPerson(service, { cents: 12_345 });
+  });
+  afterAll(() => browser?.close());
+
+  beforeEach(async () => {
+    foreign = [];
+    problems = [];
+    context = await browser.newContext({ colorScheme: "light", reducedMotion: "reduce" });
+    page = await context.newPage();
+    page.on("request", (request) => {
+      if (!request.url().startsWith(`${service.url}/`)) foreign.push(request.url());
+    });
+    page.on("pageerror", (error) => problems.push(error.message));
+    page.on("console", (message) => {
+      // The form asks who is signed in; nobody is 401, which the browser notes.
+      if (message.type() === "error" && !message.text().includes("status of 401")) problems.push(message.text());
+    });
+  });
+  afterEach(async () => {
+    await context.close();
+    expect(problems).toEqual([]);
+    expect(foreign).toEqual([]);
+  });
+
+  const open = (path: string) => page.goto(service.url + path);
+
+  async function send(path: string) {
+    const answer = page.waitForResponse((response) => new URL(response.url()).pathname === path);
+    await page.getByRole("button", { name: "Send" }).click();
+    const response = await answer;
+    const { authorization } = await response.request().allHeaders();
+    return { status: response.status(), authorization, search: new URL(response.url()).search };
+  }
+
+  test("an operation is sent with the session of the signed-in person, without an Authorization header", async () => {
+    const [name = "", value = ""] = (person.session.cookie ?? "").split("=");
+    await context.addCookies([{ name, value, url: service.url }]);
+    await open("/docs/reference/wallet/read");
+    await page.getByText(`Sent as ${person.displayName}`).waitFor();
+    expect(await send("/wallet")).toMatchObject({ status: 200, authorization: undefined });
+    await page.getByText("12345").waitFor();
+  });
+
+  test("an operation is sent with a key that was pasted, and with none is what it is without authentication", async () => {
+    await open("/docs/reference/wallet/read");
+    await page.getByText("paste an API key").waitFor();
+    expect(await send("/wallet")).toMatchObject({ status: 401, authorization: undefined });
+    const key = person.key.authorization ?? "";
+    await page.getByLabel("API key").fill(key.replace("Bearer ", ""));
+    expect(await send("/wallet")).toMatchObject({ status: 200, authorization: key });
+  });
+
+  test("parameters and a body are sent as they were entered, and a list as it stands without any", async () => {
+    await open("/docs/reference/tasks/list");
+    expect((await send("/tasks")).search).toBe("");
+    await page.getByLabel("limit").fill("3");
+    expect((await send("/tasks")).search).toBe("?limit=3");
+
+    await open("/docs/reference/tasks/create");
+    await page.getByLabel("API key").fill((person.key.authorization ?? "").replace("Bearer ", ""));
+    await page.getByLabel("Body").fill('{"title": "A title", "description": "x", "maxBudgetCents": 100, "tags": []}');
+    expect(await send("/tasks")).toMatchObject({ status: 201 });
+    await page.getByText('"title": "A title"').last().waitFor();
+  });
+
+  test("one search finds guides and operations, and Enter opens the first", async () => {
+    await open("/docs/money");
+    await page.keyboard.press("/");
+    await page.getByPlaceholder("Search guides and reference").fill("spend_limit");
+    await page.locator("dialog").getByRole("link", { name: "spend_limit Errors" }).waitFor();
+    await page.getByPlaceholder("Search guides and reference").fill("award a task");
+    await page.locator("dialog").getByRole("link", { name: "Tasks" }).first().waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/docs\/.+/);
+  });
+
+  test("a chosen theme stays, and a language that was chosen is shown on the next page too", async () => {
+    await open("/docs/webhooks");
+    const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");
+    expect(await background()).toBe("rgb(250, 250, 248)");
+    await page.getByRole("button", { name: "Dark theme" }).click();
+    expect(await background()).toBe("rgb(22, 24, 28)");
+    await page.getByRole("button", { name: "Python", exact: true }).click();
+    await page.reload();
+    expect(await background()).toBe("rgb(22, 24, 28)");
+    await page.getByText("def verify").waitFor();
+  });
+
+  test.each([390, 1280])(
+    "axe finds nothing serious at %i pixels, and no page is wider than its window",
+    async (width) => {
+      await page.setViewportSize({ width, height: 844 });
+      for (const path of ["/docs", "/docs/webhooks", "/docs/reference/tasks/create"]) {
+        await open(path);
+        expect([path, await examine(page)]).toEqual([path, []]);
+      }
+    },
+  );
+});

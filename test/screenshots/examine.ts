@@ -1,0 +1,32 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  help: string;
+  nodes: { target: unknown[] }[];
+}
+
+/**
+ * Returns what is wrong with a page as it is shown now: what axe calls serious or critical, and content that is wider than
+ * the window. One line each.
+ */
+export async function examine(page: Page): Promise<string[]> {
+  // Not with a script element, which the page's own policy would refuse.
+  await page.evaluate(axeSource);
+  const violations: Violation[] = await page.evaluate(
+    "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  );
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  const overflow: number = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+  return [
+    ...serious.map(
+      ({ id, help, nodes }) => `${id}: ${help} (${nodes.map(({ target }) => target.join(" ")).join(", ")})`,
+    ),
+    ...(overflow > 0 ? [`the page is ${overflow} pixels wider than the window`] : []),
+  ];
+}

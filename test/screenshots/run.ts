@@ -1,0 +1,96 @@
+/**
+ * `npm run screenshots [-- WORD…]`: takes pictures of our pages, in both themes and three widths, from a marketplace of its
+ * own, into `.build/screenshots/`. Reports what axe finds serious, pages wider than their window, and messages of the
+ * browser's console, such as what a policy has refused. Exits with 1 when there is any. Words choose pages by their names.
+ */
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import getPort from "get-port";
+import type { Browser, BrowserContext } from "playwright-core";
+import { run, startProcess } from "../install/processes.ts";
+import { launchBrowser } from "../setup/browser.ts";
+import { examine } from "./examine.ts";
+import { type Shot, shots, themes, widths } from "./shots.ts";
+
+const root = join(import.meta.dirname, "../..");
+const output = join(root, ".build/screenshots");
+const words = process.argv.slice(2);
+
+interface Look {
+  theme: (typeof themes)[number];
+  width: (typeof widths)[number];
+}
+
+async function signIn(context: BrowserContext, url: string, name: string): Promise<void> {
+  const response = await context.request.post(`${url}/auth/login`, {
+    data: { email: `${name}@example.com`, password: "a seed password" },
+  });
+  if (!response.ok()) throw new Error(`${name} cannot sign in: ${response.status()}`);
+}
+
+/** Takes one picture, and returns what is wrong with it. */
+async function take(browser: Browser, url: string, shot: Shot, { theme, width }: Look): Promise<string[]> {
+  const context = await browser.newContext({
+    colorScheme: theme,
+    viewport: { width, height: width < 500 ? 844 : 900 },
+    deviceScaleFactor: width < 500 ? 2 : 1,
+    reducedMotion: "reduce",
+  });
+  try {
+    if (shot.as !== undefined) await signIn(context, url, shot.as);
+    const page = await context.newPage();
+    const problems: string[] = [];
+    page.on("pageerror", (error) => problems.push(error.message));
+    page.on("console", (message) => {
+      // A page that asks who is signed in gets 401 when nobody is.
+      if (message.type() === "error" && !message.text().includes("status of 401")) problems.push(message.text());
+    });
+    await page.goto(url + shot.path, { waitUntil: "load" });
+    await page.evaluate("document.fonts.ready.then(() => {})");
+    await shot.prepare?.(page);
+    await page.screenshot({ path: join(output, `${shot.name}-${theme}-${width}.png`) });
+    return [...problems, ...(await examine(page))];
+  } finally {
+    await context.close();
+  }
+}
+
+async function main(): Promise<number> {
+  const chosen = shots.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+  const directory = await mkdtemp(join(tmpdir(), "rebid-screenshots-"));
+  const port = await getPort();
+  const env = {
+    ...process.env,
+    PORT: String(port),
+    DATA_DIR: join(directory, "data"),
+    RATE_LIMITS: "off",
+    LOG_LEVEL: "warn",
+  };
+  const service = startProcess(process.execPath, ["server/start/main.ts"], { cwd: root, env });
+  let browser: Browser | undefined;
+  let count = 0;
+  try {
+    await service.ready;
+    await run(process.execPath, ["server/commands/seed.ts"], { cwd: root, env });
+    browser = await launchBrowser();
+    await mkdir(output, { recursive: true });
+    for (const shot of chosen) {
+      for (const theme of themes) {
+        for (const width of widths) {
+          const problems = await take(browser, `http://localhost:${port}`, shot, { theme, width });
+          count += problems.length;
+          for (const problem of problems) console.log(`${shot.name}, ${theme}, ${width}: ${problem}`);
+        }
+      }
+    }
+  } finally {
+    await browser?.close();
+    await service.stop();
+    await rm(directory, { recursive: true, force: true });
+  }
+  console.log(`${chosen.length * themes.length * widths.length} pictures are in ${output}; ${count} problems.`);
+  return count === 0 ? 0 : 1;
+}
+
+process.exitCode = await main();
