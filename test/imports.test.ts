@@ -256,3 +256,25 @@ test("there is no folder for odds and ends, and no barrel", () => {
   const odd = files.filter(({ path }) => /\/(utils?|lib|helpers?|services|common)\/|\/index\.ts$/.test(path));
   expect(odd.map(({ path }) => path)).toEqual([]);
 });
+
+test("the SDK's package imports nothing of the server, and only what its users install", async () => {
+  const names = await readdir("client-sdk/src", { recursive: true });
+  const sources = names.filter((name) => name.endsWith(".ts")).map((name) => join("client-sdk/src", name));
+  expect(sources.length).toBeGreaterThan(15);
+  const targets = await Promise.all(
+    sources.map(async (path) => {
+      const source = await readFile(path, "utf8");
+      return importPatterns.flatMap(({ pattern }) =>
+        [...source.matchAll(pattern)].map(([, , target = ""]) => ({
+          from: path,
+          to: target.startsWith(".") ? normalize(join(dirname(path), target)) : target,
+        })),
+      );
+    }),
+  );
+  const isAllowed = ({ from, to }: { from: string; to: string }) =>
+    to.startsWith("client-sdk/src/") ||
+    (/^@trpc\/(client|server)$/.test(to) && /\/(trpc|generated\/router)\.ts$/.test(from)) ||
+    (to.startsWith("node:") && from === "client-sdk/src/node.ts");
+  expect(targets.flat().filter((each) => !isAllowed(each))).toEqual([]);
+});

@@ -1,0 +1,93 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { webhooks } from "@rebid/sdk";
+import { afterEach, expect, test } from "vitest";
+import { exampleEvent } from "../../server/webhooks/sample.ts";
+import { createPerson } from "../factories/people.ts";
+import { postTask } from "../factories/tasks.ts";
+import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { compileCache } from "../setup/serviceProcess.ts";
+import { useService } from "../setup/testService.ts";
+
+const service = useService({ settings: { trustLocalhost: true } });
+const running: ChildProcess[] = [];
+
+afterEach(() => {
+  for (const child of running.splice(0)) child.kill();
+});
+
+/** Starts an example as its comment says. */
+function start(name: string, variables: Record<string, string | undefined>) {
+  const parameters = ["--conditions=@rebid/source", `client-sdk/examples/${name}.ts`];
+  const child = spawn(process.execPath, parameters, { env: { PATH: process.env.PATH, ...compileCache, ...variables } });
+  running.push(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  return { output: () => output, ended };
+}
+
+const patience = { timeout: 60_000 };
+
+test("a buyer's agent and a bidder's agent finish a task with each other", patience, async () => {
+  const [ada, bo] = await Promise.all([createPerson(service, { cents: 100_000 }), createPerson(service)]);
+  const keyOf = (person: typeof ada) => person.key.authorization?.replace("Bearer ", "");
+  const earlier = await postTask(ada, { tags: ["shouting"], title: "An earlier one" });
+  const bidder = start("bidder", { REBID_URL: service.url, REBID_API_KEY: keyOf(bo) });
+  await expect.poll(bidder.output, patience).toMatch("“An earlier one”");
+  const buyer = start("buyer", { REBID_URL: service.url, REBID_API_KEY: keyOf(ada), TEXT: "good morning" });
+  expect([await buyer.ended, buyer.output()]).toEqual([0, expect.stringContaining("GOOD MORNING!\naccepted\n")]);
+  expect(bidder.output()).toMatch("delivered “Shout this”");
+  expect((await bo.get("/wallet")).body.availableCents).toBe(800);
+  expect((await ada.get(`/tasks/${earlier.id}`)).body.task.status).toBe("open");
+});
+
+test("the webhook receiver takes an event once, and refuses what is not signed", patience, async () => {
+  const receiver = start("webhookReceiver", { SIGNING_SECRET: "whsec_a", PORT: "0" });
+  await expect.poll(receiver.output, patience).toMatch(/receiving on port \d+/);
+  const port = /port (\d+)/.exec(receiver.output())?.[1];
+  const body = JSON.stringify(exampleEvent("bid.received"));
+  const send = async (secret: string) => {
+    const headers = { "X-Service-Signature": await webhooks.sign(body, secret) };
+    return (await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body, headers })).status;
+  };
+  expect([await send("whsec_b"), await send("whsec_a"), await send("whsec_a")]).toEqual([400, 204, 204]);
+  await expect.poll(receiver.output).toMatch("bid.received:");
+  expect(receiver.output().match(/bid\.received:/g)).toHaveLength(1);
+});
+
+test.skipIf(!hasBrowser)("the page shows open tasks, and a title is text", browserTimeout, async () => {
+  const ada = await createPerson(service, { cents: 100_000 });
+  await postTask(ada, { title: "<img src=x onerror=alert(1)> a picture", maxBudgetCents: 1_250 });
+  execFileSync("npm", ["run", "build", "--workspace", "client-sdk"], { stdio: "ignore" });
+  const types: Record<string, string> = { html: "text/html", js: "text/javascript" };
+  const files = createServer(async (request, response) => {
+    const path = new URL(request.url ?? "", "http://localhost").pathname.replace(/\/$/, "/index.html");
+    const content = await readFile(`client-sdk${path}`).catch(() => null);
+    response.writeHead(content === null ? 404 : 200, {
+      "content-type": types[path.split(".").at(-1) ?? ""] ?? "text/plain",
+    });
+    response.end(content);
+  });
+  await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
+  const browser = await launchBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(`http://localhost:${(files.address() as AddressInfo).port}/examples/page/?service=${service.url}`);
+    await page.getByText("<img src=x onerror=alert(1)> a picture").waitFor();
+    expect(await page.getByRole("listitem").first().innerText()).toMatch("$12.50");
+    await page.getByRole("searchbox").fill("nothing like this");
+    await page.getByRole("button").click();
+    await page.getByText("Nothing is open.").waitFor();
+  } finally {
+    await browser.close();
+    files.closeAllConnections();
+    files.close();
+  }
+});
