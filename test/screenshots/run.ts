@@ -73,6 +73,7 @@ async function main(): Promise<number> {
   try {
     await service.ready;
     await run(process.execPath, ["server/commands/seed.ts"], { cwd: root, env });
+    await run(process.execPath, ["server/commands/moderator.ts", "add", "dev@example.com"], { cwd: root, env });
     browser = await launchBrowser();
     await mkdir(output, { recursive: true });
     for (const shot of chosen) {
