@@ -86,7 +86,7 @@ export async function putFile(
       if (!response.ok) throw new RebidUploadError(response.status, text);
     });
     await sent.catch((error: unknown) => {
-      throw count.mismatch ?? error;
+      throw count.failure === undefined ? error : count.failure.reason;
     });
   });
   if (!isNode()) report(source.bytes);
@@ -94,8 +94,8 @@ export async function putFile(
 
 /** Counts the bytes of a file as they are read, and ends a stream that has more or fewer than it should. */
 class ByteCount {
-  /** Set if the stream was ended. */
-  mismatch: TypeError | undefined;
+  /** Set if the file could not be read, or `onProgress` threw: no connection is to blame, and no repeat would help. */
+  failure: { reason: unknown } | undefined;
   readonly #source: Source;
   readonly #report: (sentBytes: number) => void;
 
@@ -105,6 +105,15 @@ class ByteCount {
   }
 
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      yield* this.#read();
+    } catch (reason) {
+      this.failure = { reason };
+      throw reason;
+    }
+  }
+
+  async *#read(): AsyncGenerator<Uint8Array, void, undefined> {
     const { bytes, open } = this.#source;
     const stream = open();
     let count = 0;
@@ -118,8 +127,7 @@ class ByteCount {
   }
 
   #mismatchOf(found: string): TypeError {
-    this.mismatch = new TypeError(`The stream has ${found}, but \`bytes\` is ${this.#source.bytes}.`);
-    return this.mismatch;
+    return new TypeError(`The stream has ${found}, but \`bytes\` is ${this.#source.bytes}.`);
   }
 }
 

@@ -94,6 +94,25 @@ test("what is declared about a sample goes with it, and its limits are refused b
   expect(reads).toBe(0);
 });
 
+test("a file that cannot be read, or a caller's own mistake, is not taken for a broken connection", async () => {
+  const bidId = await newBid();
+  let reads = 0;
+  const unreadable = async function* () {
+    reads++;
+    yield content.subarray(0, 1);
+    throw new Error("the disk is gone");
+  };
+  const unread = agent().bids.uploadSample(bidId, { bytes: content.length, stream: unreadable });
+  expect(await failureOf(unread)).toMatchObject({ name: "Error", message: "the disk is gone" });
+  expect(reads).toBe(1);
+  const onProgress = ({ sentBytes }: { sentBytes: number }) => {
+    if (sentBytes > 0) throw new Error("my mistake");
+  };
+  expect(await failureOf(agent().bids.uploadSample(bidId, content, { onProgress }))).toMatchObject({
+    message: "my mistake",
+  });
+});
+
 test("progress grows from nothing to the whole file", async () => {
   const seen: number[] = [];
   await agent().bids.uploadSample(await newBid(), content, {
