@@ -39,7 +39,16 @@ let stop: () => Promise<void>;
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), "rebid-procedure-"));
   const isSource = (path: string) => !/node_modules|[\\/](dist|\.build|\.data)([\\/]|$)/.test(path);
-  for (const name of ["server", "client-sdk", "openapi", "prisma", "test/setup", "package.json", ".biome.json"]) {
+  for (const name of [
+    "server",
+    "client-sdk",
+    "openapi",
+    "prisma",
+    "test/setup",
+    "package.json",
+    ".biome.json",
+    ".gitignore",
+  ]) {
     await cp(name, join(copy, name), { recursive: true, filter: isSource });
   }
   await symlink(join(process.cwd(), "node_modules"), join(copy, "node_modules"));
