@@ -76,6 +76,10 @@ test("what breaks the protocol's own rules gets the protocol's errors", async ()
   const errorOf = async (body: unknown) => (await post(body, key)).body.error;
   expect(await errorOf(message("tasks/destroy"))).toMatchObject({ code: -32601 });
   expect(await errorOf(callOf("drop_tables"))).toMatchObject({ code: -32602 });
+  for (const name of ["__proto__", "constructor", "hasOwnProperty"]) {
+    expect(await errorOf(message(name)), name).toMatchObject({ code: -32601 });
+  }
+  expect(await errorOf(message("initialize", { capabilities: 1 }))).toMatchObject({ code: -32602 });
   expect(await errorOf({ hello: "world" })).toMatchObject({ code: -32600 });
   expect(await errorOf(message("subscriptions/listen"))).toMatchObject({ code: expect.any(Number) });
 });
