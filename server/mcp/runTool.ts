@@ -38,7 +38,7 @@ export const Preview = z
   .object({
     confirm: z.string().meta({ description: "Call the tool again with the same arguments and this as `confirm`." }),
     expiresInSeconds: z.int(),
-    amounts: z.record(z.string(), z.int()).meta({ description: "Integer cents." }),
+    amounts: z.record(z.string(), z.int()).meta({ description: "Integer cents; `etaHours` in hours." }),
   })
   .meta({ description: "Present if nothing was done yet." });
 
@@ -141,7 +141,12 @@ async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<strin
     throw error;
   });
   if (!isRepeat && !isSame(amounts, agreed)) {
-    return preview(tool, input, call, "Nothing was done, because the amounts are no longer those of your token.");
+    return preview(
+      tool,
+      input,
+      call,
+      "Nothing was done, because the amounts or hours are no longer those of your token.",
+    );
   }
   const job = createJob(context);
   const keyed = apiOf(context, { idempotencyKey });
