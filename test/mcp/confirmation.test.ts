@@ -43,6 +43,8 @@ test("a preview is refused with the error that the operation would have", async 
     availableCents: 50_000,
   });
   expect(text).toMatch(/^insufficient_funds \(402\): .*\nNext: /);
+  const payout = await agent.call("request_payout", { amountCents: 60_000 });
+  expect(payout.error).toMatchObject({ error: "insufficient_funds", neededCents: 60_000, availableCents: 50_000 });
 });
 
 test.each(protocols)(
@@ -131,7 +133,7 @@ test("an award is previewed anew if the bid's price or hours have changed since,
   expect(later.text).toContain("Nothing was done");
   expect(later.data.preview.amounts).toEqual({ priceCents: 9_000, returnedCents: 1_000, etaHours: 700 });
   expect((await person.get(`/tasks/${task.id}`)).body.task.status).toBe("open");
-  const { data } = await agent.call("award_task", { ...args, confirm: anew.data.preview.confirm });
+  const { data } = await agent.call("award_task", { ...args, confirm: later.data.preview.confirm });
   expect(data.awardedBid).toMatchObject({ id: bid.id, priceCents: 9_000, status: "awarded" });
 });
 
