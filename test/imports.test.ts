@@ -216,7 +216,7 @@ test("a procedure stays small: under 100 lines each, a median under 35; other fi
 
 test("procedures import only the marketplace, the store, and what both stand on", () => {
   const below =
-    /^server\/(procedures|market|webhooks|testClock|events|store|schemas|gateways|auth)\/|^server\/(errors|trpc|services)\.ts$/;
+    /^server\/(procedures|audit|market|webhooks|testClock|events|store|schemas|gateways|auth)\/|^server\/(errors|trpc|services)\.ts$/;
   const libraries = new Set(["zod", "@trpc/server"]);
   const allowed = ({ from, to }: Import) =>
     !from.startsWith("server/procedures/") || below.test(to) || libraries.has(to) || to.startsWith("node:");

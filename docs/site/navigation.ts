@@ -6,7 +6,7 @@ export const sections: readonly Section[] = [
     guides: [{ slug: "money" }, { slug: "bidding" }, { slug: "uploads" }, { slug: "disputes" }],
   },
   { title: "Rely on it", guides: [{ slug: "errors" }, { slug: "repeating" }] },
-  { title: "Connect", guides: [{ slug: "events" }, { slug: "webhooks" }, { slug: "sdk" }] },
+  { title: "Connect", guides: [{ slug: "events" }, { slug: "webhooks" }, { slug: "mcp" }, { slug: "sdk" }] },
   { title: "Run", guides: [{ slug: "testing" }, { slug: "clock" }, { slug: "production" }] },
   {
     title: "Inside",

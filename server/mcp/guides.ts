@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
-import { basename } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { docsSite, folderOf, root } from "../sites/sites.ts";
 
 /** A page of the documentation, in Markdown. */
 export interface Guide {
@@ -10,25 +10,27 @@ export interface Guide {
   text: string;
 }
 
-const docs = new URL("../../docs/", import.meta.url);
-/** The pages that are written for readers of the API; `docs/` has others for people who change the code. */
-const guidesFolder = new URL("guides/", docs);
+/** Pages that list others. */
+const lists = new Set(["index", "reference"]);
 
-/** Reads the guides, of which there is one a file in `docs/guides`, and the contract. A server without `docs/` has none. */
+/**
+ * Reads the guides as the built documentation has them, with everything that they include. Where it is not built, there is
+ * only the contract, and without `docs/` nothing.
+ */
 export async function readGuides(): Promise<Guide[]> {
-  const names = await readdir(guidesFolder).catch(unlessMissing<string[]>([]));
-  const files = names
+  const folder = folderOf(docsSite);
+  const names = (await readdir(folder).catch(unlessMissing<string[]>([])))
     .filter((name) => name.endsWith(".md"))
-    .sort()
-    .map((name) => new URL(name, guidesFolder));
-  return (await Promise.all([...files, new URL("contract.md", docs)].map(readGuide))).flat();
+    .map((name) => name.replace(/\.md$/, ""))
+    .filter((name) => !lists.has(name))
+    .sort();
+  if (names.length === 0) return readGuide(join(root, "docs"), "contract");
+  return (await Promise.all(names.map((name) => readGuide(folder, name)))).flat();
 }
 
-async function readGuide(file: URL): Promise<Guide[]> {
-  const text = await readFile(file, "utf8").catch(unlessMissing(null));
-  if (text === null) return [];
-  const name = basename(fileURLToPath(file), ".md");
-  return [{ name, title: /^# (.+)$/m.exec(text)?.[1] ?? name, text }];
+async function readGuide(folder: string, name: string): Promise<Guide[]> {
+  const text = await readFile(join(folder, `${name}.md`), "utf8").catch(unlessMissing(null));
+  return text === null ? [] : [{ name, title: /^# (.+)$/m.exec(text)?.[1] ?? name, text }];
 }
 
 const unlessMissing =

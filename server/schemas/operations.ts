@@ -12,7 +12,9 @@ const AuditCheck = z
 
 const Discrepancy = z
   .object({
-    check: z.string().meta({ description: "The check that found it." }),
+    check: z
+      .string()
+      .meta({ description: "The check that found it.", example: "wallets equal the sums of their entries" }),
     subject: z.string().meta({ description: "The record with the wrong value.", example: "wallet of a user" }),
     expected: z.string().meta({ description: "What it should be; amounts in cents.", example: "1200" }),
     actual: z.string().meta({ description: "What it is; amounts in cents.", example: "1300" }),

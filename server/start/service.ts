@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import getPort from "get-port";
 import type { Logger } from "pino";
 import { type BackingServices, configuredBackingServices } from "../backingServices.ts";
@@ -10,7 +11,8 @@ import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
 import { buildSite } from "../sites/build.ts";
-import { sites } from "../sites/sites.ts";
+import { manifestFile } from "../sites/manifest.ts";
+import { folderOf, sites } from "../sites/sites.ts";
 import { openDatabase } from "../store/database.ts";
 import { followTestClock } from "../store/followTestClock.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
@@ -59,7 +61,12 @@ async function prepareSchema(backing: BackingServices, { production }: Config, l
  * without a site, only its pages are absent.
  */
 async function prepareSites({ production, role }: Config, log: Logger): Promise<void> {
-  if (production || role === "worker") return;
+  if (role === "worker") return;
+  if (production) {
+    const absent = sites.filter((site) => !existsSync(manifestFile(folderOf(site)))).map(({ name }) => name);
+    if (absent.length > 0) log.warn({ sites: absent }, "not built: their pages are absent; see `npm run build`");
+    return;
+  }
   await Promise.all(
     sites.map(async (site) => {
       const failed = (error: unknown) => ({ outcome: "absent", failure: String(error) });

@@ -10,7 +10,7 @@ import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 import { blocksIn, builtDocs } from "./blocks.ts";
 
-const service = useService({ worker: true });
+const service = useService();
 const run = promisify(execFile);
 
 let folder: string;

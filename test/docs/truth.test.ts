@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { Environment } from "../../server/environment.ts";
 import { errorCatalogue } from "../../server/errors.ts";
+import { tools } from "../../server/mcp/tools/table.ts";
 import { eventTypes, logEventTypes } from "../../server/schemas/event.ts";
 import { scopes } from "../../server/schemas/scope.ts";
 import { builtDocs } from "./blocks.ts";
@@ -33,6 +34,11 @@ test("The event log has every event, and says which ones webhooks send", async (
 
 test("Webhooks has every event that they send", async () => {
   expect(rowsOf(await guide("webhooks")).toSorted()).toEqual(eventTypes.toSorted());
+});
+
+test("The Model Context Protocol has every tool", async () => {
+  const named = [...(await guide("mcp")).matchAll(/^\|.*\|$/gm)].flatMap(([row]) => [...row.matchAll(/`(\w+)`/g)]);
+  expect(named.map(([, name]) => name).toSorted()).toEqual(tools.map(({ name }) => name).toSorted());
 });
 
 test("Authentication has every scope", async () => {

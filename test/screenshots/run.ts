@@ -43,8 +43,8 @@ async function take(browser: Browser, url: string, shot: Shot, { theme, width }:
     const problems: string[] = [];
     page.on("pageerror", (error) => problems.push(error.message));
     page.on("console", (message) => {
-      // A page that asks who is signed in gets 401 when nobody is.
-      if (message.type() === "error" && !message.text().includes("status of 401")) problems.push(message.text());
+      // Refusals belong to what is shown: nobody is signed in, or a form is refused.
+      if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) problems.push(message.text());
     });
     await page.goto(url + shot.path, { waitUntil: "load" });
     await page.evaluate("document.fonts.ready.then(() => {})");
@@ -73,6 +73,7 @@ async function main(): Promise<number> {
   try {
     await service.ready;
     await run(process.execPath, ["server/commands/seed.ts"], { cwd: root, env });
+    await run(process.execPath, ["server/commands/moderator.ts", "add", "dev@example.com"], { cwd: root, env });
     browser = await launchBrowser();
     await mkdir(output, { recursive: true });
     for (const shot of chosen) {

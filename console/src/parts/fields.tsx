@@ -27,6 +27,9 @@ interface WrapperProps extends FieldProps {
   children: (control: ControlProps, limits: Limits) => ReactNode;
 }
 
+/** The service names a field as the API does; here it has a label. */
+const inWords = (message: string, label: string) => message.replace(/^`[\w.]+`/, label);
+
 /** Label, hint, control and what is wrong with it, connected for screen readers. */
 function Field({ name, label, hint, optional = false, aside, children }: WrapperProps) {
   const { operation, issues } = useForm();
@@ -55,7 +58,7 @@ function Field({ name, label, hint, optional = false, aside, children }: Wrapper
       {(messages.length > 0 || aside) && (
         <div className={styles.below}>
           <p id={`${id}-problem`} className={styles.problem}>
-            {messages.join(" ")}
+            {messages.map((message) => inWords(message, label)).join(" ")}
           </p>
           {aside}
         </div>
@@ -210,7 +213,7 @@ export function Choices({ name, label, hint, options, type = "checkbox", chosen 
       </div>
       {messages.length > 0 && (
         <p id={`${id}-problem`} className={styles.problem}>
-          {messages.join(" ")}
+          {messages.map((message) => inWords(message, label)).join(" ")}
         </p>
       )}
     </fieldset>

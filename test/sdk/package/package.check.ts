@@ -88,7 +88,9 @@ test("no file has the server's code or types, or needs a package", async () => {
 test("the core is small when it is compressed", async () => {
   const dist = join(root, "client-sdk/dist");
   const index = await readFile(join(dist, "index.js"), "utf8");
-  const chunks = [...index.matchAll(/from\s*"\.\/([^"]+)"/g)].map(([, name = ""]) => readFile(join(dist, name), "utf8"));
+  const chunks = [...index.matchAll(/from\s*"\.\/([^"]+)"/g)].map(([, name = ""]) =>
+    readFile(join(dist, name), "utf8"),
+  );
   const bytes = gzipSync([index, ...(await Promise.all(chunks))].join("\n")).length;
   console.log(`core: ${bytes} bytes gzipped`);
   expect(bytes).toBeLessThan(CORE_LIMIT_BYTES);

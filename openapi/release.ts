@@ -1,0 +1,164 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { CommandFailure, runCommand, UsageError, withArguments } from "../server/commands/runCommand.ts";
+import { bold, dim } from "../server/commands/terminal.ts";
+import { describeChanges, unnamedChanges, unreleasedSection } from "./changes/changelog.ts";
+import { compareDocuments } from "./changes/documents.ts";
+import { releaseChangelog, stepOf, versionAfter } from "./release/plan.ts";
+import { latestReleased, readDocument } from "./released.ts";
+
+const usage = `npm run release -- [--dry-run] [--version <version>]
+
+Prepares a release: builds what is published, and says what has changed for clients since the last one. Then it writes the
+version into the packages and the changelog, keeps the OpenAPI document, commits and tags. It publishes nothing itself.
+
+  --dry-run            builds and reports, and changes nothing in the checkout but the folder .build/release
+  --version <version>  instead of the one that follows from the changes`;
+
+const checkout = join(import.meta.dirname, "..");
+/** Where the files to publish are written. */
+const output = join(checkout, ".build/release");
+
+interface Manifest {
+  name: string;
+  version: string;
+  private?: boolean;
+  workspaces?: string[];
+}
+
+await runCommand({
+  usage,
+  parse: withArguments(
+    { options: { "dry-run": { type: "boolean", default: false }, version: { type: "string" } }, maxPositionals: 0 },
+    ({ values }) => {
+      const { version } = values;
+      if (version !== undefined && !/^\d+\.\d+\.\d+$/.test(version))
+        throw new UsageError(`--version must be three numbers such as 1.2.3, not "${version}".`);
+      return () => release({ isDryRun: values["dry-run"], version });
+    },
+  ),
+});
+
+async function release({ isDryRun, version: asked }: { isDryRun: boolean; version?: string }): Promise<void> {
+  const isDirty = (await run("git", ["status", "--porcelain"], checkout)) !== "";
+  if (isDirty && !isDryRun) throw new CommandFailure("There are changes that are not committed. Commit them first.");
+  if (isDirty) console.log("Changes that are not committed are part of this dry run.\n");
+
+  const root = await readManifest(checkout);
+  const changelog = await readFile(join(checkout, "CHANGELOG.md"), "utf8");
+  const section = unreleasedSection(changelog);
+  if (section === "")
+    throw new CommandFailure("CHANGELOG.md says nothing under [Unreleased]: there is nothing to release.");
+  const released = await latestReleased();
+  const changes = released ? compareDocuments(released.document, await readDocument()) : [];
+  const unnamed = unnamedChanges(changes, section);
+  if (unnamed.length > 0)
+    throw new CommandFailure(
+      `CHANGELOG.md does not name, under [Unreleased]:\n${describeChanges(unnamed).join("\n")}\nWrite each place in backticks.`,
+    );
+
+  const step = stepOf(root.version, changes, section);
+  const version = asked ?? (released ? versionAfter(root.version, step.level) : root.version);
+  console.log(
+    bold(`Rebid ${version}`),
+    dim(released ? `after ${released.version}: ${step.reason}` : "the first release"),
+  );
+  console.log(`\n${bold("What changes for clients")}`);
+  for (const line of describeChanges(changes)) console.log(`  ${line}`);
+  if (changes.length === 0) console.log(released ? "  nothing in the document" : "  everything is new");
+  console.log(`\n${bold("What the changelog says")}\n${section.replaceAll(/^/gm, "  ")}`);
+
+  const date = new Date().toISOString().slice(0, 10);
+  const copy = await mkdtemp(join(tmpdir(), "rebid-release-"));
+  try {
+    await copyTrackedFiles(copy);
+    await prepare(copy, version, releaseChangelog(changelog, version, date));
+    await build(copy, version);
+    if (isDryRun) return console.log(dim("\nThis was a dry run: nothing is committed, tagged or published."));
+    await prepare(checkout, version, releaseChangelog(changelog, version, date));
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+  await run("git", ["add", "--all"], checkout);
+  await run("git", ["commit", "--message", `Version ${version}`], checkout);
+  await run("git", ["tag", `v${version}`], checkout);
+  console.log(`\nCommitted and tagged as v${version}. Publish it with:\n  git push --follow-tags`);
+  for (const file of await readdir(output))
+    if (file.endsWith(".tgz")) console.log(`  npm publish .build/release/${file}`);
+}
+
+/** Writes the version into a checkout: its packages, its changelog, and the documents that say it. */
+async function prepare(directory: string, version: string, changelog: string): Promise<void> {
+  await run(
+    "npm",
+    ["version", version, "--workspaces", "--include-workspace-root", "--no-git-tag-version", "--allow-same-version"],
+    directory,
+  );
+  await writeFile(join(directory, "CHANGELOG.md"), changelog);
+  for (const script of ["openapi", "sdk"]) await run("npm", ["run", script], directory);
+  await cp(join(directory, "openapi/openapi.json"), join(directory, `openapi/released/${version}.json`));
+}
+
+/** Builds the packages and the archive of the service, and prints their sizes. */
+async function build(directory: string, version: string): Promise<void> {
+  await rm(output, { recursive: true, force: true });
+  await mkdir(output, { recursive: true });
+  await run("npm", ["run", "build", "--workspaces", "--if-present"], directory);
+  await run("npm", ["run", "build"], directory);
+  const { workspaces = [] } = await readManifest(directory);
+  for (const workspace of workspaces) {
+    const manifest = await readManifest(join(directory, workspace));
+    if (manifest.private) continue;
+    await run("npm", ["pack", "--workspace", workspace, "--pack-destination", output], directory);
+  }
+  // With the built pages, which `npm start` would otherwise build; production never does.
+  const archive = join(output, `rebid-${version}.tar.gz`);
+  await run(
+    "tar",
+    ["--create", "--gzip", "--file", archive, "--exclude=node_modules", `--transform=s,^\\.,rebid-${version},`, "."],
+    directory,
+  );
+
+  console.log(`\n${bold("What would be published")} ${dim(".build/release/")}`);
+  for (const file of (await readdir(output)).sort()) {
+    const { size } = await stat(join(output, file));
+    const entries = (await run("tar", ["--list", "--file", join(output, file)], output)).split("\n").length;
+    console.log(
+      `  ${file.padEnd(32)} ${Math.ceil(size / 1000)
+        .toLocaleString("en")
+        .padStart(7)} kB ${entries.toLocaleString("en").padStart(6)} files`,
+    );
+  }
+}
+
+/** Copies the files that git knows, as they are in the checkout, and links the installed packages. */
+async function copyTrackedFiles(target: string): Promise<void> {
+  const names = (await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], checkout)).split(
+    "\0",
+  );
+  for (const name of names.filter((name) => name !== "")) {
+    await mkdir(dirname(join(target, name)), { recursive: true });
+    await cp(join(checkout, name), join(target, name), { verbatimSymlinks: true }).catch(ignoreDeleted);
+  }
+  await symlink(join(checkout, "node_modules"), join(target, "node_modules"));
+}
+
+function ignoreDeleted(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOENT") throw error;
+}
+
+async function readManifest(directory: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
+}
+
+async function run(command: string, parameters: string[], cwd: string): Promise<string> {
+  try {
+    return (await promisify(execFile)(command, parameters, { cwd, maxBuffer: 64_000_000 })).stdout.trimEnd();
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string }; // as execFile rejects
+    throw new CommandFailure(`${command} ${parameters.join(" ")} failed\n${stdout}${stderr}`);
+  }
+}
