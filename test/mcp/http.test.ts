@@ -167,9 +167,7 @@ test("hundreds of messages at once are answered or refused, and the caller's tur
   const { key } = await createPerson(service);
   const url = await serveWith({ turnsPerCaller: 2, maxWaitingPerCaller: 50, maxCallsUnderWay: 200 });
   const answers = await Promise.all(
-    Array.from({ length: 400 }, () =>
-      rest(url, "POST", "/mcp", { body: callOf("get_reputation"), credentials: key }),
-    ),
+    Array.from({ length: 400 }, () => rest(url, "POST", "/mcp", { body: callOf("get_reputation"), credentials: key })),
   );
   const outcomes = answers.map(({ status, body }) => {
     if (status !== 200) return `${status} ${body.error}`;
