@@ -13,6 +13,8 @@ interface ConfirmedCall {
   principal: Principal;
   tool: string;
   input: object;
+  /** The service's time. */
+  now: Date;
   /** The protocol's own part of the request. */
   server: ServerContext;
 }
@@ -22,6 +24,8 @@ const Agreement = z.object({
   amounts: z.record(z.string(), z.number()),
   /** Makes every token a different one, and is the idempotency key of the confirmed call: so a token acts once. */
   key: z.string(),
+  /** The end by the service's time, in seconds: a clock that is moved ends tokens too, before their keys are forgotten. */
+  end: z.int(),
 });
 type Agreement = z.infer<typeof Agreement>;
 
@@ -55,12 +59,21 @@ export function openConfirmations(
 
   return {
     issue: (call, amounts) =>
-      codecOf(newest, call).mint({ amounts, key: `mcp-${randomBytes(12).toString("base64url")}` }, call.server),
+      codecOf(newest, call).mint(
+        {
+          amounts,
+          key: `mcp-${randomBytes(12).toString("base64url")}`,
+          end: Math.ceil(call.now.getTime() / 1000) + lifetimeSeconds,
+        } satisfies Agreement,
+        call.server,
+      ),
     async read(call, token) {
       let reason: unknown;
       for (const key of [newest, ...older]) {
         try {
-          return Agreement.parse(await codecOf(key, call).verify(token, call.server));
+          const agreement = Agreement.parse(await codecOf(key, call).verify(token, call.server));
+          if (agreement.end * 1000 < call.now.getTime()) throw new Error("expired");
+          return agreement;
         } catch (error) {
           reason = error instanceof Error ? error.message : undefined;
           // Only another key can make sense of what this one did not sign.

@@ -38,7 +38,7 @@ export const Preview = z
   .object({
     confirm: z.string().meta({ description: "Call the tool again with the same arguments and this as `confirm`." }),
     expiresInSeconds: z.int(),
-    amounts: z.record(z.string(), z.int()).meta({ description: "Integer cents." }),
+    amounts: z.record(z.string(), z.int()).meta({ description: "Integer cents; `etaHours` in hours." }),
   })
   .meta({ description: "Present if nothing was done yet." });
 
@@ -114,7 +114,7 @@ function createJob(context: McpContext, idempotencyKey?: string): Job {
 /** Shows what would happen, or does what was confirmed. */
 async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<string, unknown>, call: ToolCall) {
   const { context, confirmations, server } = call;
-  const subject = { principal: context.principal, tool: tool.name, input, server };
+  const subject = { principal: context.principal, tool: tool.name, input, now: context.clock.now(), server };
   if (tool.movesMoney?.(input) === false) {
     const job = createJob(context);
     return answer(tool, job, await tool.act(job, input, {}));
@@ -141,7 +141,12 @@ async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<strin
     throw error;
   });
   if (!isRepeat && !isSame(amounts, agreed)) {
-    return preview(tool, input, call, "Nothing was done, because the amounts are no longer those of your token.");
+    return preview(
+      tool,
+      input,
+      call,
+      "Nothing was done, because the amounts or hours are no longer those of your token.",
+    );
   }
   const job = createJob(context);
   const keyed = apiOf(context, { idempotencyKey });
@@ -164,7 +169,8 @@ async function preview(tool: MoneyTool, input: object, call: ToolCall, reason?: 
   const job = createJob(context);
   if (reason !== undefined) job.text.say(reason);
   const amounts = await tool.preview(job, { ...input }, apiOf(context, { dryRun: "true" }), null);
-  const confirm = await confirmations.issue({ principal: context.principal, tool: tool.name, input, server }, amounts);
+  const subject = { principal: context.principal, tool: tool.name, input, now: context.clock.now(), server };
+  const confirm = await confirmations.issue(subject, amounts);
   if (canAsk) {
     return inputRequired({
       inputRequests: {

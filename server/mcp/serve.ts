@@ -44,13 +44,14 @@ export function openMcp({ sessionSecrets }: Pick<Settings, "sessionSecrets">): S
 }
 
 /** The package would call wrong parameters of these methods an error of its own. */
-const isValid: Record<string, (message: unknown) => boolean> = {
-  "resources/read": isSpecType.ReadResourceRequest,
-  "prompts/get": isSpecType.GetPromptRequest,
-};
+const validators = new Map<string, (message: unknown) => boolean>([
+  ["initialize", isSpecType.InitializeRequest],
+  ["resources/read", isSpecType.ReadResourceRequest],
+  ["prompts/get", isSpecType.GetPromptRequest],
+]);
 
 function findMistake(message: unknown): Response | null {
-  if (!isJSONRPCRequest(message) || isValid[message.method]?.(message) !== false) return null;
+  if (!isJSONRPCRequest(message) || validators.get(message.method)?.(message) !== false) return null;
   const error = {
     code: ProtocolErrorCode.InvalidParams,
     message: `The parameters of ${message.method} are not valid.`,

@@ -39,7 +39,7 @@ export interface PlainTool<Input extends z.ZodObject = z.ZodObject, Output exten
   run(job: Job, input: z.output<Input>): Promise<z.input<Output>>;
 }
 
-/** What an operation with money comes to: amounts in cents, by name. */
+/** What an operation with money comes to, by name: amounts in cents, and an award's `etaHours`. */
 export type Amounts = Readonly<Record<string, number>>;
 
 /** A tool that moves money: it shows first what would happen, and acts when it is called again with the token of that. */

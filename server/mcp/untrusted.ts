@@ -34,20 +34,22 @@ export function separateUntrusted(value: unknown): unknown {
 }
 
 /**
- * Characters that can make a text look different from what it says, or that a person does not see but a model reads: controls
- * (except tab and line feed), direction marks and overrides, zero-width and tag characters, line separators.
+ * Characters that can make a text look different from what it says, or that a person does not see but a model reads: controls,
+ * direction marks and overrides, line separators, and whatever fonts draw as nothing, such as zero-width characters, tags,
+ * fillers and variation selectors.
  */
-const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** Joiners and selectors that scripts and emoji need; alone they carry no message. */
-const needed = new Set(["\t", "\n", "\u200c", "\u200d"]);
+const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+/**
+ * Those that texts need: tab and line feed, one joiner between letters or emoji, one selector of an emoji's look, and one of an
+ * ideograph's shape. A row of them could spell a message.
+ */
+const needed =
+  /[\t\n]|(?<![\u200c\u200d])[\u200c\u200d]|(?<!\p{Variation_Selector})[\ufe0e\ufe0f]|(?<=\p{Ideographic})[\u{e0100}-\u{e01ef}]/u;
+const hidden = new RegExp(`(?!${needed.source})${invisible.source}`, "gu");
 
 /** Replaces characters that hide something by their code points, as in `\u{202e}`. A carriage return before a line feed goes. */
 export function spellOut(text: string): string {
-  return text
-    .replaceAll("\r\n", "\n")
-    .replace(invisible, (character) =>
-      needed.has(character) ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
-    );
+  return text.replaceAll("\r\n", "\n").replace(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 function spellOutAll(value: unknown): unknown {

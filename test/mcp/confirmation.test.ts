@@ -43,6 +43,8 @@ test("a preview is refused with the error that the operation would have", async 
     availableCents: 50_000,
   });
   expect(text).toMatch(/^insufficient_funds \(402\): .*\nNext: /);
+  const payout = await agent.call("request_payout", { amountCents: 60_000 });
+  expect(payout.error).toMatchObject({ error: "insufficient_funds", neededCents: 60_000, availableCents: 50_000 });
 });
 
 test.each(protocols)(
@@ -114,20 +116,24 @@ describe("a token that is not this call's own", () => {
   });
 });
 
-test("an award is previewed anew if the bid's price has changed since, and nothing is done", async () => {
+test("an award is previewed anew if the bid's price or hours have changed since, and nothing is done", async () => {
   const { person, agent } = await newAgent();
   const bidder = await createPerson(service);
   const task = await postTask(person);
   const bid = await placeBid(bidder, task.id);
   const args = { taskId: task.id, bidId: bid.id };
   const { preview } = (await agent.call("award_task", args)).data;
-  expect(preview.amounts).toEqual({ priceCents: 8_000, returnedCents: 2_000 });
+  expect(preview.amounts).toEqual({ priceCents: 8_000, returnedCents: 2_000, etaHours: 24 });
   await bidder.patch(`/bids/${bid.id}`, { priceCents: 9_000 });
   const anew = await agent.call("award_task", { ...args, confirm: preview.confirm });
   expect(anew.text).toContain("Nothing was done");
-  expect(anew.data.preview.amounts).toEqual({ priceCents: 9_000, returnedCents: 1_000 });
+  expect(anew.data.preview.amounts).toEqual({ priceCents: 9_000, returnedCents: 1_000, etaHours: 24 });
+  await bidder.patch(`/bids/${bid.id}`, { etaHours: 700 });
+  const later = await agent.call("award_task", { ...args, confirm: anew.data.preview.confirm });
+  expect(later.text).toContain("Nothing was done");
+  expect(later.data.preview.amounts).toEqual({ priceCents: 9_000, returnedCents: 1_000, etaHours: 700 });
   expect((await person.get(`/tasks/${task.id}`)).body.task.status).toBe("open");
-  const { data } = await agent.call("award_task", { ...args, confirm: anew.data.preview.confirm });
+  const { data } = await agent.call("award_task", { ...args, confirm: later.data.preview.confirm });
   expect(data.awardedBid).toMatchObject({ id: bid.id, priceCents: 9_000, status: "awarded" });
 });
 

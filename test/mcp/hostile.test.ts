@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { argumentsOf } from "../../server/mcp/runTool.ts";
 import { estimateTokens } from "../../server/mcp/text.ts";
 import { tools } from "../../server/mcp/tools/table.ts";
+import { spellOut } from "../../server/mcp/untrusted.ts";
 import { createKey, createPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, placeBid, postTask, uploadFile } from "../factories/tasks.ts";
 import { rest } from "../setup/client.ts";
@@ -260,4 +261,15 @@ test("no arguments, envelopes or ids whatsoever lead to an internal error, or to
     }),
     { numRuns: 300 },
   );
+});
+
+test.each([
+  ["tags", "a\u{E0041}", "a\\u{e0041}"],
+  ["fillers and grapheme joiners", "\u3164\u034F\u115F", "\\u{3164}\\u{34f}\\u{115f}"],
+  ["bytes as variation selectors", "a\u{E0130}\uFE01", "a\\u{e0130}\\u{fe01}"],
+  ["rows of selectors", "❤\uFE0F\uFE0F", "❤\uFE0F\\u{fe0f}"],
+  ["bits as joiners", "a\u200D\u200C", "a\u200D\\u{200c}"],
+  ["nothing: what scripts and emoji need", "❤\uFE0F\u200D🔥 می\u200Cخواهم 葛\u{E0100}\t\n", null],
+])("what nobody sees is spelled out: %s", (_, text, shown) => {
+  expect(spellOut(text)).toBe(shown ?? text);
 });

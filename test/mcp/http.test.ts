@@ -76,6 +76,10 @@ test("what breaks the protocol's own rules gets the protocol's errors", async ()
   const errorOf = async (body: unknown) => (await post(body, key)).body.error;
   expect(await errorOf(message("tasks/destroy"))).toMatchObject({ code: -32601 });
   expect(await errorOf(callOf("drop_tables"))).toMatchObject({ code: -32602 });
+  for (const name of ["__proto__", "constructor", "hasOwnProperty"]) {
+    expect(await errorOf(message(name)), name).toMatchObject({ code: -32601 });
+  }
+  expect(await errorOf(message("initialize", { capabilities: 1 }))).toMatchObject({ code: -32602 });
   expect(await errorOf({ hello: "world" })).toMatchObject({ code: -32600 });
   expect(await errorOf(message("subscriptions/listen"))).toMatchObject({ code: expect.any(Number) });
 });
@@ -159,13 +163,11 @@ async function serveWith(limits: Partial<OverloadLimits>): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-test("a thousand messages at once are answered or refused, and the caller's turns and the process's bound hold", async () => {
+test("hundreds of messages at once are answered or refused, and the caller's turns and the process's bound hold", async () => {
   const { key } = await createPerson(service);
   const url = await serveWith({ turnsPerCaller: 2, maxWaitingPerCaller: 50, maxCallsUnderWay: 200 });
   const answers = await Promise.all(
-    Array.from({ length: 1_000 }, () =>
-      rest(url, "POST", "/mcp", { body: callOf("get_reputation"), credentials: key }),
-    ),
+    Array.from({ length: 400 }, () => rest(url, "POST", "/mcp", { body: callOf("get_reputation"), credentials: key })),
   );
   const outcomes = answers.map(({ status, body }) => {
     if (status !== 200) return `${status} ${body.error}`;

@@ -60,12 +60,15 @@ describe.each(protocols)("over protocol %s", (protocol) => {
     expect((await bo.call("get_reputation", {})).data.bidder).toMatchObject({ tasksAccepted: 1, ratingAverage: 5 });
 
     expect((await bo.call("get_wallet")).data).toMatchObject({ availableCents: 8_000, heldCents: 0 });
-    const payout = await bo.confirm("request_payout", { amountCents: 3_000 });
+    const { confirm } = (await bo.call("request_payout", { amountCents: 5_000 })).data.preview;
+    const payout = await bo.call("request_payout", { amountCents: 5_000, confirm });
     expect(payout.data.status).toBe("pending");
+    // By then, too little is left for another one: the repeat gets the first answer.
+    expect((await bo.call("request_payout", { amountCents: 5_000, confirm })).data).toEqual(payout.data);
     const paid = await eventually(
       () => bo.call("get_wallet"),
       ({ data }) => data.payouts[0]?.status === "paid",
     );
-    expect(paid.data.availableCents).toBe(5_000);
+    expect(paid.data.availableCents).toBe(3_000);
   });
 });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, placeBid, postTask } from "../factories/tasks.ts";
 import { openTopup, paidTopup, topupStatus } from "../factories/topups.ts";
+import { connect } from "../mcp/client.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
 import { rest, rpc } from "../setup/client.ts";
 import { eventually } from "../setup/processorControl.ts";
@@ -21,12 +23,16 @@ let receiver: Receiver;
 /** A person with money that was really paid in, because the clock also runs the nightly audit, which looks for it. */
 async function funded(): Promise<TestPerson> {
   const person = await createPerson(service);
+  await payIn(person);
+  return person;
+}
+
+async function payIn(person: TestPerson): Promise<void> {
   const topup = await paidTopup(service, person, 100_000);
   await eventually(
     () => topupStatus(service, topup),
     (status) => status === "paid",
   );
-  return person;
 }
 
 beforeAll(async () => {
@@ -205,4 +211,31 @@ test("sessions, keys and kept answers end when their time is over", async () => 
   expect((await rest(service.url, "GET", "/wallet", session)).status).toBe(200);
   await advanceBy("15d");
   expect((await rest(service.url, "GET", "/wallet", session)).status).toBe(401);
+});
+
+test("the token of an MCP preview ends with the service's time, so it cannot outlive the answer that a repeat gets", async () => {
+  const agent = await connect(service.url, (await funded()).key);
+  const task = { title: "Once", description: "Only once.", maxBudgetCents: 100, tags: ["mcp"] };
+  const { preview } = (await agent.call("post_task", task)).data;
+  const confirmed = () => agent.call("post_task", { ...task, confirm: preview.confirm });
+  expect((await confirmed()).data.task.id).toEqual(expect.any(String));
+  await advanceBy("25h");
+  const { error } = await confirmed();
+  expect(error).toMatchObject({ error: "invalid_input", issues: [{ path: "confirm" }] });
+});
+
+test.each([
+  { bank: "pays", ending: "paid", left: 60_000 },
+  { bank: "fails", ending: "failed", left: 100_000 },
+])("a payout under way is $ending at the end of a jump, once, if the bank $bank", async ({ bank, ending, left }) => {
+  const payee = await createPayee(service, { cents: 0, platformCents: 0, bank });
+  await payIn(payee);
+  await requestPayout(payee, 40_000);
+  await advanceBy("4d");
+  expect((await payee.get("/payouts")).body.payouts).toMatchObject([{ amountCents: 40_000, status: ending }]);
+  expect((await payee.get("/wallet")).body.availableCents).toBe(left);
+  const { events } = (await payee.get("/events?after=&types=payout.updated&limit=100")).body;
+  const statuses = events.map(({ data }: { data: { payout: { status: string } } }) => data.payout.status);
+  expect(statuses.filter((status: string) => status === ending)).toHaveLength(1);
+  await expectBooksToBalance(service);
 });

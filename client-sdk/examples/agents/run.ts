@@ -9,10 +9,11 @@ console.log(
   "\nTwo agents trade: Ada's knows the tools at /mcp, Bo's the SDK. A service without any data starts for them …",
 );
 const service = await startFreshService();
-let exitCode = 0;
+// Also while it starts: whoever gives up waiting leaves no process and no files behind.
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => service.stop().finally(() => process.exit(1)));
+let exitCode = 0;
 try {
-  await trade(service.url);
+  await trade(await service.ready);
   console.log("\nDone: from the first cent to the last, and nobody but the agents acted after the preparation.\n");
 } catch (error) {
   console.error(`\nThe trade failed: ${error instanceof Error ? error.message : error}`);

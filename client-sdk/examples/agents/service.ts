@@ -5,10 +5,12 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
 
 export interface FreshService {
-  url: string;
-  /** Stops it and deletes its data. */
+  /** Resolves to its address once it answers. Rejects when it ends before. */
+  ready: Promise<string>;
+  /** Stops it, at any time, and deletes its data. */
   stop(): Promise<void>;
 }
 
@@ -29,13 +31,17 @@ export async function startFreshService(): Promise<FreshService> {
     await ended;
     await rm(directory, { recursive: true, force: true });
   };
-  for await (const line of createInterface({ input: service.stdout })) {
+  return { ready: readUrl(service.stdout), stop };
+}
+
+/** Reads what the service prints until it says that it is ready. */
+async function readUrl(output: Readable): Promise<string> {
+  for await (const line of createInterface({ input: output })) {
     const url = /^Rebid is ready: (.+)$/.exec(line)?.[1];
     if (url === undefined) continue;
-    service.stdout.resume();
-    return { url, stop };
+    output.resume();
+    return url;
   }
-  await stop();
   throw new Error("the service did not start; see its message above");
 }
 

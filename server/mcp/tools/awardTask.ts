@@ -79,7 +79,8 @@ export const awardTask = moneyTool({
           `${money(priceCents)} stay held for the bidder, and ${money(returnedCents)} return to you.`,
       )
       .sayQuoted("Title", task.title);
-    return { priceCents, returnedCents };
+    // The hours are the bidder's promise, and can be changed like the price: so they are agreed on, too.
+    return { priceCents, returnedCents, etaHours: awardedBid.etaHours };
   },
   async act({ keyed, text }, { taskId: id, bidId: bid }, { priceCents }) {
     const input = { id, bidId: bid, expectedPriceCents: priceCents };

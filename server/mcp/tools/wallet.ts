@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ApiError } from "../../errors.ts";
 import { Cents, Id, InputTimestamp, MAX_INT32, NextCursor } from "../../schemas/common.ts";
 import { LedgerEntry } from "../../schemas/ledgerEntry.ts";
 import { Payout } from "../../schemas/payout.ts";
@@ -53,14 +54,16 @@ export const requestPayout = moneyTool({
   kind: "money",
   input: z.strictObject({ amountCents: z.int().min(1000).max(MAX_INT32).meta({ description: "Integer cents." }) }),
   output: z.object({ pendingLedgerId: Id, status: z.literal("pending") }),
-  // A payout asks the processor, so it cannot be tried: only the confirmed call finds out whether it is refused.
-  async preview({ api, text }, { amountCents }) {
+  // A payout asks the processor, so it cannot be tried: only the confirmed call finds out whether it is refused for another
+  // reason. A repeat of that call finds less in the wallet, and is answered all the same.
+  async preview({ api, text }, { amountCents }, _rehearse, agreed) {
     const { availableCents } = await api.wallet.read();
     const rest = availableCents - amountCents;
+    if (rest < 0 && agreed === null) {
+      throw new ApiError("insufficient_funds", { neededCents: amountCents, availableCents });
+    }
     text.say(
-      rest < 0
-        ? `A payout of ${money(amountCents)} would be refused: only ${money(availableCents)} are available.`
-        : `This would pay ${money(amountCents)} of your available ${money(availableCents)} out to your bank account, and leave ${money(rest)}.`,
+      `This would pay ${money(amountCents)} of your available ${money(availableCents)} out to your bank account, and leave ${money(rest)}.`,
     );
     return { amountCents };
   },
