@@ -74,7 +74,10 @@ export const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> =
 /** The file with all types. */
 export function printTypes(): string {
   const webhookEvents = eventTypes.map(eventSchemaName);
-  return `${declarations.print()}
+  return `/** One value, or several with commas between them. */
+export type ListOf<Value extends string> = Value | \`\${Value},\${string}\`;
+
+${declarations.print()}
 /** The types of all events, as the event log has them. */
 export type LogEventType = ${union(logEventTypes)};
 

@@ -128,18 +128,28 @@ export const NextCursor = z.string().nullable().meta({
   description: "Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page.",
 });
 
+/** The type of a comma-separated list, as exactly as TypeScript can say it: it begins with one of the values. */
+export type ListOf<Value extends string> = Value | `${Value},${string}`;
+
+/** Writes a list as `listOf` reads it. */
+export const toList = <Value extends string>(values: readonly Value[]): ListOf<Value> =>
+  values.join(",") as ListOf<Value>; // TypeScript knows only that it is text
+
 /**
  * A comma-separated list of `values`, as the query parameter `status` takes it. Blanks after commas are removed. The OpenAPI
  * document describes it by `listOf`, as an array.
  */
-export const listOf = (values: readonly string[], description: string) =>
+export const listOf = <Value extends string>(values: readonly Value[], description: string) =>
   z
     .string()
     .regex(new RegExp(`^(${values.join("|")})(, *(${values.join("|")}))*$`), {
       error: must(`be a comma-separated list of: ${values.join(", ")}`),
     })
     .overwrite((list) => list.replaceAll(" ", ""))
-    .meta({ description, example: values.slice(0, 2).join(","), listOf: values });
+    .meta({ description, example: values.slice(0, 2).join(","), listOf: values }) as unknown as z.ZodType<
+    ListOf<Value>,
+    ListOf<Value>
+  >; // zod has no type for what a pattern accepts
 
 /** The public part of a user. */
 export const Person = z

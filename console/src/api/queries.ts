@@ -1,3 +1,4 @@
+import type { ListOwnTasks, ListWebhookDeliveries } from "@rebid/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, type BidStatus, failureOf, type Me, type TaskStatus } from "./client.ts";
 
@@ -53,7 +54,7 @@ export const taskBidsQuery = (id: string) =>
 export const bidQuery = (id: string) =>
   queryOptions({ queryKey: ["bid", id], queryFn: ({ signal }) => api.bids.read.query({ id }, { signal }) });
 
-export const ownTasksQuery = (role: "buyer" | "bidder", status?: string) =>
+export const ownTasksQuery = (role: "buyer" | "bidder", status?: ListOwnTasks["status"]) =>
   infiniteQueryOptions({
     queryKey: ["tasks", role, status],
     queryFn: ({ pageParam, signal }) =>
@@ -107,7 +108,7 @@ export const webhooksQuery = queryOptions({
   queryFn: ({ signal }) => api.webhooks.list.query(undefined, { signal }),
 });
 
-export const deliveriesQuery = (id: string, status?: string) =>
+export const deliveriesQuery = (id: string, status?: ListWebhookDeliveries["status"]) =>
   infiniteQueryOptions({
     queryKey: ["webhooks", id, "deliveries", status],
     queryFn: ({ pageParam, signal }) =>

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Bid, bidStatuses } from "../../schemas/bid.ts";
-import { InputTimestamp, MAX_INT32, NextCursor, text } from "../../schemas/common.ts";
+import { InputTimestamp, MAX_INT32, NextCursor, text, toList } from "../../schemas/common.ts";
 import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import { type AnswerText, count, estimateTokens, money } from "../text.ts";
 import { type Job, plainTool } from "../tool.ts";
@@ -56,17 +56,25 @@ export const searchTasks = plainTool({
     nextCursor: NextCursor,
   }),
   async run(job, { whose, status, limit, cursor, ...filters }) {
-    const page = { cursor, limit: limit ?? DEFAULT_LIMIT, ...(status && { status: status.join(",") }) };
+    const page = { cursor, limit: limit ?? DEFAULT_LIMIT };
+    // A status of the other kind is refused by the procedure, with its own list.
+    const ofBids = status && { status: toList(status as (typeof bidStatuses)[number][]) };
+    const ofTasks = status && { status: toList(status as (typeof taskStatuses)[number][]) };
     const isBounded = limit === undefined;
     if (whose === "bids") {
-      const { bids, nextCursor } = await job.api.bids.listOwn({ ...page, ...filters });
+      const { bids, nextCursor } = await job.api.bids.listOwn({ ...page, ...ofBids, ...filters });
       const shown = show(job, bids, nextCursor, lineOfBid, isBounded);
       return { bids: shown.items, nextCursor: shown.nextCursor };
     }
     const found =
       whose === "market"
-        ? await job.api.tasks.list({ ...page, ...filters })
-        : await job.api.tasks.listOwn({ ...page, ...filters, role: whose === "posted" ? "buyer" : "bidder" });
+        ? await job.api.tasks.list({ ...page, ...ofTasks, ...filters })
+        : await job.api.tasks.listOwn({
+            ...page,
+            ...ofTasks,
+            ...filters,
+            role: whose === "posted" ? "buyer" : "bidder",
+          });
     const shown = show(job, found.tasks.map(shortenTags), found.nextCursor, lineOfTask, isBounded);
     if (shown.items.length > 0) job.text.next("get_task with the taskId of one that fits.");
     return { tasks: shown.items, nextCursor: shown.nextCursor };

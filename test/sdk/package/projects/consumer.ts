@@ -45,6 +45,9 @@ export async function work(optional: string | undefined): Promise<Task> {
   void rebid.wallet.topup({ amountCents: 500 }, { dryRun: true });
   // @ts-expect-error: there is no such status
   void rebid.tasks.waitFor("", ["done"]);
+  // @ts-expect-error: there is no such status
+  void rebid.tasks.list({ status: "opne" });
+  void rebid.tasks.list({ status: "open,awarded" });
   // @ts-expect-error: there is no such operation
   void rebid.tasks.destroy({ id: "" });
   return rebid.tasks.waitFor(task.id, ["delivered", "expired"], { timeoutMs: 5_000 });
