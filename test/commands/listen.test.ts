@@ -83,10 +83,10 @@ test("what happened while it was stopped or killed is shown at the next start, a
 
 test("forwards events with a signature that the printed secret verifies", async () => {
   const listener = await listen("--from-now", "--forward-to", `${receiver.url}/hook`);
-  const secret = /whsec_[0-9a-f]+/.exec(listener.text())?.[0] ?? "";
   const task = await postTask(buyer);
   const request = await eventually("a request", async () => receiver.at("/hook")[0] ?? null);
   expect(request.event.data.task?.id).toBe(task.id);
+  const secret = /whsec_\w+/.exec(listener.text())?.[0] ?? "";
   const signature = String(request.headers["x-service-signature"]);
   expect(new Stripe("sk_test_none").webhooks.constructEvent(request.body, signature, secret)).toBeTruthy();
   await listener.stop();
