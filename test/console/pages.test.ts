@@ -5,9 +5,10 @@ import { deliveredTask, disputedTask, placeBid, postTask } from "../factories/ta
 import { browserTimeout, hasBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
-import { useConsole, type Visitor } from "./visitor.ts";
+import { useBuiltConsole, useConsole, type Visitor } from "./visitor.ts";
 
 const service = useService({ settings: { webhookAllowInsecure: true } });
+useBuiltConsole();
 
 test("the console's pages allow nothing inline and no host but the object store, and their files stay in caches", async () => {
   const browser = { headers: { accept: "text/html" } };

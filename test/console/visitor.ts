@@ -110,13 +110,20 @@ export class Visitor {
   }
 }
 
+/** Builds the console, if it is not up to date. */
+export function useBuiltConsole(): void {
+  beforeAll(async () => {
+    const { outcome, failure } = await buildSite(consoleSite);
+    if (outcome === "absent") throw new Error(`the console could not be built: ${failure}`);
+  }, 180_000);
+}
+
 /** A browser for a test file, with the console built. Whoever arrived must have met no problem in the end. */
 export function useConsole(service: TestService) {
   const visitors: Visitor[] = [];
   let browser: Browser;
+  useBuiltConsole();
   beforeAll(async () => {
-    const { outcome, failure } = await buildSite(consoleSite);
-    if (outcome === "absent") throw new Error(`the console could not be built: ${failure}`);
     browser = await launchBrowser();
   }, 180_000);
   afterAll(async () => {

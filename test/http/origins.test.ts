@@ -7,6 +7,7 @@ import { commonHeaders } from "../../server/http/commonHeaders.ts";
 import { refuseBroken } from "../../server/http/refuseBroken.ts";
 import type { Settings } from "../../server/services.ts";
 import { version } from "../../server/version.ts";
+import { builtDocs } from "../docs/blocks.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
@@ -53,6 +54,7 @@ describe("security headers", () => {
   };
 
   test("are on every response: JSON, errors, pages, files, and the refusal of what is not HTTP", async () => {
+    await builtDocs();
     const secure = await startWith({ publicUrl: "https://rebid.example" });
     const answers = [
       await rest(secure, "GET", "/tasks"),
@@ -63,7 +65,7 @@ describe("security headers", () => {
       await rest(secure, "GET", "/openapi.json"),
       await rest(secure, "GET", "/livez"),
       await rest(secure, "GET", "/"),
-      await rest(secure, "GET", "/account/form.js"),
+      await rest(secure, "GET", "/llms.txt"),
       await rest(secure, "OPTIONS", "/tasks"),
       ...(await rawRequest(secure, "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n")),
       ...(await rawRequest(secure, "this is not HTTP\r\n\r\n")),
@@ -75,7 +77,7 @@ describe("security headers", () => {
         "strict-transport-security": "max-age=63072000; includeSubDomains",
       });
     }
-  });
+  }, 180_000);
 
   test("without https, browsers are not told to insist on it", async () => {
     const { headers } = await rest(service.url, "GET", "/tasks");

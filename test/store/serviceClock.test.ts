@@ -23,7 +23,7 @@ const realTimeInSchema: Record<string, string> = {
 
 /** What goes by real time in the server's SQL, and why. */
 const realTimeInServer: Record<string, string> = {
-  "http/metrics.ts": "jobs: graphile-worker goes by real time",
+  "market/waiting.ts": "jobs: graphile-worker goes by real time",
   "jobs/liveWorkers.ts": "heartbeats, and the locks of graphile-worker",
   "market/uploads/lease.ts": "leases, which say that a process lives",
   "repeats/keptAnswers.ts": "leases, which say that a process lives",
