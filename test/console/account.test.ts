@@ -25,7 +25,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     const [mail] = await mailsTo(service, person.email);
     const link = mail?.links[0] ?? "";
     await page.goto(link);
-    await expect.poll(() => page.url()).toBe(`${service.url}/app/reset-password`);
+    await expect.poll(() => page.url(), { timeout: 30_000 }).toBe(`${service.url}/app/reset-password`);
     const field = page.getByLabel("New password", { exact: true });
     await field.fill("🔑🔑🔑🔑"); // 8 for the browser, 4 characters for us
     await visitor.button("Set the new password").click();

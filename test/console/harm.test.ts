@@ -125,7 +125,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await tab.goto(new URL("/app/wallet", page.url()).href);
     await tab.getByText("No money has moved yet").waitFor();
     await ada.topUp("15");
-    await tab.getByText("$15.00").first().waitFor();
+    await tab.locator("main").getByText("$15.00").first().waitFor();
 
     // No link to the sign-in page leads elsewhere.
     await page.goto(new URL("/app/sign-in?to=//example.com", page.url()).href);

@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await visitor.open(path);
     await page.locator("main h1").waitFor();
-    await expect.poll(() => page.getByText("Loading…").count()).toBe(0);
+    await expect.poll(() => page.getByText("Loading…").count(), { timeout: 30_000 }).toBe(0);
     await visitor.isAccessible();
     await page.emulateMedia({ colorScheme: "dark" });
     await page.setViewportSize({ width: 390, height: 800 });
