@@ -81,7 +81,9 @@ export const ClockAdvance = z
     due: z.array(DueWork).meta({ description: "What is due and not done; empty if everything is done." }),
     events: z.array(EventCount).meta({ description: "What happened meanwhile, by the type of its event." }),
     webhookAttempts: Count.meta({ description: "How many requests to webhook endpoints were made." }),
-    scheduledJobs: z.array(z.string()).meta({ description: "The regular jobs that fell due, each once." }),
+    scheduledJobs: z
+      .array(z.string().meta({ example: "pruneEvents" }))
+      .meta({ description: "The regular jobs that fell due, each once.", example: ["pruneEvents"] }),
   })
   .meta({ id: "ClockAdvance", description: "What a move of the clock has led to." });
 export type ClockAdvance = z.infer<typeof ClockAdvance>;

@@ -2,17 +2,18 @@
  * Generates `schemas.json`: a JSON Schema for each call in `parameterTypes.ts`, from the types of the installed
  * `stripe` package. Run it after upgrading that package or changing that file:
  *
- *     npm run schemas
+ *     npm run tools && npm run schemas
  */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Stripe from "stripe";
-import { createGenerator } from "ts-json-schema-generator";
 
 const here = import.meta.dirname;
 const packages = join(here, "../../../../node_modules");
+/** It brings a compiler of its own, so it is not among the packages that everybody installs. */
+const generator = join(here, "../../../../test/tools/node_modules/.bin/ts-json-schema-generator");
 const target = join(here, "schemas.json");
 const workDirectory = mkdtempSync(join(tmpdir(), "stripe-schemas-"));
 
@@ -69,14 +70,16 @@ function integersOnly(key: string, value: unknown): unknown {
 }
 
 function generate(): object {
-  const schema = createGenerator({
-    path: join(workDirectory, "parameterTypes.ts"),
-    tsconfig: join(workDirectory, "tsconfig.json"),
-    type: "CallParameters",
-    expose: "export",
-    jsDoc: "none",
-    skipTypeCheck: true,
-  }).createSchema("CallParameters");
+  const schema = JSON.parse(
+    execFileSync(
+      generator,
+      [
+        ...["--path", join(workDirectory, "parameterTypes.ts"), "--tsconfig", join(workDirectory, "tsconfig.json")],
+        ...["--type", "CallParameters", "--expose", "export", "--jsDoc", "none", "--no-type-check"],
+      ],
+      { encoding: "utf8", maxBuffer: 64_000_000 },
+    ),
+  );
   const { CallParameters: calls, ...definitions } = schema.definitions ?? {};
   if (typeof calls !== "object" || calls.properties === undefined) throw new Error("CallParameters was not found.");
   return { apiVersion: Stripe.API_VERSION, calls: calls.properties, definitions };
