@@ -76,6 +76,8 @@ function generate(): object {
       [
         ...["--path", join(workDirectory, "parameterTypes.ts"), "--tsconfig", join(workDirectory, "tsconfig.json")],
         ...["--type", "CallParameters", "--expose", "export", "--jsDoc", "none", "--no-type-check"],
+        // Sorted, they would be in the order of names that change in each run.
+        "--unstable",
       ],
       { encoding: "utf8", maxBuffer: 64_000_000 },
     ),
