@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
+import getPort from "get-port";
 
 export interface FreshService {
   /** Resolves to its address once it answers. Rejects when it ends before. */
@@ -22,7 +22,7 @@ export async function startFreshService(): Promise<FreshService> {
     // Nothing else of this shell's settings: a DATABASE_URL would lead to a service that is not fresh.
     env: {
       ...{ PATH: process.env.PATH, HOME: process.env.HOME, TMPDIR: process.env.TMPDIR },
-      ...{ DATA_DIR: join(directory, "data"), PORT: String(await freePort()), LOG_LEVEL: "warn" },
+      ...{ DATA_DIR: join(directory, "data"), PORT: String(await getPort()), LOG_LEVEL: "warn" },
     },
   });
   const ended = once(service, "close");
@@ -43,14 +43,4 @@ async function readUrl(output: Readable): Promise<string> {
     return url;
   }
   throw new Error("the service did not start; see its message above");
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
-  return address.port;
 }
