@@ -1,13 +1,14 @@
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { CommandFailure, runCommand, UsageError, withArguments } from "../server/commands/runCommand.ts";
 import { bold, dim } from "../server/commands/terminal.ts";
 import { describeChanges, unnamedChanges, unreleasedSection } from "./changes/changelog.ts";
 import { compareDocuments } from "./changes/documents.ts";
 import { releaseChangelog, stepOf, versionAfter } from "./release/plan.ts";
+import { copyTrackedFiles } from "./release/trackedFiles.ts";
 import { latestReleased, readDocument } from "./released.ts";
 
 const usage = `npm run release -- [--dry-run] [--version <version>]
@@ -45,7 +46,7 @@ await runCommand({
 async function release({ isDryRun, version: asked }: { isDryRun: boolean; version?: string }): Promise<void> {
   const isDirty = (await run("git", ["status", "--porcelain"], checkout)) !== "";
   if (isDirty && !isDryRun) throw new CommandFailure("There are changes that are not committed. Commit them first.");
-  if (isDirty) console.log("Changes that are not committed are part of this dry run.\n");
+  if (isDirty) console.log("Changes that are not committed are part of this dry run; new files are not.\n");
 
   const root = await readManifest(checkout);
   const changelog = await readFile(join(checkout, "CHANGELOG.md"), "utf8");
@@ -74,7 +75,8 @@ async function release({ isDryRun, version: asked }: { isDryRun: boolean; versio
   const date = new Date().toISOString().slice(0, 10);
   const copy = await mkdtemp(join(tmpdir(), "rebid-release-"));
   try {
-    await copyTrackedFiles(copy);
+    await copyTrackedFiles(checkout, copy);
+    await symlink(join(checkout, "node_modules"), join(copy, "node_modules"));
     await prepare(copy, version, releaseChangelog(changelog, version, date));
     await build(copy, version);
     if (isDryRun) return console.log(dim("\nThis was a dry run: nothing is committed, tagged or published."));
@@ -132,22 +134,6 @@ async function build(directory: string, version: string): Promise<void> {
         .padStart(7)} kB ${entries.toLocaleString("en").padStart(6)} files`,
     );
   }
-}
-
-/** Copies the files that git knows, as they are in the checkout, and links the installed packages. */
-async function copyTrackedFiles(target: string): Promise<void> {
-  const names = (await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], checkout)).split(
-    "\0",
-  );
-  for (const name of names.filter((name) => name !== "")) {
-    await mkdir(dirname(join(target, name)), { recursive: true });
-    await cp(join(checkout, name), join(target, name), { verbatimSymlinks: true }).catch(ignoreDeleted);
-  }
-  await symlink(join(checkout, "node_modules"), join(target, "node_modules"));
-}
-
-function ignoreDeleted(error: NodeJS.ErrnoException): void {
-  if (error.code !== "ENOENT") throw error;
 }
 
 async function readManifest(directory: string): Promise<Manifest> {

@@ -1,6 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, lstat, readdir } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 
@@ -75,12 +75,6 @@ export function startProcess(command: string, parameters: string[], where: Where
       return code;
     },
   };
-}
-
-/** Copies the files that git tracks, as they are in the working tree. */
-export async function copyTrackedFiles(from: string, to: string): Promise<void> {
-  const files = await run("git", ["ls-files", "-z"], { cwd: from, env: process.env });
-  for (const file of files.split("\0").filter((name) => name !== "")) await cp(join(from, file), join(to, file));
 }
 
 /** The space that a folder takes on disk, in units of 1,000,000 bytes; a file with several names counts once. */

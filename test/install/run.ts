@@ -10,8 +10,9 @@ import { join } from "node:path";
 import getPort from "get-port";
 import pg from "pg";
 import { z } from "zod";
+import { copyTrackedFiles } from "../../openapi/release/trackedFiles.ts";
 import { checkAnswers } from "./answers.ts";
-import { copyTrackedFiles, machineEnvironment, megabytesIn, run, type Started, startProcess } from "./processes.ts";
+import { machineEnvironment, megabytesIn, run, type Started, startProcess } from "./processes.ts";
 
 /** Limits of `node_modules`, with the runtime, in units of 1,000,000 bytes on disk. */
 const PRODUCTION_LIMIT_MB = 450;
