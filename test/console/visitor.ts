@@ -95,12 +95,16 @@ export class Visitor {
     await this.heading(title).waitFor();
   }
 
-  /** Fails for what axe finds on the page as it is now. */
+  /**
+   * Fails for what axe still finds after a while. It notes positions first and colours later, so that it compares
+   * the wrong ones where the page moves meanwhile: a second look at the settled page tells those from real findings.
+   */
   async isAccessible(): Promise<void> {
     await this.page.evaluate(axe);
-    const violations = await this.page.evaluate<string[]>(`axe.run().then(({ violations }) =>
-      violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 300)).join(" | ")))`);
-    expect([this.page.url(), violations]).toEqual([this.page.url(), []]);
+    const look = () =>
+      this.page.evaluate<string[]>(`axe.run().then(({ violations }) =>
+        violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 300)).join(" | ")))`);
+    await expect.poll(look, { timeout: 10_000, message: `what axe finds at ${this.page.url()}` }).toEqual([]);
   }
 
   /** No page is wider than its window. */
