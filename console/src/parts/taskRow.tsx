@@ -19,8 +19,8 @@ export function TaskRow({ task, showStatus = true }: { task: TaskItem; showStatu
           {showStatus && <StatusBadge status={status} />}
           <Time at={createdAt} />
           <span>{bidCount === 0 ? "no bids yet" : plural(bidCount, "bid")}</span>
-          <Tags tags={tags} />
         </div>
+        <Tags tags={tags} />
       </div>
       <div className={styles.budget}>
         <Money cents={maxBudgetCents} />
@@ -32,9 +32,16 @@ export function TaskRow({ task, showStatus = true }: { task: TaskItem; showStatu
 
 /** A task's tags, each a link to the open tasks that have it. */
 export function Tags({ tags }: { tags: readonly string[] }) {
-  return tags.map((tag) => (
-    <Link key={tag} to="/tasks" search={{ tag }} className={styles.tag}>
-      <bdi>{tag}</bdi>
-    </Link>
-  ));
+  if (tags.length === 0) return null;
+  return (
+    <ul className={styles.tags} aria-label="Tags">
+      {tags.map((tag) => (
+        <li key={tag}>
+          <Link to="/tasks" search={{ tag }} className={styles.tag}>
+            <bdi>{tag}</bdi>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
 }
