@@ -49,7 +49,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
 
     status = 200;
     await visitor.button("Repeat what failed").click();
-    await visitor.sees("1 delivery is sent again.");
+    await visitor.sees("Sent again: 1 delivery.");
     await deliveries.getByText("Delivered").waitFor();
     await visitor.button("Send again").click();
     await expect.poll(() => attempts.count(), { timeout: 20_000 }).toBe(3);

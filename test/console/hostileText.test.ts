@@ -216,7 +216,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     if ((await numbers.count()) > 0) {
       await send(visitor, form, button, numbers, script);
       expect(await invalid(numbers).count()).toBe(await numbers.count());
-      for (const field of await numbers.all()) await field.fill("10");
+      for (const field of await numbers.all()) await field.fill("100");
     }
     if ((await texts.count()) === 0) return;
     await send(visitor, form, button, texts, long);
@@ -253,7 +253,9 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     for (const text of [script, reversed]) {
       for (const field of await page.locator("search input").all()) await field.fill(text);
       await visitor.button("Search").click();
-      await page.getByText("Nothing matches").or(page.getByRole("alert")).waitFor();
+      // A task that the buyer posted above may have the very title.
+      const found = page.getByRole("list", { name: "Tasks" }).getByText(script).first();
+      await page.getByText("Nothing matches").or(page.getByRole("alert")).or(found).first().waitFor();
       await isHarmless(visitor);
     }
     await visitor.open("/moderation/users");

@@ -15,12 +15,14 @@ export function TaskRow({ task, showStatus = true }: { task: TaskItem; showStatu
         <Link to="/tasks/$taskId" params={{ taskId: id }} className={styles.title} dir="auto">
           {title}
         </Link>
-        <div className={styles.meta}>
-          {showStatus && <StatusBadge status={status} />}
-          <Time at={createdAt} />
-          <span>{bidCount === 0 ? "no bids yet" : plural(bidCount, "bid")}</span>
+        <div className={styles.details}>
+          <div className={styles.meta}>
+            {showStatus && <StatusBadge status={status} />}
+            <Time at={createdAt} />
+            <span>{bidCount === 0 ? "no bids yet" : plural(bidCount, "bid")}</span>
+          </div>
+          <Tags tags={tags} />
         </div>
-        <Tags tags={tags} />
       </div>
       <div className={styles.budget}>
         <Money cents={maxBudgetCents} />

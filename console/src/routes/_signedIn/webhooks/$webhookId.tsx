@@ -90,7 +90,7 @@ function ReadWebhook() {
       {replay.error && <Problem error={replay.error} />}
       {replay.data && (
         <Notice kind="good" alert>
-          {plural(replay.data.replayed, "delivery", "deliveries")} are sent again.
+          Sent again: {plural(replay.data.replayed, "delivery", "deliveries")}.
         </Notice>
       )}
       <Section title="Deliveries">
