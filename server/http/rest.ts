@@ -1,14 +1,17 @@
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
+import { rateGroupOf } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
+import { buildContext, type Context } from "../trpc.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
 import { countUnserved, createContext } from "./context.ts";
 import { sendEventStream } from "./eventStream.ts";
 import { openApiCaller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
+import { SharedAnswers } from "./sharedAnswers.ts";
 import { parseQuery, parseTarget, type Target } from "./target.ts";
 
 /**
@@ -21,6 +24,19 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
   const call = openApiCaller(router);
   // A path is compared with those of its shape only, and not with all of them.
   const routesByShape = Map.groupBy(routes, ({ path }) => shapeOf(path));
+
+  const answers = new SharedAnswers<Buffer>();
+
+  /** The caller only counts against the limits: what is shared is made for nobody. */
+  async function share(context: Context, route: Route, path: string, fields: object): Promise<Buffer> {
+    const { principal, client, limits, takeTurn, requestId } = context;
+    await limits.count({ group: rateGroupOf(route.meta, route.type) });
+    return answers.get(`${path} ${JSON.stringify(fields)}`, {
+      caller: principal?.userId ?? client.address,
+      takeTurn: (work) => takeTurn(work, false),
+      make: async () => Buffer.from(await call(buildContext(services, null, { requestId }), route, path, fields)),
+    });
+  }
 
   return async (request, response, next) => {
     const target = parseTarget(request.url);
@@ -43,7 +59,9 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
     const fields = await readFields(request, response, route, target);
     if (route.type === "subscription") return sendEventStream(router, services, request, response, fields);
     const context = await createContext(services, request, response);
-    const output = await call(context, route, target.path, fields);
+    const output = route.meta.sharesAnswers
+      ? await share(context, route, target.path, fields)
+      : await call(context, route, target.path, fields);
     response.statusCode = route.status;
     if (route.status === 204) return response.end();
     response.setHeader("Content-Type", "application/json; charset=utf-8");

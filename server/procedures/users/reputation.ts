@@ -14,6 +14,7 @@ export const reputation = open
       "Returns a user's reputation as buyer and as bidder, counted from their tasks, disputes and ratings. A side " +
       "without activity is null. You need not be signed in. A closed account is `not_found`.",
     rateGroup: "publicRead",
+    sharesAnswers: true,
     errors: ["not_found"],
   })
   .input(z.strictObject({ id: idOf("user") }).meta({ id: "ReadReputation" }))
