@@ -37,7 +37,7 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
     const seat = follower.takeSeat({ userId, types: null });
     const waiting = seat.wait(after, { timeoutMs: 10_000, signal: never });
     await sleep(Math.random() * 100);
-    await database.transaction((tx) => tx.events.record("topup.credited", data, [userId]));
+    await database.transaction(async (tx) => tx.events.record("topup.credited", data, [userId]));
     const committedMs = performance.now();
     after = (await waiting).next;
     delays.push(performance.now() - committedMs);
