@@ -45,8 +45,11 @@ async function release({ isDryRun, version: asked }: { isDryRun: boolean; versio
   const root = await readManifest(checkout);
   const changelog = await readFile(join(checkout, "CHANGELOG.md"), "utf8");
   const section = unreleasedSection(changelog);
-  if (section === "")
-    throw new CommandFailure("CHANGELOG.md says nothing under [Unreleased]: there is nothing to release.");
+  if (section === "") {
+    const nothing = "CHANGELOG.md says nothing under [Unreleased]: there is nothing to release.";
+    if (isDryRun) return console.log(nothing); // as right after a release
+    throw new CommandFailure(nothing);
+  }
   const released = await latestReleased();
   const changes = released ? compareDocuments(released.document, await readDocument()) : [];
   const unnamed = unnamedChanges(changes, section);
@@ -105,11 +108,12 @@ async function build(directory: string, version: string): Promise<void> {
     run("npm", ["pack", ...published, "--pack-destination", output], directory), // each builds itself before
     run("npm", ["run", "build"], directory),
   ]);
+  const excluded = ["node_modules", "dist", ".build/*.lock"].map((pattern) => `--exclude=${pattern}`);
   // With the built pages, which `npm start` would otherwise build; production never does.
   const archive = join(output, `rebid-${version}.tar.gz`);
   await run(
     "tar",
-    ["--create", "--gzip", "--file", archive, "--exclude=node_modules", `--transform=s,^\\.,rebid-${version},`, "."],
+    ["--create", "--gzip", "--file", archive, ...excluded, `--transform=s,^\\.,rebid-${version},`, "."],
     directory,
   );
 
