@@ -1,6 +1,6 @@
-import { type BenchEnvironment, compare, type Measurement, takeTurns } from "../bench.ts";
+import { type BenchEnvironment, compare, type Measurement, medianOf, takeTurns } from "../bench.ts";
 import { type Load, startLoadGenerator } from "../processes.ts";
-import { type Sides, type Yardstick, yardsticks } from "./sides.ts";
+import { type Side, type Sides, type Yardstick, yardsticks } from "./sides.ts";
 
 const ROUNDS = 5;
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 1.5);
@@ -25,21 +25,26 @@ export async function compareSides(
 ): Promise<Measurement[]> {
   const generator = await startLoadGenerator(environment);
   const measurements: Measurement[] = [];
-  for (const { what, load, rpc, targets } of rows) {
+  const wanted = process.env.BENCH_ROWS ?? "";
+  for (const { what, load, rpc, targets } of rows.filter((row) => row.what.includes(wanted))) {
     // Every request of a row has a number of its own in each database, because nobody bids twice for one task.
     const counters = new Map<number, number>();
+    const processorMs: Record<string, number[]> = {};
     const measure =
-      (port: number, changes: Partial<Load> = {}, seconds = SECONDS) =>
+      (name: string, side: Side, changes: Partial<Load> = {}) =>
       async () => {
+        const { port } = side;
         const first = counters.get(port) ?? 0;
-        const { requestsPerSecond, sent } = await generator.run({ ...load, ...changes, port, first, seconds });
+        const beforeMs = await side.processorMs();
+        const { requestsPerSecond, sent } = await generator.run({ ...load, ...changes, port, first, seconds: SECONDS });
+        processorMs[name] = [...(processorMs[name] ?? []), ((await side.processorMs()) - beforeMs) / sent];
         counters.set(port, first + sent);
         return requestsPerSecond;
       };
     const turns: Record<string, () => Promise<number>> = {
-      rebid: measure(sides.rebid),
-      ...(rpc && { rpc: measure(sides.rebid, rpc) }),
-      ...Object.fromEntries(Object.keys(yardsticks).map((name) => [name, measure(sides[name as Yardstick])])),
+      rebid: measure("rebid", sides.rebid),
+      ...(rpc && { rpc: measure("rpc", sides.rebid, rpc) }),
+      ...Object.fromEntries(Object.keys(yardsticks).map((name) => [name, measure(name, sides[name as Yardstick])])),
     };
     // Warms up what the measurement needs: code, caches, prepared statements on every connection.
     for (const turn of Object.values(turns)) await turn();
@@ -54,7 +59,17 @@ export async function compareSides(
       const ratios = compare(figures.rpc, ours);
       measurements.push({ what: `${what}: typed RPC`, unit, ...ratios, against: "REST", atLeast: RPC_AT_LEAST });
     }
-    environment.log(what);
+    environment.log(`${what}: ${describeProcessorTime(processorMs)}`);
   }
   return measurements;
+}
+
+/** On a machine that does other things as well, the processor time is the steadier figure. */
+function describeProcessorTime({ rebid = [], ...others }: Record<string, number[]>): string {
+  const ours = medianOf(rebid);
+  const parts = Object.entries(others).map(([name, figures]) => {
+    const figure = medianOf(figures);
+    return `${name} ${(figure * 1000).toFixed(0)} (${(figure / ours).toFixed(2)})`;
+  });
+  return `µs of processor a request, and ratio: ours ${(ours * 1000).toFixed(0)}, ${parts.join(", ")}`;
 }

@@ -1,9 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import getPort from "get-port";
+import pg from "pg";
 import type { BenchEnvironment } from "../bench.ts";
 import { startProcess } from "../processes.ts";
-import { startRebid } from "../rebid.ts";
+import { processorTimeOf } from "../processorTime.ts";
+import { type Server, startRebidProcess } from "../rebid.ts";
 import { openTaskAt, taskIdOf, timeOf } from "../seed/identities.ts";
 import { type MarketSize, seedMarket } from "../seed/market.ts";
 import { seedLean } from "../yardsticks/lean/schema.ts";
@@ -18,8 +20,14 @@ export const yardsticks = {
 } as const;
 export type Yardstick = keyof typeof yardsticks;
 
-/** The ports of the service and of the yardsticks. */
-export type Sides = Record<"rebid" | Yardstick, number>;
+export interface Side {
+  port: number;
+  /** Returns the processor time that the server and its database's connections have used, in milliseconds. */
+  processorMs(): Promise<number>;
+}
+
+/** The service and the yardsticks. */
+export type Sides = Record<"rebid" | Yardstick, Side>;
 
 /** Seeds one database for each side and starts their servers, each in a process of its own. */
 export async function startSides(environment: BenchEnvironment, size: MarketSize): Promise<Sides> {
@@ -40,11 +48,19 @@ export async function startSides(environment: BenchEnvironment, size: MarketSize
   await writeFile(file, JSON.stringify(templates));
   for (const [operation, { steps }] of Object.entries(templates)) log(`  ${operation}: ${steps.length} statements`);
 
+  const sideOf = async (url: string, server: Promise<Server>): Promise<Side> => {
+    const pool = new pg.Pool({ connectionString: url, max: 1 });
+    pool.on("error", () => undefined);
+    environment.onEnd(() => pool.end());
+    const { port, pid } = await server;
+    return { port, processorMs: processorTimeOf(pid, pool) };
+  };
+  const variables = { TEMPLATES: file };
   return {
-    rebid: await startRebid(environment),
-    ourSql: await startYardstick(environment, "ourSql", ourSqlUrl, { TEMPLATES: file }),
-    lean: await startYardstick(environment, "lean", leanUrl),
-    plain: await startYardstick(environment, "plain", plainUrl),
+    rebid: await sideOf(databaseUrl, startRebidProcess(environment)),
+    ourSql: await sideOf(ourSqlUrl, startYardstick(environment, "ourSql", ourSqlUrl, variables)),
+    lean: await sideOf(leanUrl, startYardstick(environment, "lean", leanUrl)),
+    plain: await sideOf(plainUrl, startYardstick(environment, "plain", plainUrl)),
   };
 }
 
@@ -53,14 +69,14 @@ async function startYardstick(
   yardstick: Yardstick,
   databaseUrl: string,
   variables: Record<string, string> = {},
-): Promise<number> {
+): Promise<Server> {
   const port = await getPort();
   const file = new URL(`../yardsticks/${yardstick}/server.ts`, import.meta.url).pathname;
-  await startProcess(environment, file, {
+  const { pid = 0 } = await startProcess(environment, file, {
     environment: { NODE_ENV: "production", DATABASE_URL: databaseUrl, PORT: String(port), ...variables },
     ready: /^ready$/,
   });
-  return port;
+  return { port, pid };
 }
 
 /** The operations of the table. Bids go to the oldest tasks, which the loads never reach. */
