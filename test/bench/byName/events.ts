@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { EventFollower } from "../../server/events/follower.ts";
-import { advanceLog, readLog } from "../../server/events/log.ts";
-import { startSequencer } from "../../server/events/sequencer.ts";
-import { queryOne, sql } from "../../server/store/connection.ts";
-import { openDatabase } from "../../server/store/database.ts";
-import { type Bench, interleave, type Measurement } from "./setup/bench.ts";
+import { EventFollower } from "../../../server/events/follower.ts";
+import { advanceLog, readLog } from "../../../server/events/log.ts";
+import { startSequencer } from "../../../server/events/sequencer.ts";
+import { queryOne, sql } from "../../../server/store/connection.ts";
+import { openDatabase } from "../../../server/store/database.ts";
+import { type Bench, interleave, type Measurement } from "../setup/bench.ts";
 
 const EVENTS = 5_000_000;
 const MANY = 500_000;
