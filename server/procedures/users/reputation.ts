@@ -15,7 +15,6 @@ export const reputation = open
       "without activity is null. You need not be signed in; the name is only for those who are. A closed account is " +
       "`not_found`.",
     rateGroup: "publicRead",
-    sharesAnswers: true,
     errors: ["not_found"],
   })
   .input(z.strictObject({ id: idOf("user") }).meta({ id: "ReadReputation" }))
