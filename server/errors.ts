@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type Scope, scopes } from "./schemas/scope.ts";
 
 interface CatalogueEntry {
   readonly status: number;
@@ -123,7 +124,7 @@ const OpenMatter = z
         "`bids`: active ones. `disputes`: undecided ones. `topups` and `payouts`: under way. `available`, `held`, `debt`: money.",
     }),
     count: z.int32().optional().meta({ description: "How many there are." }),
-    ids: z.array(z.string()).optional().meta({ description: "The oldest ten." }),
+    ids: z.array(z.uuid()).optional().meta({ description: "The oldest ten." }),
     cents: z.int().optional().meta({ description: "Of money: how much, in integer cents." }),
   })
   .meta({ id: "OpenMatter", description: "Something that keeps an account from being closed." });
@@ -134,7 +135,7 @@ export interface ErrorDetails {
   message?: string;
   issues?: InputIssue[];
   violations?: LimitViolation[];
-  requiredScope?: string;
+  requiredScope?: Scope;
   id?: string;
   bidId?: string;
   priceCents?: number;
@@ -181,11 +182,11 @@ export const ErrorBody = z
       .optional()
       .meta({ description: "With `sample_too_large` and `delivery_too_large`: every limit that is exceeded." }),
     requiredScope: z
-      .string()
+      .enum(scopes)
       .optional()
       .meta({ description: "With `missing_scope`: the scope that the API key lacks." }),
-    id: z.string().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
-    bidId: z.string().optional().meta({ description: "With `active_bid_exists`: the active bid." }),
+    id: z.uuid().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
+    bidId: z.uuid().optional().meta({ description: "With `active_bid_exists`: the active bid." }),
     priceCents: cents.optional().meta({ description: "With `bid_changed`: the bid's price now, in integer cents." }),
     neededCents: cents.optional().meta({ description: "What the operation takes from the wallet, in integer cents." }),
     availableCents: cents.optional().meta({ description: "What your wallet has available, in integer cents." }),
