@@ -7,7 +7,7 @@ import { type Connection, sql } from "../store/connection.ts";
  */
 export function readReputations(connection: Connection, userIds: readonly string[]): Promise<Reputation[]> {
   return connection.query<Reputation>(sql`
-    SELECT u.id AS "userId",
+    SELECT u.id AS "userId", u.display_name AS "displayName",
       CASE WHEN s.buyer_tasks_posted > 0 THEN json_build_object(
         'tasksPosted', s.buyer_tasks_posted,
         'tasksAwarded', s.buyer_tasks_awarded,

@@ -15,6 +15,8 @@ export const ledgerKinds = [
   "adjustment",
 ] as const;
 
+export const walletBuckets = ["available", "held"] as const;
+
 /** One movement of money into or out of one of the user's two buckets. */
 export const LedgerEntry = z
   .object({
@@ -29,7 +31,7 @@ export const LedgerEntry = z
         "never makes a balance negative: the next money that becomes available pays it immediately, before it can be " +
         "spent, the oldest debt first. `externalRef` names the debt.",
     }),
-    bucket: z.enum(["available", "held"]).meta({ description: "The bucket of the wallet whose balance changed." }),
+    bucket: z.enum(walletBuckets).meta({ description: "The bucket of the wallet whose balance changed." }),
     amountCents: Cents.meta({ description: "Integer cents, signed: negative leaves the bucket.", example: 5_000 }),
     taskId: Id.nullable().meta({ description: "The task that the money is for.", example: null }),
     bidId: Id.nullable().meta({ description: "The bid that the money is for.", example: null }),

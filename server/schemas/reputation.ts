@@ -47,6 +47,10 @@ const BidderReputation = z
 export const Reputation = z
   .object({
     userId: idOf("user"),
+    displayName: z.string().optional().meta({
+      description: "The name that the user has chosen. Only for callers who are signed in.",
+      example: "Ada",
+    }),
     buyer: BuyerReputation.nullable().meta({ description: "Null for a user who has posted nothing." }),
     bidder: BidderReputation.nullable().meta({ description: "Null for a user who has been awarded nothing." }),
   })

@@ -414,7 +414,9 @@ describe("the events", () => {
 
   test("that lack a part of their data are not recorded, and neither is their change", async () => {
     const { task } = eventCatalogue["task.created"].data.parse(sampleEvent("task.created", new Date()));
-    const recording = service.services.database.transaction((tx) => tx.events.record("task.awarded", { task }, []));
+    const recording = service.services.database.transaction(async (tx) =>
+      tx.events.record("task.awarded", { task }, []),
+    );
     await expect(recording).rejects.toThrow(/"bid"/);
   });
 

@@ -11,6 +11,7 @@ import type { Browser, BrowserContext } from "playwright-core";
 import { run, startProcess } from "../install/processes.ts";
 import { launchBrowser } from "../setup/browser.ts";
 import { examine } from "./examine.ts";
+import { furnish, type Places } from "./furnish.ts";
 import { type Shot, shots, themes, widths } from "./shots.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -30,7 +31,8 @@ async function signIn(context: BrowserContext, url: string, name: string): Promi
 }
 
 /** Takes one picture, and returns what is wrong with it. */
-async function take(browser: Browser, url: string, shot: Shot, { theme, width }: Look): Promise<string[]> {
+async function take(browser: Browser, url: string, places: Places, shot: Shot, look: Look): Promise<string[]> {
+  const { theme, width } = look;
   const context = await browser.newContext({
     colorScheme: theme,
     viewport: { width, height: width < 500 ? 844 : 900 },
@@ -46,10 +48,11 @@ async function take(browser: Browser, url: string, shot: Shot, { theme, width }:
       // Refusals belong to what is shown: nobody is signed in, or a form is refused.
       if (message.type() === "error" && !/status of 4\d\d/.test(message.text())) problems.push(message.text());
     });
-    await page.goto(url + shot.path, { waitUntil: "load" });
+    const path = typeof shot.path === "string" ? shot.path : shot.path(places);
+    await page.goto(new URL(path, url).href, { waitUntil: "load" });
     await page.evaluate("document.fonts.ready.then(() => {})");
     await shot.prepare?.(page);
-    await page.screenshot({ path: join(output, `${shot.name}-${theme}-${width}.png`) });
+    await page.screenshot({ path: join(output, `${shot.name}-${theme}-${width}.png`), fullPage: shot.whole ?? false });
     return [...problems, ...(await examine(page))];
   } finally {
     await context.close();
@@ -65,21 +68,24 @@ async function main(): Promise<number> {
     PORT: String(port),
     DATA_DIR: join(directory, "data"),
     RATE_LIMITS: "off",
+    WEBHOOK_ALLOW_INSECURE: "on",
     LOG_LEVEL: "warn",
   };
   const service = startProcess(process.execPath, ["server/start/main.ts"], { cwd: root, env });
+  const url = `http://localhost:${port}`;
   let browser: Browser | undefined;
   let count = 0;
   try {
     await service.ready;
     await run(process.execPath, ["server/commands/seed.ts"], { cwd: root, env });
     await run(process.execPath, ["server/commands/moderator.ts", "add", "dev@example.com"], { cwd: root, env });
+    const places = await furnish(url, env.DATA_DIR);
     browser = await launchBrowser();
     await mkdir(output, { recursive: true });
     for (const shot of chosen) {
       for (const theme of themes) {
         for (const width of widths) {
-          const problems = await take(browser, `http://localhost:${port}`, shot, { theme, width });
+          const problems = await take(browser, url, places, shot, { theme, width });
           count += problems.length;
           for (const problem of problems) console.log(`${shot.name}, ${theme}, ${width}: ${problem}`);
         }

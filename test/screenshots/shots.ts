@@ -1,10 +1,13 @@
 import type { Page } from "playwright-core";
+import type { Places } from "./furnish.ts";
 
 /** One page that is photographed, in every theme and width. */
 export interface Shot {
   /** The beginning of the file's name. */
   name: string;
-  path: string;
+  path: string | ((places: Places) => string);
+  /** The whole page, not only what the window shows. */
+  whole?: boolean;
   /** The person of `npm run seed` who is signed in. Dev is a moderator. */
   as?: "ada" | "bo" | "dev";
   /** What is done on the page before the picture. */
@@ -23,27 +26,49 @@ async function openTask(page: Page): Promise<void> {
 
 const isRead = (page: Page) => page.getByText("Loading…").waitFor({ state: "detached" });
 
-const consoleShots: readonly Shot[] = [
+/** Presses a button, and waits for the dialog that it opens. */
+async function ask(page: Page, button: string): Promise<void> {
+  await page.getByRole("button", { name: button, exact: true }).first().click();
+  await page.getByRole("alertdialog").waitFor();
+}
+
+const visitorShots: readonly Shot[] = [
+  { name: "console-home", path: "/app", prepare: isRead },
   { name: "console-tasks", path: "/app/tasks", prepare: isRead },
   { name: "console-tasks-none", path: "/app/tasks?query=nothing-like-this", prepare: isRead },
-  { name: "console-task-visitor", path: "/app/tasks", prepare: openTask },
-  { name: "console-sign-in", path: "/app/sign-in" },
-  { name: "console-sign-up", path: "/app/sign-up" },
-  { name: "console-reset-password", path: "/app/reset-password#token=any" },
-  { name: "console-overview", path: "/app", as: "ada", prepare: isRead },
-  { name: "console-task-delivered", path: "/app", as: "ada", prepare: openTask },
-  { name: "console-task-bids", path: "/app/tasks", as: "ada", prepare: openTask },
-  { name: "console-task-bidder", path: "/app/tasks", as: "bo", prepare: openTask },
+  { name: "console-task-visitor", path: ({ editable }) => `/app/tasks/${editable}` },
+  { name: "console-sign-in", path: "/app/sign-in?to=/wallet" },
   {
-    name: "console-award",
-    path: "/app/tasks",
-    as: "ada",
+    name: "console-sign-up",
+    path: "/app/sign-up",
     async prepare(page) {
-      await openTask(page);
-      await page.getByRole("button", { name: "Award", exact: true }).first().click();
-      await page.getByRole("alertdialog").waitFor();
+      await page.getByLabel("Email address").fill("nobody");
+      await page.getByRole("button", { name: "Create the account" }).click();
+      await page.locator("[aria-invalid=true]").first().waitFor();
     },
   },
+  { name: "console-forgot-password", path: "/app/forgot-password" },
+  { name: "console-reset-password", path: "/app/reset-password#token=any" },
+  { name: "console-verify-email", path: "/app/verify-email#token=any" },
+  { name: "console-not-found", path: "/app/nowhere" },
+];
+
+const personShots: readonly Shot[] = [
+  { name: "console-overview", path: "/app", as: "ada", prepare: isRead },
+  { name: "console-tasks-signed-in", path: "/app/tasks?status=awarded", as: "bo", prepare: isRead },
+  { name: "console-task-delivered", path: "/app", as: "dev", prepare: openTask },
+  { name: "console-task-bids", path: ({ editable }) => `/app/tasks/${editable}`, as: "ada" },
+  { name: "console-task-bidder", path: ({ editable }) => `/app/tasks/${editable}`, as: "bo" },
+  { name: "console-task-to-bid", path: ({ editable }) => `/app/tasks/${editable}`, as: "dev" },
+  { name: "console-task-awarded", path: ({ awarded }) => `/app/tasks/${awarded}`, as: "bo" },
+  { name: "console-task-disputed", path: ({ disputed }) => `/app/tasks/${disputed}`, as: "ada" },
+  {
+    name: "console-award",
+    path: ({ editable }) => `/app/tasks/${editable}`,
+    as: "ada",
+    prepare: (page) => ask(page, "Award"),
+  },
+  { name: "console-edit", path: ({ editable }) => `/app/edit/${editable}`, as: "ada" },
   {
     name: "console-post",
     path: "/app/post",
@@ -54,16 +79,64 @@ const consoleShots: readonly Shot[] = [
       await page.locator("[aria-invalid=true]").first().waitFor();
     },
   },
-  { name: "console-work", path: "/app/work?show=bids", as: "bo", prepare: isRead },
+  { name: "console-work", path: "/app/work", as: "ada", prepare: isRead },
+  { name: "console-work-bids", path: "/app/work?show=bids", as: "bo", prepare: isRead },
+  { name: "console-reputation", path: ({ bo }) => `/app/users/${bo}`, as: "ada" },
   { name: "console-wallet", path: "/app/wallet", as: "ada", prepare: isRead },
-  { name: "console-top-up", path: "/app/wallet/top-up", as: "ada" },
+  { name: "console-wallet-filtered", path: "/app/wallet?kind=chargeback", as: "ada", prepare: isRead },
+  {
+    name: "console-top-up",
+    path: "/app/wallet/top-up",
+    as: "ada",
+    prepare: (page) => page.getByRole("button", { name: "$50" }).click(),
+  },
   { name: "console-payouts", path: "/app/wallet/payouts", as: "bo", prepare: isRead },
   { name: "console-keys", path: "/app/keys", as: "ada" },
+  {
+    name: "console-key-shown",
+    path: "/app/keys",
+    as: "bo",
+    async prepare(page) {
+      await page.getByLabel("Name").fill("Bidding agent");
+      await page.getByLabel(/^bid:write/).check();
+      await page.getByRole("button", { name: "Create the key" }).click();
+      await page.getByRole("button", { name: "Copy" }).waitFor();
+    },
+  },
   { name: "console-webhooks", path: "/app/webhooks", as: "ada" },
+  {
+    name: "console-webhook",
+    path: ({ webhook }) => `/app/webhooks/${webhook}`,
+    as: "ada",
+    prepare: (page) => page.locator("summary").first().click(),
+  },
   { name: "console-account", path: "/app/account", as: "ada", prepare: isRead },
+  {
+    name: "console-account-close",
+    path: "/app/account",
+    as: "ada",
+    async prepare(page) {
+      await ask(page, "Close my account");
+      await page.getByRole("alertdialog").getByLabel("Your password").fill("a seed password");
+      await page.getByRole("button", { name: "Close it for good" }).click();
+      await page.getByText("This must be finished first").waitFor();
+    },
+  },
+];
+
+const moderatorShots: readonly Shot[] = [
   { name: "console-disputes", path: "/app/moderation/disputes", as: "dev", prepare: isRead },
+  { name: "console-dispute", path: ({ dispute }) => `/app/moderation/disputes/${dispute}`, as: "dev" },
+  { name: "console-dispute-decided", path: ({ decided }) => `/app/moderation/disputes/${decided}`, as: "dev" },
   { name: "console-people", path: "/app/moderation/users", as: "dev", prepare: isRead },
+  { name: "console-decisions", path: "/app/moderation/actions", as: "dev", prepare: isRead },
   { name: "console-operations", path: "/app/moderation/operations", as: "dev" },
+];
+
+const embeddedShots: readonly Shot[] = [
+  { name: "embedded-checkout", path: ({ checkout }) => checkout },
+  { name: "embedded-onboarding", path: ({ onboarding }) => onboarding },
+  { name: "embedded-mailbox", path: ({ mailbox }) => mailbox },
 ];
 
 /** Every page that `npm run screenshots` shows and checks. A new kind of page gets a line here. */
@@ -104,5 +177,5 @@ export const shots: readonly Shot[] = [
     },
   },
   { name: "front-door", path: "/" },
-  ...consoleShots,
+  ...[...visitorShots, ...personShots, ...moderatorShots, ...embeddedShots].map((shot) => ({ ...shot, whole: true })),
 ];

@@ -926,7 +926,8 @@ export class UsersApi extends Namespace {
    * Read a user's reputation.
    *
    * Returns a user's reputation as buyer and as bidder, counted from their tasks, disputes and ratings. A side
-   * without activity is null. You need not be signed in. A closed account is `not_found`.
+   * without activity is null. You need not be signed in; the name is only for those who are. A closed account is
+   * `not_found`.
    *
    * `GET /users/{id}/reputation`. Anyone may call it.
    *

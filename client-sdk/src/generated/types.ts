@@ -1126,6 +1126,24 @@ export interface ListLedgerEntries {
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
+  /** Entries of one of these kinds; all by default. */
+  kind?:
+    | ListOf<
+        | "topup"
+        | "hold"
+        | "hold_release"
+        | "task_payment"
+        | "task_earning"
+        | "dispute_refund"
+        | "payout"
+        | "payout_reversal"
+        | "topup_refund"
+        | "chargeback"
+        | "adjustment"
+      >
+    | undefined;
+  /** Entries of this bucket; of both by default. */
+  bucket?: "available" | "held" | undefined;
 }
 
 export interface ListLedgerEntriesResponse {
@@ -1677,6 +1695,8 @@ export interface ReplayWebhookDeliveryResponse {
 /** What a user has done, as buyer and as bidder. */
 export interface Reputation {
   userId: string;
+  /** The name that the user has chosen. Only for callers who are signed in. */
+  displayName?: string;
   /** Null for a user who has posted nothing. */
   buyer: BuyerReputation | null;
   /** Null for a user who has been awarded nothing. */

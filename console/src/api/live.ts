@@ -1,4 +1,4 @@
-import type { QueryClient } from "@tanstack/react-query";
+import type { QueryClient, QueryKey } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { api } from "./client.ts";
 import { meQuery } from "./queries.ts";
@@ -39,10 +39,15 @@ export const useNewTasks = () => useSyncExternalStore(watch, () => newTasks);
 export const resetNewTasks = () => change(() => (newTasks = 0));
 
 /** Which reads an event makes old, by the first part of their key. */
-function staleAfter(event: LogEvent): string[] {
-  if ("payout" in event.data) return ["payouts", "wallet"];
-  if ("topup" in event.data) return ["wallet"];
-  return ["task", "tasks", "bids", "bid", "wallet", "dispute", "disputes", "reputation"];
+function staleAfter({ data }: LogEvent): QueryKey[] {
+  if ("payout" in data) return [["payouts"], ["wallet"]];
+  if ("topup" in data) return [["wallet"]];
+  const people = [data.task.buyer, ...("bid" in data ? [data.bid.bidder] : [])];
+  return [
+    ...[["task"], ["tasks"], ["bids"], ["bid"], ["wallet"], ["dispute"], ["disputes"]],
+    // Of everybody else, nothing has happened.
+    ...people.map(({ id }) => ["reputation", id]),
+  ];
 }
 
 /** Follows the events of this person until the component is removed; `userId` is null for a visitor. */
@@ -68,7 +73,7 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
       const { event } = message;
       if (event === null) return;
       if (event.type === "task.created" && event.data.task.buyer.id !== userId) change(() => newTasks++);
-      else for (const key of staleAfter(event)) void queryClient.invalidateQueries({ queryKey: [key] });
+      else for (const queryKey of staleAfter(event)) void queryClient.invalidateQueries({ queryKey });
     };
     const tell = (message: Message) => {
       channel.postMessage(message);

@@ -1,6 +1,6 @@
 import type { ListOwnTasks, ListWebhookDeliveries } from "@rebid/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { api, type BidStatus, failureOf, type Me, type TaskStatus } from "./client.ts";
+import { api, type BidStatus, failureOf, type LedgerEntry, type Me, type TaskStatus } from "./client.ts";
 
 /** Every read of the console. The first part of a key is what `live.ts` invalidates by. */
 
@@ -76,7 +76,9 @@ export const reputationQuery = (id: string) =>
   queryOptions({
     queryKey: ["reputation", id],
     queryFn: ({ signal }) => api.users.reputation.query({ id }, { signal }),
-    staleTime: 30_000,
+    staleTime: 300_000,
+    // A table of bids has one of each bidder: they are not read again and again.
+    refetchInterval: false,
   });
 
 export const walletQuery = queryOptions({
@@ -84,12 +86,19 @@ export const walletQuery = queryOptions({
   queryFn: ({ signal }) => api.wallet.read.query(undefined, { signal }),
 });
 
-export const ledgerQuery = infiniteQueryOptions({
-  queryKey: ["wallet", "ledger"],
-  queryFn: ({ pageParam, signal }) => api.wallet.ledger.query({ ...pageOf(pageParam), limit: 100 }, { signal }),
-  initialPageParam: firstPage,
-  getNextPageParam: nextCursorOf,
-});
+export interface LedgerFilters {
+  bucket?: LedgerEntry["bucket"];
+  kind?: LedgerEntry["kind"];
+}
+
+export const ledgerQuery = (filters: LedgerFilters) =>
+  infiniteQueryOptions({
+    queryKey: ["wallet", "ledger", filters],
+    queryFn: ({ pageParam, signal }) =>
+      api.wallet.ledger.query({ ...filters, ...pageOf(pageParam), limit: 100 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
 
 export const payoutsQuery = infiniteQueryOptions({
   queryKey: ["payouts"],

@@ -3,6 +3,8 @@ import { parseMoney } from "./format.ts";
 export interface Issue {
   path: string;
   message: string;
+  /** The message is the service's, which names the field as the API does. */
+  isRaw?: boolean;
 }
 
 /**

@@ -1,8 +1,10 @@
 import { type InputHTMLAttributes, type ReactNode, useId, useState } from "react";
 import { countCharacters, type Limits, limitsOf } from "../limits.ts";
+import type { Issue } from "./fieldReader.ts";
 import styles from "./form.module.css";
 import { isAbout, useForm } from "./form.tsx";
 import { formatMoney, formatNumber } from "./format.ts";
+import { wordsOf } from "./words.ts";
 
 interface FieldProps {
   /** The name that the API has for it. */
@@ -22,19 +24,21 @@ interface ControlProps {
 }
 
 interface WrapperProps extends FieldProps {
+  /** What an issue of the service means here; by default its message says it. */
+  explain?: (limits: Limits) => string;
   /** What is shown below the control at its right, such as a count of characters. */
   aside?: ReactNode;
   children: (control: ControlProps, limits: Limits) => ReactNode;
 }
 
-/** The service names a field as the API does; here it has a label. */
-const inWords = (message: string, label: string) => message.replace(/^`[\w.]+`/, label);
-
 /** Label, hint, control and what is wrong with it, connected for screen readers. */
-function Field({ name, label, hint, optional = false, aside, children }: WrapperProps) {
+function Field({ name, label, hint, optional = false, explain, aside, children }: WrapperProps) {
   const { operation, issues } = useForm();
   const id = useId();
-  const messages = [...new Set(issues.filter((issue) => isAbout(issue, name)).map(({ message }) => message))];
+  const limits = limitsOf(operation, name);
+  const about = issues.filter((issue) => isAbout(issue, name));
+  const wordsFor = (issue: Issue) => (issue.isRaw && explain ? explain(limits) : wordsOf(issue, label));
+  const messages = [...new Set(about.map(wordsFor))];
   const described = [hint && `${id}-hint`, messages.length > 0 && `${id}-problem`].filter(Boolean).join(" ");
   const control = {
     id,
@@ -54,11 +58,11 @@ function Field({ name, label, hint, optional = false, aside, children }: Wrapper
           {hint}
         </p>
       )}
-      {children(control, limitsOf(operation, name))}
+      {children(control, limits)}
       {(messages.length > 0 || aside) && (
         <div className={styles.below}>
           <p id={`${id}-problem`} className={styles.problem}>
-            {messages.map((message) => inWords(message, label)).join(" ")}
+            {messages.join(" ")}
           </p>
           {aside}
         </div>
@@ -144,7 +148,11 @@ export function MoneyField({ hint, ...field }: FieldProps & Pick<NativeProps, "d
   const { operation } = useForm();
   const { defaultValue, autoFocus, ...rest } = field;
   return (
-    <Field {...rest} hint={hint ?? rangeOf(limitsOf(operation, field.name))}>
+    <Field
+      {...rest}
+      hint={hint ?? rangeOf(limitsOf(operation, field.name))}
+      explain={(limits) => rangeOf(limits) ?? "Write an amount in dollars."}
+    >
       {(control) => (
         <div className={styles.money}>
           <span aria-hidden="true">$</span>
@@ -189,7 +197,7 @@ interface ChoicesProps extends Omit<FieldProps, "optional"> {
 export function Choices({ name, label, hint, options, type = "checkbox", chosen = [] }: ChoicesProps) {
   const { issues } = useForm();
   const id = useId();
-  const messages = issues.filter((issue) => isAbout(issue, name)).map(({ message }) => message);
+  const messages = issues.filter((issue) => isAbout(issue, name)).map((issue) => wordsOf(issue, label));
   return (
     <fieldset className={styles.field} aria-describedby={messages.length > 0 ? `${id}-problem` : undefined}>
       <legend>{label}</legend>
@@ -213,7 +221,7 @@ export function Choices({ name, label, hint, options, type = "checkbox", chosen 
       </div>
       {messages.length > 0 && (
         <p id={`${id}-problem`} className={styles.problem}>
-          {messages.map((message) => inWords(message, label)).join(" ")}
+          {messages.join(" ")}
         </p>
       )}
     </fieldset>

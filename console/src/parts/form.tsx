@@ -6,6 +6,7 @@ import { discardDraft, keepDraft, restoreDraft } from "./draft.ts";
 import { FieldReader, type Issue } from "./fieldReader.ts";
 import styles from "./form.module.css";
 import { Problem } from "./problem.tsx";
+import { meaningOf } from "./words.ts";
 
 interface FormState {
   /** The operation that the form is for, such as `tasks.create`: its fields' limits are known by it. */
@@ -75,7 +76,9 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
     const failure = failureOf(error);
     if (failure && handles.includes(failure.error)) return;
     const about = failure && fieldOfError[failure.error];
-    const found = about ? [{ path: about, message: failure.message }] : (failure?.issues ?? []);
+    const found: Issue[] = about
+      ? [{ path: about, message: meaningOf(failure) }]
+      : (failure?.issues ?? []).map((issue) => ({ ...issue, isRaw: true }));
     const names = [...(form.current?.elements ?? [])].map((element) => element.getAttribute("name"));
     const isShown = (issue: Issue) => names.some((name) => isAbout(issue, name));
     setIssues(found.filter(isShown));

@@ -1,8 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type ApiFailure, failureOf } from "../api/client.ts";
-import { formatBytes, formatMoney } from "./format.ts";
+import { formatBytes, formatMoney, formatNumber, plural } from "./format.ts";
 import { Notice } from "./notice.tsx";
+import { meaningOf } from "./words.ts";
 
 /** Says why something was not done, and what to do about it. */
 export function Problem({ error }: { error: unknown }) {
@@ -14,9 +15,9 @@ export function Problem({ error }: { error: unknown }) {
   );
 }
 
-/** The messages are the service's own; these are the ones where the console knows what to do next. */
+/** The refusals that have amounts, or where the console knows what to do next. */
 function explain(failure: ApiFailure): ReactNode {
-  const { error, message, issues, violations, requestId } = failure;
+  const { error, violations, requestId } = failure;
   switch (error) {
     case "insufficient_funds":
       return (
@@ -27,13 +28,9 @@ function explain(failure: ApiFailure): ReactNode {
       );
     case "bid_changed":
       return `Nothing happened: the price has changed to ${formatMoney(failure.priceCents ?? 0)}. Look at the bid again.`;
-    case "second_factor_required":
-      return "This code is wrong or was used already. Enter the one that your authenticator shows now, or a recovery code.";
-    case "unauthenticated":
-      return "Your session has ended. Sign in again.";
     case "spam_guard":
       return failure.taskId === undefined ? (
-        message
+        "You posted many tasks within a minute. Wait a moment, and try again."
       ) : (
         <>
           You posted this task already, several times.{" "}
@@ -44,20 +41,17 @@ function explain(failure: ApiFailure): ReactNode {
       );
     case "sample_too_large":
     case "delivery_too_large":
-      return (violations ?? [])
-        .map(({ field, limit, actual }) =>
-          field === "bytes"
-            ? `The file has ${formatBytes(actual)}, and may have at most ${formatBytes(limit)}.`
-            : `${field} is ${actual}, and may be at most ${limit}.`,
-        )
-        .join(" ");
+      return violations?.map(excessOf).join(" ");
     case "internal_error":
-      return `${message.replace("`requestId`", "number")} ${requestId}`;
-    case "rate_limited":
-      return "Too many attempts. Wait a minute, and try again.";
-    case "unavailable":
-      return "The service is busy. Try again in a moment.";
+      return `Something went wrong on our side. Quote this number to report it: ${requestId}`;
     default:
-      return issues?.length ? issues.map((issue) => issue.message).join(" ") : message;
+      return meaningOf(failure);
   }
+}
+
+/** What of an upload is too much. */
+function excessOf({ field, limit, actual }: NonNullable<ApiFailure["violations"]>[number]): string {
+  if (field === "bytes") return `The file has ${formatBytes(actual)}, and may have at most ${formatBytes(limit)}.`;
+  if (field === "samples") return `A bid can have at most ${plural(limit, "sample")}.`;
+  return `The ${field} is ${formatNumber(actual)}, and may be at most ${formatNumber(limit)}.`;
 }

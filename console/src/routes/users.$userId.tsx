@@ -18,11 +18,12 @@ function ReadReputation() {
   const { userId } = Route.useParams();
   const { data } = useSuspenseQuery(reputationQuery(userId));
   const { data: me } = useQuery(meQuery);
-  const { buyer, bidder } = data;
+  const { displayName, buyer, bidder } = data;
   return (
     <Page
-      title={me?.user.id === userId ? "My reputation" : "Reputation"}
-      lead="Counted from tasks, disputes and ratings. Everybody can see it."
+      title={displayName ?? "Reputation"}
+      above={displayName && <p className={styles.above}>{me?.user.id === userId ? "Your reputation" : "Reputation"}</p>}
+      lead="Counted from tasks, disputes and ratings. Everybody can see it; names are shown to those who are signed in."
     >
       {buyer === null && bidder === null && (
         <Empty title="Nothing yet">

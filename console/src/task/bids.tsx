@@ -1,11 +1,12 @@
-import { useQueries } from "@tanstack/react-query";
+import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, type Bid, type Task } from "../api/client.ts";
-import { reputationQuery } from "../api/queries.ts";
+import { reputationQuery, taskBidsQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
 import { StatusBadge } from "../parts/badge.tsx";
+import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { formatHours, formatMoney } from "../parts/format.ts";
+import { formatHours, formatMoney, formatNumber, plural } from "../parts/format.ts";
 import { Money, MoneyPreview } from "../parts/money.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Section } from "../parts/page.tsx";
@@ -17,8 +18,21 @@ import styles from "./bids.module.css";
 
 type Order = "price" | "time" | "rating";
 
+interface BidsProps {
+  task: Task;
+  /** Those that came with the task: at most 100, the active ones first. */
+  first: readonly Bid[];
+  canAward: boolean;
+}
+
+/** A task comes with this many of its bids (docs/contract.md "Records"); the others are read page by page. */
+const BIDS_WITH_TASK = 100;
+
 /** All bids of a task for its buyer, to compare and to choose from. */
-export function Bids({ task, bids, canAward }: { task: Task; bids: readonly Bid[]; canAward: boolean }) {
+export function Bids({ task, first, canAward }: BidsProps) {
+  const others = useInfiniteQuery({ ...taskBidsQuery(task.id), enabled: first.length >= BIDS_WITH_TASK });
+  const read = others.data?.pages.flatMap((page) => page.bids) ?? [];
+  const bids = [...new Map([...read, ...first].map((bid) => [bid.id, bid])).values()];
   const [order, setOrder] = useState<Order>("price");
   const reputations = useQueries({ queries: bids.map(({ bidder }) => reputationQuery(bidder.id)) });
   const ratingOf = (bid: Bid) => reputations[bids.indexOf(bid)]?.data?.bidder?.ratingAverage ?? 0;
@@ -96,6 +110,16 @@ export function Bids({ task, bids, canAward }: { task: Task; bids: readonly Bid[
           </tbody>
         ))}
       </table>
+      {others.hasNextPage && (
+        <div className={styles.more}>
+          <p>
+            {formatNumber(bids.length)} of {plural(task.bidCount, "bid")} are compared so far.
+          </p>
+          <Button busy={others.isFetchingNextPage} onClick={() => others.fetchNextPage()}>
+            Read more bids
+          </Button>
+        </div>
+      )}
     </Section>
   );
 }

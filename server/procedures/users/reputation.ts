@@ -12,7 +12,8 @@ export const reputation = open
     summary: "Read a user's reputation",
     description:
       "Returns a user's reputation as buyer and as bidder, counted from their tasks, disputes and ratings. A side " +
-      "without activity is null. You need not be signed in. A closed account is `not_found`.",
+      "without activity is null. You need not be signed in; the name is only for those who are. A closed account is " +
+      "`not_found`.",
     rateGroup: "publicRead",
     errors: ["not_found"],
   })
@@ -22,5 +23,6 @@ export const reputation = open
     const [found] = await readReputations(ctx.database, [input.id]);
     // What a closed account did counts for those who dealt with it, in their disputes, and for nobody else.
     if (!found || (await isClosed(ctx.database, input.id))) throw new ApiError("not_found");
-    return found;
+    const { displayName, ...counted } = found;
+    return ctx.principal === null ? counted : { ...counted, displayName };
   });

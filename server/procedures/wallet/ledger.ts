@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { NextCursor, PageQuery } from "../../schemas/common.ts";
-import { LedgerEntry } from "../../schemas/ledgerEntry.ts";
-import { sql } from "../../store/connection.ts";
+import { listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
+import { LedgerEntry, ledgerKinds, walletBuckets } from "../../schemas/ledgerEntry.ts";
+import { empty, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
@@ -13,7 +13,12 @@ export const ledger = signedIn
       "Lists every movement of money into and out of your two buckets, newest first. Entries are never changed or " +
       "deleted, and each bucket is the sum of its entries.",
   })
-  .input(PageQuery.meta({ id: "ListLedgerEntries" }))
+  .input(
+    PageQuery.extend({
+      kind: listOf(ledgerKinds, "Entries of one of these kinds; all by default.").optional(),
+      bucket: z.enum(walletBuckets).optional().meta({ description: "Entries of this bucket; of both by default." }),
+    }).meta({ id: "ListLedgerEntries" }),
+  )
   .output(z.object({ entries: z.array(LedgerEntry).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { rows, nextCursor } = await readPage<LedgerEntry>(ctx.database, "wallet.ledger", {
@@ -22,7 +27,9 @@ export const ledger = signedIn
         SELECT e.id, e.user_id AS "userId", e.kind, e.bucket, e.amount_cents AS "amountCents", t.task_id AS "taskId",
                t.bid_id AS "bidId", t.external_ref AS "externalRef", e.created_at AS "createdAt"
         FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id`,
-      where: sql`e.user_id = ${ctx.userId}::uuid AND e.bucket IN ('available', 'held')`,
+      where: sql`e.user_id = ${ctx.userId}::uuid
+        AND e.bucket = ANY (${input.bucket === undefined ? walletBuckets : [input.bucket]}::text[])
+        ${input.kind === undefined ? empty : sql`AND e.kind = ANY (${input.kind.split(",")}::text[])`}`,
     });
     return { entries: rows, nextCursor };
   });

@@ -32,12 +32,19 @@ export async function startProcess(
 export interface Load {
   port: number;
   method: string;
+  /**
+   * Path and body may have placeholders, which differ by the request's number: `__task__` becomes the id of a seeded open
+   * task, `__page__` the cursor of a page of them, `__entries__` that of a page of the saver's ledger.
+   */
   path: string;
   body?: string;
   /** One for each connection; each connection has one request under way at a time. */
   headers: Record<string, string>[];
   /** A header whose value differs for each request. */
   uniqueHeader?: string;
+  /** The first request's number. After `modulo`, numbers begin again. */
+  first?: number;
+  modulo?: number;
   seconds: number;
 }
 
@@ -45,13 +52,26 @@ export interface LoadResult {
   requestsPerSecond: number;
   medianMs: number;
   p99Ms: number;
+  sent: number;
   /** The number of responses with each status. */
   statuses: Record<string, number>;
+  /** The first body of a response that is no success. */
+  refusal?: string;
 }
 
 /** Starts a process that sends requests; `run` sends one load and returns its figures. */
-export const startLoadGenerator = (environment: Pick<BenchEnvironment, "onEnd">) =>
-  startGenerator<Load, LoadResult>(environment, "load.ts");
+export async function startLoadGenerator(environment: Pick<BenchEnvironment, "onEnd">) {
+  const generator = await startGenerator<Load, LoadResult>(environment, "load.ts");
+  return {
+    /** Throws when a response is no success. */
+    async run(load: Load): Promise<LoadResult> {
+      const result = await generator.run(load);
+      if (result.refusal === undefined) return result;
+      const statuses = JSON.stringify(result.statuses);
+      throw new Error(`${load.method} ${load.path} on port ${load.port} answered with ${statuses}: ${result.refusal}`);
+    },
+  };
+}
 
 /** The same for requests of different kinds, at a rate that does not depend on the responses. */
 export const startMixedLoadGenerator = (environment: Pick<BenchEnvironment, "onEnd">) =>

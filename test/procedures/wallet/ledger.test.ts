@@ -48,6 +48,14 @@ test("a buyer can follow each cent: topped up, held, returned, paid, taken back,
   await pay(service, second);
   await quiet(service);
 
+  const only = async (filters: string) =>
+    (await buyer.get(`/wallet/ledger?${filters}`)).body.entries.toReversed().map(line);
+  expect(await only("kind=hold&bucket=held")).toEqual(["hold held 1000", "hold held 10000"]);
+  expect(await only("kind=topup,hold_release&bucket=available&limit=2")).toEqual([
+    "hold_release available 2000",
+    "topup available 5000",
+  ]);
+
   const story = await storyOf(buyer);
   expect(story.map(line)).toEqual([
     "topup available 20000",

@@ -136,7 +136,7 @@ function Rest({ page, task, userId }: PartProps) {
   return (
     <>
       {ratings.length > 0 && <Ratings ratings={ratings} task={task} bid={awardedBidOf(page, task)} />}
-      {task.buyer.id === userId && <Bids task={task} bids={bids} canAward={can(page, "tasks.award")} />}
+      {task.buyer.id === userId && <Bids task={task} first={bids} canAward={can(page, "tasks.award")} />}
       {current && !(canPlace && current.status === "withdrawn") && (
         <OwnBid
           task={task}

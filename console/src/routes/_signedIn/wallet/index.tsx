@@ -1,24 +1,22 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { createFileRoute, useNavigate } from "@tanstack/react-router";
 import type { LedgerEntry } from "../../../api/client.ts";
-import { ledgerQuery, walletQuery } from "../../../api/queries.ts";
+import { type LedgerFilters, ledgerQuery, walletQuery } from "../../../api/queries.ts";
 import { BalanceChart, balancesOver } from "../../../parts/balanceChart.tsx";
 import { ButtonLink } from "../../../parts/button.tsx";
 import { kindWord, LedgerRow } from "../../../parts/ledgerRow.tsx";
 import { Pages, Rows } from "../../../parts/list.tsx";
 import { Money } from "../../../parts/money.tsx";
-import { type Movement, movementsOf } from "../../../parts/movements.ts";
+import { movementsOf } from "../../../parts/movements.ts";
 import { useNow } from "../../../parts/now.ts";
 import { Page, Section } from "../../../parts/page.tsx";
 import { Empty } from "../../../parts/states.tsx";
 import { TopupArrival } from "./-topupArrival.tsx";
 import styles from "./-wallet.module.css";
 
-interface Search {
+interface Search extends LedgerFilters {
   /** Set by the service when the checkout sends somebody back. */
   topup?: "done";
-  bucket?: LedgerEntry["bucket"];
-  kind?: LedgerEntry["kind"];
 }
 
 const kinds: LedgerEntry["kind"][] = [
@@ -36,11 +34,13 @@ export const Route = createFileRoute("/_signedIn/wallet/")({
 });
 
 function Wallet() {
-  const search = Route.useSearch();
+  const { topup, bucket, kind } = Route.useSearch();
   const { data: wallet } = useQuery(walletQuery);
-  const ledger = useInfiniteQuery(ledgerQuery);
+  // The balance over time needs all kinds of movements; without a filter, both are the same query.
+  const all = movementsIn(useInfiniteQuery(ledgerQuery({})));
+  const ledger = useInfiniteQuery(ledgerQuery({ bucket, kind }));
+  const isFiltered = bucket !== undefined || kind !== undefined;
   const now = useNow(60_000);
-  const movements = movementsOf(ledger.data?.pages.flatMap((page) => page.entries) ?? []);
   return (
     <Page
       title="Wallet"
@@ -53,7 +53,7 @@ function Wallet() {
         </>
       }
     >
-      {search.topup && <TopupArrival />}
+      {topup && <TopupArrival />}
       <div className={styles.buckets}>
         <div>
           <span>Available</span>
@@ -67,9 +67,7 @@ function Wallet() {
         </div>
       </div>
       {wallet && (
-        <BalanceChart
-          points={balancesOver(movements, wallet, Math.max(now, Date.parse(movements[0]?.createdAt ?? "0")))}
-        />
+        <BalanceChart points={balancesOver(all, wallet, Math.max(now, Date.parse(all[0]?.createdAt ?? "0")))} />
       )}
       <Section
         title="Ledger"
@@ -80,40 +78,38 @@ function Wallet() {
           query={ledger}
           isEmpty={({ pages }) => pages[0]?.entries.length === 0}
           empty={
-            <Empty
-              title="No money has moved yet"
-              action={<ButtonLink to="/wallet/top-up">Top up your wallet</ButtonLink>}
-            >
-              Top up to post tasks, or earn by working on others'.
-            </Empty>
+            isFiltered ? (
+              <Empty title="Nothing matches" action={<ButtonLink to="/wallet">Show everything</ButtonLink>} />
+            ) : (
+              <Empty
+                title="No money has moved yet"
+                action={<ButtonLink to="/wallet/top-up">Top up your wallet</ButtonLink>}
+              >
+                Top up to post tasks, or earn by working on others'.
+              </Empty>
+            )
           }
         >
-          {() => <Movements movements={movements} search={search} />}
+          {() => (
+            <Rows label="Ledger">
+              {movementsIn(ledger).map((movement) => (
+                <LedgerRow key={movement.id} movement={movement} />
+              ))}
+            </Rows>
+          )}
         </Pages>
       </Section>
     </Page>
   );
 }
 
-function Movements({ movements, search: { bucket, kind } }: { movements: readonly Movement[]; search: Search }) {
-  const matching = movements.filter(
-    (movement) =>
-      (bucket === undefined || movement[`${bucket}Cents`] !== 0) && (kind === undefined || movement.kind === kind),
-  );
-  if (matching.length === 0) return <Empty title="Nothing of what is loaded matches" />;
-  return (
-    <Rows label="Ledger">
-      {matching.map((movement) => (
-        <LedgerRow key={movement.id} movement={movement} />
-      ))}
-    </Rows>
-  );
-}
+const movementsIn = ({ data }: { data: InfiniteData<{ entries: LedgerEntry[] }> | undefined }) =>
+  movementsOf(data?.pages.flatMap(({ entries }) => entries) ?? []);
 
 function Filters() {
   const { bucket, kind } = Route.useSearch();
   const navigate = useNavigate();
-  const show = (change: Partial<Search>) =>
+  const show = (change: LedgerFilters) =>
     void navigate({ to: "/wallet", search: { bucket, kind, ...change }, replace: true, resetScroll: false });
   return (
     <div className={styles.filters}>

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import getPort from "get-port";
 import pg from "pg";
-import { type Bench, type BenchEnvironment, interleave, type Measurement } from "./setup/bench.ts";
-import { startProcess } from "./setup/processes.ts";
+import { type Bench, type BenchEnvironment, interleave, type Measurement } from "../setup/bench.ts";
+import { startProcess } from "../setup/processes.ts";
 
 const ENDPOINTS = 20;
 const BACKLOG_EVENTS = 1_000;
@@ -17,7 +17,7 @@ const ISOLATION_EVENTS_PER_SECOND = 25;
 const ISOLATION_ROUNDS = 2;
 
 const nowMs = () => performance.timeOrigin + performance.now();
-const setupFile = (name: string) => new URL(`setup/${name}.ts`, import.meta.url).pathname;
+const setupFile = (name: string) => new URL(`../setup/${name}.ts`, import.meta.url).pathname;
 const figure = (value: number) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
 
 /**

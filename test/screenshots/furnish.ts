@@ -1,0 +1,112 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pngFile, wavFile } from "../factories/files.ts";
+import { cookieOf, type TestPerson } from "../factories/people.ts";
+import { placeBid, postTask, upload, uploadFile } from "../factories/tasks.ts";
+import { rest } from "../setup/client.ts";
+
+/** The addresses of what the pictures show beyond the seed. */
+export interface Places {
+  disputed: string;
+  dispute: string;
+  decided: string;
+  editable: string;
+  awarded: string;
+  webhook: string;
+  bo: string;
+  checkout: string;
+  onboarding: string;
+  mailbox: string;
+}
+
+/** Signs in as one of the people of `npm run seed`. */
+async function enter(url: string, name: string): Promise<TestPerson> {
+  const [email, password] = [`${name}@example.com`, "a seed password"];
+  const answer = await rest(url, "POST", "/auth/login", { body: { email, password } });
+  const session = cookieOf(answer);
+  const call = async (method: string, path: string, body?: unknown) => {
+    const result = await rest(url, method, path, { body, credentials: session });
+    if (result.status >= 400) throw new Error(`${method} ${path} returned ${result.status}: ${result.text}`);
+    return result;
+  };
+  return {
+    ...{ id: answer.body.user.id, email, password, displayName: name, session, key: {} },
+    get: (path) => call("GET", path),
+    post: (path, body) => call("POST", path, body),
+    patch: (path, body) => call("PATCH", path, body),
+    delete: (path, body) => call("DELETE", path, body),
+  };
+}
+
+const notes =
+  "I have edited trailers for three festivals. You get a first cut after a day, and I change it once for free. " +
+  "The music is from a library whose licence covers the web and cinemas.";
+
+async function postTrailer(ada: TestPerson, bo: TestPerson, cleo: TestPerson, title: string) {
+  const task = await postTask(ada, {
+    title,
+    description:
+      "A trailer of two minutes from forty minutes of footage, with music and subtitles in English.\n\n" +
+      "The footage is in one folder, sorted by day; a list says which scenes must be in it. The tone is calm: no " +
+      "countdown, no booming voice. Colours stay as they are.",
+    acceptanceCriteria:
+      "It lasts 115 to 125 seconds.\nAll scenes of the list are in it.\nThe subtitles have no mistakes.",
+    maxBudgetCents: 18_000,
+    tags: ["video", "editing", "subtitles"],
+  });
+  const bid = await placeBid(bo, task.id, { priceCents: 14_500, etaHours: 48, notes });
+  await placeBid(cleo, task.id, { priceCents: 17_900, etaHours: 20, notes: null });
+  return { id: task.id as string, bidId: bid.id as string };
+}
+
+/** Adds to the seeded marketplace whatever the pages can show, and returns where it is. */
+export async function furnish(url: string, dataDir: string): Promise<Places> {
+  const [ada, bo, cleo, dev] = await Promise.all(["ada", "bo", "cleo", "dev"].map((name) => enter(url, name)));
+  if (!ada || !bo || !cleo || !dev) throw new Error("four people are needed");
+  const editable = await postTrailer(ada, bo, cleo, "Edit a two minute trailer");
+  const awarded = await postTrailer(ada, bo, cleo, "Cut the trailer for phones");
+  await ada.post(`/tasks/${awarded.id}/award`, { bidId: awarded.bidId });
+  await uploadFile(bo, awarded.bidId, "sample", {
+    ...{ mimeType: "image/png", fileName: "first-frame.png", bytes: pngFile(640, 360) },
+  });
+  await uploadFile(bo, awarded.bidId, "sample", { mimeType: "audio/wav", fileName: "music.wav", bytes: wavFile(20) });
+
+  const disputes: { taskId: string; id: string }[] = [];
+  for (const title of ["Subtitle a trailer in Finnish", "Edit a teaser of ten seconds"]) {
+    const { id, bidId } = await postTrailer(ada, bo, cleo, title);
+    await ada.post(`/tasks/${id}/award`, { bidId });
+    const storageKey = await upload(bo, bidId, "delivery", "00:00:01 A harbour in the morning.\n00:00:09 Gulls.\n");
+    await bo.post(`/bids/${bidId}/delivery/finalize`, { storageKey });
+    const reason = "Only the first ten seconds have subtitles, and the list of scenes was not looked at.";
+    const { body } = await ada.post(`/tasks/${id}/dispute`, { reason });
+    disputes.push({ taskId: id, id: body.dispute.id });
+  }
+  const [open, decided] = disputes;
+  const note = "A third of the work was there, and it was good.";
+  await dev.post(`/disputes/${decided?.id}/resolve`, { resolution: "split", bidderCents: 4_800, note });
+  await ada.post(`/tasks/${decided?.taskId}/rate`, { stars: 3, comment: "What was there was good." });
+  await bo.post(`/tasks/${decided?.taskId}/rate`, { stars: 4 });
+
+  const webhook = await ada.post("/webhooks", {
+    url: "http://127.0.0.1:9/rebid/events",
+    events: ["bid.received", "delivery.posted", "task.disputed"],
+  });
+  await ada.post(`/webhooks/${webhook.body.id}/test`);
+  const spendLimit = { cents: 10_000, per: "month" };
+  await ada.post("/keys", { label: "Buying agent", scopes: ["task:write", "webhook:read"], spendLimit });
+
+  const onboarding = (await bo.post("/payouts/onboarding")).body.url;
+  await fetch(onboarding, { method: "POST", body: new URLSearchParams({ outcome: "finishes" }), redirect: "manual" });
+  await bo.post("/payouts", { amountCents: 20_000 });
+  const topup = (await ada.post("/wallet/topup", { amountCents: 5_000 })).body.checkoutUrl;
+  await fetch(`${topup}/pay`, { method: "POST", body: new URLSearchParams({ outcome: "pays" }), redirect: "manual" });
+  await ada.post("/auth/email/resend");
+  await dev.post(`/users/${cleo.id}/suspend`, { reason: "Asked for payment outside of Rebid." });
+  return {
+    ...{ disputed: open?.taskId ?? "", dispute: open?.id ?? "", decided: decided?.id ?? "" },
+    ...{ editable: editable.id, awarded: awarded.id, webhook: webhook.body.id, bo: bo.id },
+    checkout: (await ada.post("/wallet/topup", { amountCents: 2_500 })).body.checkoutUrl,
+    onboarding: (await ada.post("/payouts/onboarding")).body.url,
+    mailbox: JSON.parse(await readFile(join(dataDir, "local.json"), "utf8")).mail.pageUrl,
+  };
+}
