@@ -65,6 +65,18 @@ test("every link between the Markdown twins leads to one, and every anchor to a 
   expect(broken).toEqual([]);
 });
 
+test("no page has a tag that is broken, or that is not closed", () => {
+  const empty = /^(area|base|br|col|hr|img|input|link|meta|wbr|!doctype)$/;
+  for (const [path, html] of pages) {
+    const open: string[] = [];
+    for (const [, slash, name = "", closed] of html.matchAll(/<(\/?)([!\w-]*)(?:"[^"]*"|[^">])*?(\/?)>/g)) {
+      if (slash === "/") expect([path, open.pop()]).toEqual([path, name]);
+      else if (closed !== "/" && !empty.test(name.toLowerCase()) && !name.startsWith("!--")) open.push(name);
+    }
+    expect([path, open]).toEqual([path, []]);
+  }
+});
+
 test("no page has code of its own inside, or names another host", () => {
   for (const [path, html] of pages) {
     expect([path, /<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+="/.exec(html)?.[0]]).toEqual([path, undefined]);

@@ -100,8 +100,8 @@ function operationPage(document: Document, route: Route): Page {
   const signature = `<p class="signature"><b class="method ${route.method.toLowerCase()}">${route.method}</b> <code>${escapeHtml(
     route.path,
   )
-    .replace(/\{\w+\}/g, "<i>$&</i>")
-    .replaceAll("/", "/<wbr>")}</code> <a href="#try">Try it</a></p>`;
+    .replaceAll("/", "/<wbr>")
+    .replace(/\{\w+\}/g, "<i>$&</i>")}</code> <a href="#try">Try it</a></p>`;
   return {
     path: `reference/${route.slug}`,
     title: route.summary,
