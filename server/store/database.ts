@@ -1,4 +1,4 @@
-import type pg from "pg";
+import pg from "pg";
 import type { PrismaClient } from "../../prisma/generated/client.ts";
 import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
 import { isRetryable, isServerSilent } from "./databaseErrors.ts";
@@ -72,7 +72,9 @@ function transactionOver({ connection, events, jobs, afterCommit }: Unit): Trans
  * Sends what is left to write, and behind it `last`, without waiting in between: after a failure, Postgres refuses the rest
  * and answers COMMIT with ROLLBACK.
  */
-async function flush({ client, connection, events, jobs }: Unit, last: string): Promise<pg.QueryResult> {
+async function flush({ client, events, jobs }: Unit, last: string): Promise<pg.QueryResult> {
+  const connection = connectionOver(client);
+  sendTogether(client);
   const written = [
     ...jobs.map((job) => addJob(connection, ...job)),
     ...(events.length > 0 ? [recordEvents(connection, events)] : []),
@@ -124,10 +126,19 @@ function connectionAfter(begun: Promise<unknown>, client: pg.PoolClient): Connec
   };
 }
 
+/** What is sent to Postgres until the next tick goes out in one piece: each write takes longer than the statement's own work here. */
+function sendTogether(client: pg.PoolClient): void {
+  if (!(client instanceof pg.Client)) return;
+  const { stream } = client.connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
 type Work<Result> = (tx: Transaction) => Promise<Result>;
 
 async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, isReading, end }: Mode): Promise<Result> {
   const client = await pool.connect();
+  sendTogether(client);
   const begun = client.query(begin);
   begun.catch(() => {}); // whoever waits for it hears of its failure
   const connection = isReading ? connectionOver(client) : connectionAfter(begun, client);

@@ -1,6 +1,7 @@
 import { generateApiKey } from "../../server/auth/apiKeys.ts";
 import type { Bench } from "./setup/bench.ts";
 import { compareSides, type Row } from "./setup/requests/compare.ts";
+import { compareLifecycles } from "./setup/requests/lifecycles.ts";
 import { startSides } from "./setup/requests/sides.ts";
 
 const TASKS = 1_000_000;
@@ -21,7 +22,13 @@ const bench: Bench = async (environment) => {
   const tasks = Number(process.env.BENCH_TASKS ?? TASKS);
   const callers = keys(CONNECTIONS);
   const savers = keys(CONNECTIONS);
-  const sides = await startSides(environment, { tasks, people: 1_000, callers, savers, savings: SAVINGS });
+  const { sides, storePort } = await startSides(environment, {
+    tasks,
+    people: 1_000,
+    callers,
+    savers,
+    savings: SAVINGS,
+  });
 
   const as = (key: string) => ({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" });
   const newTask = {
@@ -72,6 +79,9 @@ const bench: Bench = async (environment) => {
       targets: { ourSql: 0.7, lean: 0.55, plain: 2 },
     },
   ];
-  return compareSides(environment, sides, rows);
+  return [
+    ...(await compareSides(environment, sides, rows)),
+    ...(await compareLifecycles(environment, sides, { storePort, keys: callers })),
+  ];
 };
 export default bench;

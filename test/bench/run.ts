@@ -79,4 +79,7 @@ async function runBench(name: string, bench: Bench, postgresUrl: string, parent:
   }
 }
 
+// So that the servers, which stop when this process exits, do not outlive it.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
 process.exitCode = (await main()) ? 0 : 1;

@@ -1,4 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
+import { sql } from "../../server/store/connection.ts";
 import { createPerson } from "../factories/people.ts";
 import { codeOf } from "../factories/secondFactors.ts";
 import { browserTimeout, hasBrowser } from "../setup/browser.ts";
@@ -61,12 +63,13 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
   });
 
   test("a second factor is set up, asked for at the sign-in, and switched off", async () => {
+    const person = await createPerson(service);
     const visitor = await console.arrive("Careful");
     const { page } = visitor;
-    await visitor.signUp();
+    await visitor.enterAs(person);
     await visitor.open("/account");
     await visitor.button("Set it up").click();
-    await visitor.field("Your password").fill(visitor.password);
+    await visitor.field("Your password").fill(person.password);
     await visitor.button("Go on").click();
     const secret =
       (await page
@@ -82,50 +85,48 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.page.getByRole("button", { name: /^Account of/ }).click();
     await visitor.button("Sign out").click();
     await visitor.link("Sign in").click();
-    await visitor.signIn();
+    await visitor.signIn(person);
     await visitor.sees("This account also asks for a code");
     await page.getByRole("textbox", { name: "Code" }).fill("000000");
     await visitor.button("Sign in").click();
     await page.locator("[aria-invalid=true]").waitFor();
     await page.getByRole("textbox", { name: "Code" }).fill(codeOf(service, secret, 1));
     await visitor.button("Sign in").click();
-    await visitor.heading("Hello, Careful").waitFor();
+    await visitor.heading(`Hello, ${person.displayName}`).waitFor();
     await visitor.open("/account");
     await visitor.button("Switch it off").first().click();
-    await visitor.field("Your password").fill(visitor.password);
+    await visitor.field("Your password").fill(person.password);
     await page.getByRole("textbox", { name: "Code" }).fill(recovery[0] ?? "");
     await visitor.confirm("Switch it off");
     await visitor.button("Set it up").waitFor();
   });
 
-  test("a key is shown once; sessions, the export and the closing of an account are a click away", async () => {
+  test("the export of a large account is one document; the account is closed with the password", async () => {
+    const person = await createPerson(service);
+    // More than fits into one part.
+    await service.services.database.query(sql`
+      INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, created_at, status)
+      SELECT ${person.id}::uuid, 'Task ' || n, repeat('x', 20000), 10, '{}', now() - n * interval '1 second', 'cancelled'
+      FROM generate_series(1, 450) n`);
     const visitor = await console.arrive("Leaver");
     const { page } = visitor;
-    await visitor.signUp();
-    await visitor.open("/keys");
-    await visitor.field("Name").fill("my agent");
-    await page.getByLabel(/^task:write/).check();
-    await visitor.field("A limit per day").check();
-    await page.getByRole("textbox", { name: "Limit" }).fill("25");
-    await visitor.button("Create the key").click();
-    const raw = (await page.locator("pre").textContent()) ?? "";
-    const me = await rest(service.url, "GET", "/auth/me", { credentials: { authorization: `Bearer ${raw}` } });
-    expect(me.body.auth).toMatchObject({ scopes: ["task:write"], key: { spendLimit: { cents: 2_500, per: "day" } } });
-    await visitor.button("Done").click();
-    await visitor.sees("$0.00 of $25.00 spent");
-    await visitor.button("Revoke").click();
-    await visitor.confirm("Revoke the key");
-    await visitor.sees("You have no keys");
-
+    await visitor.enterAs(person);
     await visitor.open("/account");
+    const parts: string[] = [];
+    page.on("request", (request) => void (/auth\.export/.test(request.url()) && parts.push(request.url())));
     const download = page.waitForEvent("download");
     await visitor.button("Download my data").click();
     expect((await download).suggestedFilename()).toBe("rebid-export.json");
+    const saved = JSON.parse(await readFile(await (await download).path(), "utf8"));
+    expect(new Set(saved.tasks.map(({ title }: { title: string }) => title)).size).toBe(450);
+    expect(saved).toMatchObject({ user: { id: person.id }, nextPart: null });
+    expect(parts.length).toBeGreaterThan(1);
+
     await visitor.button("Close my account").click();
     await page.getByRole("alertdialog").getByLabel("Your password").fill("wrong");
     await visitor.confirm("Close it for good");
     await visitor.sees("password is wrong");
-    await page.getByRole("alertdialog").getByLabel("Your password").fill(visitor.password);
+    await page.getByRole("alertdialog").getByLabel("Your password").fill(person.password);
     await visitor.confirm("Close it for good");
     await visitor.link("Sign in").first().waitFor();
   });

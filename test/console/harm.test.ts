@@ -1,6 +1,8 @@
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
+import { createPerson } from "../factories/people.ts";
+import { placeBid, postTask } from "../factories/tasks.ts";
 import { browserTimeout, hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole, type Visitor } from "./visitor.ts";
@@ -8,9 +10,10 @@ import { useConsole, type Visitor } from "./visitor.ts";
 const service = useService({ worker: true });
 
 const money = async ({ email }: Visitor) => {
-  const [row] = await service.services.database.query<{ available: number; held: number; tasks: number }>(sql`
+  const [row] = await service.services.database.query(sql`
     SELECT w.available_cents AS available, w.held_cents AS held,
-           (SELECT count(*) FROM tasks t WHERE t.buyer_id = u.id) AS tasks
+           (SELECT count(*) FROM tasks t WHERE t.buyer_id = u.id) AS tasks,
+           (SELECT count(*) FROM topups t WHERE t.user_id = u.id) AS topups
     FROM wallets w JOIN users u ON u.id = w.user_id WHERE u.email = ${email}`);
   return row;
 };
@@ -29,18 +32,33 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     const ada = await console.arrive("Ada");
     const { page, context } = ada;
     await ada.signUp();
+    // The first answer is lost: the checkout that was opened is found again.
+    let answers = 0;
+    await page.route("**/trpc/wallet.topup", async (route) => {
+      const response = await route.fetch();
+      return answers++ === 0 ? route.abort() : route.fulfill({ response });
+    });
     await ada.open("/wallet/top-up");
     await ada.field("Amount").fill("20");
     await clickTwice(ada.button("Go to the checkout"));
-    await page.getByRole("button", { name: /^Pay/ }).waitFor();
+    const pay = page.getByRole("button", { name: /^Pay/ });
+    await pay.waitFor();
+    expect(answers).toBe(2);
     await page.goBack();
     await ada.heading("Top up").waitFor();
     await page.goForward();
-    await page.getByRole("button", { name: /^Pay/ }).click();
+    await pay.waitFor();
+    // The network is lost in mid-payment.
+    await context.setOffline(true);
+    await pay.click();
+    await page.waitForURL("chrome-error://**");
+    await context.setOffline(false);
+    await page.goBack();
+    await clickTwice(pay);
     await ada.sees("have arrived");
     await page.reload();
     await ada.sees("have arrived");
-    expect(await money(ada)).toEqual({ available: 2_000, held: 0, tasks: 0 });
+    expect(await money(ada)).toEqual({ available: 2_000, held: 0, tasks: 0, topups: 1 });
 
     await ada.open("/post");
     await ada.field("Title").fill("Once only");
@@ -60,7 +78,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await expect.poll(() => ada.field("Title").inputValue(), { timeout: 20_000 }).toBe("Once only");
     await clickTwice(ada.button("Post the task"));
     await ada.heading("Once only").waitFor();
-    expect(await money(ada)).toEqual({ available: 1_500, held: 500, tasks: 1 });
+    expect(await money(ada)).toEqual({ available: 1_500, held: 500, tasks: 1, topups: 1 });
 
     await ada.button("Cancel the task").click();
     await context.setOffline(true);
@@ -69,38 +87,28 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await ada.sees("Waiting for the network…");
     await context.setOffline(false);
     await page.getByText("Cancelled", { exact: true }).waitFor();
-    expect(await money(ada)).toEqual({ available: 2_000, held: 0, tasks: 1 });
+    expect(await money(ada)).toEqual({ available: 2_000, held: 0, tasks: 1, topups: 1 });
   });
 
-  test("what somebody wrote is text, whatever it is, and what is too long is refused beside its field", async () => {
-    const eve = await console.arrive("Eve");
-    const { page } = eve;
-    await eve.signUp();
-    await eve.topUp("10");
-    const script = `<img src=x onerror="document.title='owned'"><script>document.title="owned"</script>`;
-    await eve.open("/post");
-    await eve.field("Title").fill(`a\u202eb`);
-    await eve.field(/^Description/).fill("x".repeat(20_001));
-    await eve.field("Budget").fill("five");
-    await eve.button("Post the task").click();
-    await eve.sees("Write an amount in dollars");
-    await eve.field("Budget").fill("5");
-    await eve.button("Post the task").click();
-    await eve.sees("must not contain direction overrides");
-    await eve.sees("at most 20,000 characters");
-    expect(await page.locator("[aria-invalid=true]").count()).toBe(2);
-    await eve.field("Title").fill(script.slice(0, 200));
-    await eve.field(/^Description/).fill(`${script}\u202e\n${"🦜".repeat(9_000)}`);
-    await eve.field("Tags").fill(`<b>, ${"w".repeat(40)}`);
-    await eve.button("Post the task").click();
-    await eve.heading(script.slice(0, 200)).waitFor();
-    await eve.fits();
-    await page.setViewportSize({ width: 390, height: 800 });
-    await eve.fits();
-    await eve.open("/work");
-    await eve.sees("<script>");
-    await eve.fits();
-    expect(await page.title()).toBe("My work · Rebid");
+  test("where the event stream cannot be reached, changes appear by polling", async () => {
+    const buyer = await createPerson(service, { cents: 10_000 });
+    const bidder = await createPerson(service);
+    const task = await postTask(buyer);
+    const visitor = await console.arrive("Buyer");
+    const { page } = visitor;
+    await visitor.enterAs(buyer);
+    let attempts = 0;
+    await page.route(/events\.stream/, (route) => {
+      attempts++;
+      return route.abort();
+    });
+    await page.clock.install();
+    await visitor.open(`/tasks/${task.id}`);
+    await visitor.sees("No bids yet");
+    await expect.poll(() => attempts, { timeout: 20_000 }).toBeGreaterThan(0);
+    await placeBid(bidder, task.id);
+    await page.clock.fastForward(16_000);
+    await visitor.button("Award").waitFor();
   });
 
   test("a signed-out person signs in and is where they were; two tabs agree about who is here and what happened", async () => {

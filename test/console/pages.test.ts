@@ -33,9 +33,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
   let buyer: TestPerson;
   let bidder: TestPerson;
   let moderator: TestPerson;
-  const ids: Record<"open" | "delivered" | "disputed" | "dispute" | "webhook", string> = {
-    ...{ open: "", delivered: "", disputed: "", dispute: "", webhook: "" },
-  };
+  const ids = { open: "", delivered: "", disputed: "", dispute: "", decided: "", webhook: "" };
 
   beforeAll(async () => {
     buyer = await createPerson(service, { cents: 100_000 });
@@ -46,29 +44,56 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await placeBid(bidder, open.id, { notes: "I can start today." });
     const { task: delivered } = await deliveredTask(buyer, bidder);
     const { task: disputed, dispute } = await disputedTask(buyer, bidder);
+    const { dispute: decided } = await disputedTask(buyer, bidder);
+    await moderator.post(`/disputes/${decided.id}/resolve`, { resolution: "split", bidderCents: 1_000, note: "Half." });
     const webhook = await buyer.post("/webhooks", { url: "http://127.0.0.1:9/hook", events: ["bid.received"] });
     await buyer.post(`/webhooks/${webhook.body.id}/test`);
     Object.assign(ids, {
       ...{ open: open.id, delivered: delivered.id, disputed: disputed.id, dispute: dispute.id },
-      webhook: webhook.body.id,
+      ...{ decided: decided.id, webhook: webhook.body.id },
     });
   });
 
-  /** What axe finds, and what is too wide, on a page in both themes and at the smallest and a usual width. */
+  /** What axe finds on a page in both themes, at the smallest and a usual width, and what is too wide at any. */
   async function check(visitor: Visitor, path: string): Promise<void> {
     const { page } = visitor;
+    const at = (width: number) => page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme: "light" });
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await visitor.open(path);
+    await at(1280);
+    if (page.url() === "about:blank") await visitor.open(path);
+    else await visitor.follow(path);
     await page.locator("main h1").waitFor();
     await expect.poll(() => page.getByText("Loading…").count(), { timeout: 30_000 }).toBe(0);
+    await visitor.fits();
     await visitor.isAccessible();
+    await at(1920);
+    await visitor.fits();
+    await at(768);
+    await visitor.fits();
     await page.emulateMedia({ colorScheme: "dark" });
-    await page.setViewportSize({ width: 390, height: 800 });
+    await at(390);
     await visitor.fits();
     await visitor.isAccessible();
   }
 
+  test("the first load of the console has less than 200 kB, gzipped", async () => {
+    const { page, context } = await console.arrive("Newcomer");
+    await context.setExtraHTTPHeaders({ "accept-encoding": "gzip" });
+    const sizes: Promise<number>[] = [];
+    const encodings = new Set<string | undefined>();
+    page.on("requestfinished", (request) => {
+      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
+      if (request.resourceType() === "script")
+        request.response().then((response) => encodings.add(response?.headers()["content-encoding"]));
+    });
+    await page.goto(`${service.url}/app`, { waitUntil: "networkidle" });
+    const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect([...encodings]).toEqual(["gzip"]);
+    expect(total).toBeGreaterThan(50_000);
+    expect(total).toBeLessThan(200_000);
+  });
+
+  // Pages of one kind do not follow each other, so that the next one is recognised by its new title.
   test("axe finds nothing, and nothing is too wide, on any page of a visitor", async () => {
     const visitor = await console.arrive("Visitor");
     const pages = ["/", "/tasks", `/tasks/${ids.open}`, "/tasks?query=nothing-like-this", `/users/${bidder.id}`];
@@ -83,17 +108,16 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
   test("axe finds nothing, and nothing is too wide, on any page of a person", async () => {
     const visitor = await console.arrive("Buyer");
     await visitor.enterAs(buyer);
-    const pages = [
-      "/",
+    const tasks = [
       `/tasks/${ids.open}`,
-      `/tasks/${ids.delivered}`,
-      `/tasks/${ids.disputed}`,
       `/edit/${ids.open}`,
-      "/post",
+      `/tasks/${ids.delivered}`,
+      "/work",
+      `/tasks/${ids.disputed}`,
     ];
-    const money = ["/wallet", "/wallet/top-up", "/wallet/payouts", "/work", "/work?show=bids"];
-    const rest = ["/keys", "/webhooks", `/webhooks/${ids.webhook}`, "/account"];
-    for (const path of [...pages, ...money, ...rest]) await check(visitor, path);
+    const money = ["/wallet", "/wallet/top-up", "/work?show=bids", "/wallet/payouts"];
+    const rest = ["/keys", "/webhooks", `/webhooks/${ids.webhook}`, "/account", `/users/${buyer.id}`, "/post"];
+    for (const path of ["/", ...tasks, ...money, ...rest]) await check(visitor, path);
     await visitor.open(`/tasks/${ids.open}`);
     await visitor.button("Award").click();
     await visitor.page.getByRole("alertdialog").waitFor();
@@ -109,25 +133,84 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.enterAs(moderator);
     const pages = ["/moderation/disputes", `/moderation/disputes/${ids.dispute}`, "/moderation/users"];
     for (const path of [...pages, "/moderation/actions", "/moderation/operations"]) await check(visitor, path);
+    await visitor.follow(`/moderation/disputes/${ids.decided}`);
+    await visitor.sees("It was divided.");
+    await visitor.isAccessible();
   });
 
-  test("the keyboard alone leads from the address bar to an awarded task", async () => {
-    const visitor = await console.arrive("Keys");
-    const { page } = visitor;
-    await visitor.enterAs(buyer);
-    await visitor.open(`/tasks/${ids.open}`);
-    await visitor.button("Award").waitFor();
-    await page.keyboard.press("Tab");
-    const focused = () => page.evaluate<string>("document.activeElement.textContent");
-    expect(await focused()).toBe("Skip to the content");
-    await page.keyboard.press("Enter");
-    for (let presses = 0; presses < 30 && (await focused()) !== "Award"; presses++) await page.keyboard.press("Tab");
-    await page.keyboard.press("Enter");
-    await page.getByRole("alertdialog").waitFor();
-    for (let presses = 0; presses < 5 && !(await focused()).startsWith("Award for"); presses++) {
-      await page.keyboard.press("Tab");
-    }
-    await page.keyboard.press("Enter");
-    await visitor.sees("The work is under way");
+  test("the keyboard alone does the main job, and shows where it is", async () => {
+    const [ada, bo] = [await console.arrive("Ada"), await console.arrive("Bo")];
+    await ada.enterAs(buyer);
+    await bo.enterAs(bidder);
+
+    /** What has the focus: its name or text, and whether one can see that it has it. */
+    const focused = ({ page }: Visitor) =>
+      page.evaluate<{ name: string; isSeen: boolean }>(`(() => {
+        const { activeElement: element, body } = document;
+        if (element === body) return { name: "", isSeen: true };
+        const text = element.getAttribute("aria-label") ?? element.labels?.[0]?.textContent ?? element.textContent;
+        const outlined = (each) => each !== null && getComputedStyle(each).outlineStyle !== "none";
+        return { name: text.trim(), isSeen: outlined(element) || outlined(element.closest("label")) };
+      })()`);
+    /** Presses the tab key until the focus is there; every stop on the way must be seen. */
+    const tabTo = async (visitor: Visitor, name: string) => {
+      for (let presses = 0; presses < 60; presses++) {
+        await visitor.page.keyboard.press("Tab");
+        const here = await focused(visitor);
+        if (here.name === "") continue;
+        expect(here).toEqual({ name: here.name, isSeen: true });
+        if (here.name.startsWith(name)) return;
+      }
+      throw new Error(`the tab key does not lead to ${name}`);
+    };
+    const write = async (visitor: Visitor, label: string, text: string) => {
+      await tabTo(visitor, label);
+      await visitor.page.keyboard.type(text);
+    };
+    const press = async (visitor: Visitor, name: string, key = "Enter") => {
+      await tabTo(visitor, name);
+      await visitor.page.keyboard.press(key);
+    };
+
+    await ada.open("/");
+    await ada.heading("Hello").waitFor();
+    await press(ada, "Skip to the content");
+    await ada.open("/post");
+    await ada.heading("Post a task").waitFor();
+    await write(ada, "Title", "By keyboard");
+    await write(ada, "Description", "All of it.");
+    await write(ada, "Budget", "20");
+    await press(ada, "Post the task");
+    await ada.heading("By keyboard").waitFor();
+
+    await bo.open(new URL(ada.page.url()).pathname.replace("/app", ""));
+    await bo.heading("Place a bid").waitFor();
+    await write(bo, "Price", "15");
+    await write(bo, "Hours until the delivery", "3");
+    await press(bo, "Place the bid");
+    await bo.heading("Your bid").waitFor();
+
+    await ada.button("Award").waitFor();
+    await press(ada, "Award");
+    await ada.page.getByRole("alertdialog").waitFor();
+    await press(ada, "Award for $15.00");
+    await ada.sees("The work is under way");
+
+    await bo.sees("It is your turn: deliver");
+    const chooser = bo.page.waitForEvent("filechooser");
+    await press(bo, "Choose the delivery", "Space");
+    await (await chooser).setFiles({ name: "done.txt", mimeType: "text/plain", buffer: Buffer.from("done") });
+    await press(bo, "Deliver this file");
+    await bo.sees("The buyer looks at your delivery");
+
+    await ada.button("Accept and pay").waitFor();
+    await press(ada, "Accept and pay");
+    await ada.page.getByRole("alertdialog").waitFor();
+    await press(ada, "Pay $15.00");
+    await ada.heading("Rate").waitFor();
+    await tabTo(ada, "5 stars");
+    await ada.page.keyboard.press("ArrowDown");
+    await press(ada, "Send the rating");
+    await ada.page.getByRole("img", { name: "4 of 5 stars" }).waitFor();
   });
 });

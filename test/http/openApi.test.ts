@@ -180,7 +180,7 @@ describe("the document", () => {
     expect(document.components.schemas).not.toHaveProperty("Error");
   });
 
-  test("describes every field and parameter, and says what limits the input", () => {
+  test("describes every schema, field and parameter, and says what limits the input", () => {
     const isDescribed = (schema: Schema): boolean => {
       const { description = schemaOf(schema)?.description } = schema;
       return typeof description === "string" && description !== "";
@@ -189,6 +189,8 @@ describe("the document", () => {
       Object.entries(properties ?? {}).map(([field, schema]) => [`${name}.${field}`, schema as Schema] as const),
     );
     expect(fields.filter(([, schema]) => !isDescribed(schema)).map(([name]) => name)).toEqual([]);
+    const schemas = Object.entries(document.components.schemas);
+    expect(schemas.filter(([, schema]) => !schema.description).map(([name]) => name)).toEqual([]);
     const undescribed = operations.flatMap(({ operation }) =>
       (operation.parameters ?? [])
         .filter((each) => !("$ref" in each) && !each.description)

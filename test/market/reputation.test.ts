@@ -12,9 +12,14 @@ const service = useService();
 const reputationOf = async (person: TestPerson) =>
   (await rest(service.url, "GET", `/users/${person.id}/reputation`)).body;
 
-test("a reputation is public, null on the sides without activity, and 404 for an unknown user", async () => {
+test("a reputation is public, but for the name, null on the sides without activity, and 404 for an unknown user", async () => {
   const person = await createPerson(service);
   expect(await reputationOf(person)).toEqual({ userId: person.id, buyer: null, bidder: null });
+  const other = await createPerson(service);
+  expect((await other.get(`/users/${person.id}/reputation`)).body).toEqual({
+    ...{ userId: person.id, buyer: null, bidder: null },
+    displayName: person.displayName,
+  });
   for (const id of [crypto.randomUUID(), "nobody"]) {
     const answer = await rest(service.url, "GET", `/users/${id}/reputation`);
     expect([answer.status, answer.body.error]).toEqual([404, "not_found"]);

@@ -9,6 +9,14 @@ export const hasBrowser = existsSync(executablePath);
 /** Starting Chromium and rendering a page beside the tests of other files takes long on two cores. */
 export const browserTimeout = { timeout: 120_000 };
 
+let shared: Promise<Browser> | undefined;
+
+/** The browser of this process: test files share it, each with contexts of its own. It ends with the process. */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= launchBrowser();
+  return shared;
+}
+
 /** Launches a browser that sends no requests of its own. */
 export function launchBrowser(): Promise<Browser> {
   const args = ["--no-sandbox", "--disable-background-networking", "--disable-gpu"];

@@ -4,16 +4,26 @@ import { Button } from "../parts/button.tsx";
 import { Section } from "../parts/page.tsx";
 import { Problem } from "../parts/problem.tsx";
 
-/** Reads all parts of the export, and saves them as one file. */
+type Part = Record<string, unknown>;
+
+/** A large account comes in parts with the same lists: the second's follow the first's. */
+const joined = (first: Part, second: Part): Part =>
+  Object.fromEntries(
+    Object.entries(second).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? [first[name] ?? [], value].flat() : value,
+    ]),
+  );
+
+/** Reads all parts of the export, and saves them as one document. */
 async function downloadExport(): Promise<void> {
-  const parts: unknown[] = [];
-  let after: string | undefined;
-  do {
-    const part = await api.auth.export.query({ ...(after && { after }) });
-    parts.push(part);
-    after = part.nextPart ?? undefined;
-  } while (after !== undefined);
-  const text = JSON.stringify(parts.length === 1 ? parts[0] : parts, null, 2);
+  let part = await api.auth.export.query({});
+  let whole: Part = part;
+  while (part.nextPart !== null) {
+    part = await api.auth.export.query({ after: part.nextPart });
+    whole = joined(whole, part);
+  }
+  const text = JSON.stringify(whole, null, 2);
   const url = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   const link = document.createElement("a");
   link.href = url;

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { api } from "../api/client.ts";
 import { sessionsQuery } from "../api/queries.ts";
 import { useAction } from "../api/useAction.ts";
@@ -11,8 +12,12 @@ import { Loading } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import styles from "./account.module.css";
 
+/** As many as are shown at first, the newest; a person may have a hundred. */
+const SHOWN_AT_FIRST = 5;
+
 /** Where somebody is signed in. */
 export function Sessions() {
+  const [whole, setWhole] = useState(false);
   const { data, error } = useQuery(sessionsQuery);
   const end = useAction("auth.endSession", api.auth.endSession.mutate);
   return (
@@ -23,7 +28,7 @@ export function Sessions() {
         <Loading rows={2} />
       ) : (
         <Rows label="Sessions">
-          {data.sessions.map(({ id, createdAt, lastSeenAt, current }) => (
+          {data.sessions.slice(0, whole ? undefined : SHOWN_AT_FIRST).map(({ id, createdAt, lastSeenAt, current }) => (
             <li key={id} className={styles.row}>
               <div>
                 <p>
@@ -43,6 +48,13 @@ export function Sessions() {
             </li>
           ))}
         </Rows>
+      )}
+      {data !== undefined && !whole && data.sessions.length > SHOWN_AT_FIRST && (
+        <div>
+          <Button look="quiet" size="small" onClick={() => setWhole(true)}>
+            Show all {data.sessions.length}
+          </Button>
+        </div>
       )}
     </Section>
   );

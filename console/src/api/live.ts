@@ -64,9 +64,10 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
         return;
       }
       if (message.kind === "state") {
-        if (message.live !== live) change(() => (live = message.live));
-        // What happened in between is read again.
-        void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "feed" });
+        if (message.live === live) return;
+        change(() => (live = message.live));
+        // What happened in between is read again. Without events, the pages poll.
+        if (live) void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "feed" });
         return;
       }
       cursor = message.nextCursor;

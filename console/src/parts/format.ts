@@ -1,6 +1,7 @@
 const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
 const roundDollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 0 });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
+const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
@@ -18,6 +19,7 @@ export const formatShortMoney = (cents: number) =>
 
 export const formatNumber = (value: number) => numbers.format(value);
 export const formatExact = (at: string | number) => exact.format(new Date(at));
+export const formatMinute = (at: string | number) => minute.format(new Date(at));
 export const formatDay = (at: string | number) => day.format(new Date(at));
 
 /** "3 minutes ago", "in 2 hours"; from 30 days on, the day. */
@@ -58,6 +60,12 @@ export function formatBytes(bytes: number): string {
 
 export const plural = (count: number, word: string, words = `${word}s`) =>
   `${numbers.format(count)} ${count === 1 ? word : words}`;
+
+/** "none", "2, none lost", "3, 1 lost". */
+export function formatDisputes(side: { disputes: number; disputesLost: number } | null): string {
+  if (side === null || side.disputes === 0) return "none";
+  return `${numbers.format(side.disputes)}, ${side.disputesLost === 0 ? "none" : numbers.format(side.disputesLost)} lost`;
+}
 
 /**
  * Reads an amount of dollars as people write it, such as "12", "12.5" or "1,250.00". Returns integer cents, or null if it

@@ -7,7 +7,7 @@ import { Time } from "./time.tsx";
 type Kind = Movement["kind"];
 
 /** What a movement is called, when it takes away and when it adds, and why there is one. */
-const words: Record<Kind, { out: string; in?: string; why: string }> = {
+const words: Record<Kind, { out: string; in?: string; why: string; whyIn?: string }> = {
   topup: { out: "Top-up", why: "You paid it in at the checkout." },
   hold: { out: "Held for a task", why: "The budget of a task is held while it is open." },
   hold_release: {
@@ -21,7 +21,12 @@ const words: Record<Kind, { out: string; in?: string; why: string }> = {
   payout_reversal: { out: "Payout returned", why: "The payout failed." },
   topup_refund: { out: "Top-up refunded", in: "Refund failed", why: "The payment was returned to you." },
   chargeback: { out: "Chargeback", in: "Chargeback returned", why: "Your bank disputed the payment of a top-up." },
-  adjustment: { out: "Debt paid", in: "Credit", why: "A correction, such as a debt from a chargeback that is paid." },
+  adjustment: {
+    out: "Debt paid",
+    in: "Credit",
+    why: "Money that came in has paid what a refund or a chargeback left owing.",
+    whyIn: "A correction by the operators of this marketplace.",
+  },
 };
 
 export const kindWord = (kind: Kind) => words[kind].out;
@@ -29,14 +34,15 @@ export const kindWord = (kind: Kind) => words[kind].out;
 /** One movement of money, in words. */
 export function LedgerRow({ movement }: { movement: Movement }) {
   const { kind, availableCents, heldCents, taskId, createdAt } = movement;
-  const { out, in: incoming = out, why } = words[kind];
+  const { out, in: incoming = out, why, whyIn = why } = words[kind];
   const totalCents = availableCents + heldCents;
+  const comesIn = totalCents > 0;
   return (
     <li className={styles.row}>
       <div>
-        <p className={styles.title}>{totalCents > 0 ? incoming : out}</p>
+        <p className={styles.title}>{comesIn ? incoming : out}</p>
         <p className={styles.meta}>
-          <Time at={createdAt} /> · {why}{" "}
+          <Time at={createdAt} /> · {comesIn ? whyIn : why}{" "}
           {taskId !== null && (
             <Link to="/tasks/$taskId" params={{ taskId }}>
               See the task

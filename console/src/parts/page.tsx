@@ -9,8 +9,8 @@ interface PageProps {
   above?: ReactNode;
   /** Buttons at the title's right. */
   actions?: ReactNode;
-  /** `narrow`: a form; `card`: a form that stands alone, such as signing in. */
-  width?: "wide" | "narrow" | "card";
+  /** `narrow`: a form; `card`: a form that stands alone, such as signing in; `hero`: the first page of a visitor. */
+  width?: "wide" | "narrow" | "card" | "hero";
   children: ReactNode;
 }
 

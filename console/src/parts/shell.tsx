@@ -9,20 +9,24 @@ import styles from "./shell.module.css";
 interface Place {
   to: "/tasks" | "/work" | "/wallet" | "/keys" | "/moderation/disputes";
   label: string;
+  /** The beginnings of the addresses of its pages. */
+  pages: readonly string[];
 }
 
-const places: Place[] = [
-  { to: "/work", label: "My work" },
-  { to: "/wallet", label: "Wallet" },
-  { to: "/keys", label: "Developers" },
+const browse: Place = { to: "/tasks", label: "Browse", pages: ["/tasks"] };
+const places: readonly Place[] = [
+  { to: "/work", label: "My work", pages: ["/work"] },
+  { to: "/wallet", label: "Wallet", pages: ["/wallet"] },
+  { to: "/keys", label: "Developers", pages: ["/keys", "/webhooks"] },
 ];
+const moderation: Place = { to: "/moderation/disputes", label: "Moderation", pages: ["/moderation"] };
 
 /** What is around every page: where one can go, who is signed in, and whether there is a network. */
 export function Shell({ me, children }: { me: Me | null; children: ReactNode }) {
   const [open, setOpen] = useState(false);
-  const { href } = useLocation();
+  const { href, pathname } = useLocation();
   useEffect(() => setOpen(false), [href]);
-  const moderation: Place[] = me?.role === "moderator" ? [{ to: "/moderation/disputes", label: "Moderation" }] : [];
+  const shown = [browse, ...(me === null ? [] : places), ...(me?.role === "moderator" ? [moderation] : [])];
   return (
     <>
       <a className={styles.skip} href="#main">
@@ -45,13 +49,11 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
             </button>
           )}
           <nav id="navigation" className={me !== null && open ? styles.open : styles.nav} aria-label="Main">
-            {[{ to: "/tasks", label: "Browse" } as const, ...(me === null ? [] : places), ...moderation].map(
-              (place) => (
-                <Link key={place.to} to={place.to} activeProps={{ className: styles.active }}>
-                  {place.label}
-                </Link>
-              ),
-            )}
+            {shown.map(({ to, label, pages }) => (
+              <Link key={to} to={to} className={pages.some((page) => pathname.startsWith(page)) ? styles.active : ""}>
+                {label}
+              </Link>
+            ))}
             {me !== null && (
               <Link to="/post" className={styles.small}>
                 Post a task

@@ -15,10 +15,12 @@ export function TaskRow({ task, showStatus = true }: { task: TaskItem; showStatu
         <Link to="/tasks/$taskId" params={{ taskId: id }} className={styles.title} dir="auto">
           {title}
         </Link>
-        <div className={styles.meta}>
-          {showStatus && <StatusBadge status={status} />}
-          <Time at={createdAt} />
-          <span>{bidCount === 0 ? "no bids yet" : plural(bidCount, "bid")}</span>
+        <div className={styles.details}>
+          <div className={styles.meta}>
+            {showStatus && <StatusBadge status={status} />}
+            <Time at={createdAt} />
+            <span>{bidCount === 0 ? "no bids yet" : plural(bidCount, "bid")}</span>
+          </div>
           <Tags tags={tags} />
         </div>
       </div>
@@ -32,9 +34,16 @@ export function TaskRow({ task, showStatus = true }: { task: TaskItem; showStatu
 
 /** A task's tags, each a link to the open tasks that have it. */
 export function Tags({ tags }: { tags: readonly string[] }) {
-  return tags.map((tag) => (
-    <Link key={tag} to="/tasks" search={{ tag }} className={styles.tag}>
-      <bdi>{tag}</bdi>
-    </Link>
-  ));
+  if (tags.length === 0) return null;
+  return (
+    <ul className={styles.tags} aria-label="Tags">
+      {tags.map((tag) => (
+        <li key={tag}>
+          <Link to="/tasks" search={{ tag }} className={styles.tag}>
+            <bdi>{tag}</bdi>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { createFileRoute, Link } from "@tanstack/react-router";
 import type { Me } from "../api/client.ts";
-import { feedQuery, meQuery, ownBidsQuery, ownTasksQuery, walletQuery } from "../api/queries.ts";
+import { meQuery, ownBidsQuery, ownTasksQuery, walletQuery } from "../api/queries.ts";
 import { ButtonLink } from "../parts/button.tsx";
 import { formatMoney } from "../parts/format.ts";
 import { Pages, Rows } from "../parts/list.tsx";
@@ -10,61 +10,13 @@ import { Page, Section } from "../parts/page.tsx";
 import { Empty } from "../parts/states.tsx";
 import { TaskRow } from "../parts/taskRow.tsx";
 import styles from "./-home.module.css";
+import { Welcome } from "./-welcome.tsx";
 
 export const Route = createFileRoute("/")({ component: Home });
 
 function Home() {
   const { data: me } = useQuery(meQuery);
   return me ? <Overview me={me} /> : <Welcome />;
-}
-
-/** For a visitor: what this is, and what is going on. */
-function Welcome() {
-  const feed = useInfiniteQuery(feedQuery({}));
-  return (
-    <Page
-      title="Get it done, by people or their agents"
-      lead="Post a task with a budget. The money is held, not spent, until you accept what was delivered."
-      actions={
-        <>
-          <ButtonLink to="/sign-up" look="primary">
-            Create an account
-          </ButtonLink>
-          <ButtonLink to="/tasks">Browse the tasks</ButtonLink>
-        </>
-      }
-    >
-      <ol className={styles.steps}>
-        <li>
-          <h2>Post</h2>
-          <p>Say what you need and what it may cost at most. That money is held in your wallet.</p>
-        </li>
-        <li>
-          <h2>Choose</h2>
-          <p>Compare bids by price, time and reputation. What the bid leaves of your budget returns at once.</p>
-        </li>
-        <li>
-          <h2>Accept</h2>
-          <p>Look at the delivery. The bidder is paid when you accept it, or when nobody has disputed it in time.</p>
-        </li>
-      </ol>
-      <Section title="Open now">
-        <Pages
-          query={feed}
-          isEmpty={({ pages }) => pages[0]?.tasks.length === 0}
-          empty={<Empty title="There are no open tasks yet">The first one could be yours.</Empty>}
-        >
-          {({ pages }) => (
-            <Rows label="Open tasks">
-              {pages.flatMap(({ tasks }) =>
-                tasks.map((task) => <TaskRow key={task.id} task={task} showStatus={false} />),
-              )}
-            </Rows>
-          )}
-        </Pages>
-      </Section>
-    </Page>
-  );
 }
 
 /** For a person who is signed in: what waits for them, and their money. */

@@ -2,7 +2,7 @@ import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { createFileRoute } from "@tanstack/react-router";
 import type { Reputation } from "../api/client.ts";
 import { meQuery, reputationQuery } from "../api/queries.ts";
-import { formatHours, formatNumber } from "../parts/format.ts";
+import { formatDisputes, formatHours, formatNumber } from "../parts/format.ts";
 import { Fact, Facts } from "../parts/list.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { RatingSummary } from "../parts/person.tsx";
@@ -23,7 +23,8 @@ function ReadReputation() {
     <Page
       title={displayName ?? "Reputation"}
       above={displayName && <p className={styles.above}>{me?.user.id === userId ? "Your reputation" : "Reputation"}</p>}
-      lead="Counted from tasks, disputes and ratings. Everybody can see it; names are shown to those who are signed in."
+      lead="Counted from tasks, disputes and ratings. Everybody can see it."
+      width="narrow"
     >
       {buyer === null && bidder === null && (
         <Empty title="Nothing yet">
@@ -46,10 +47,8 @@ function Bidder({ side }: { side: NonNullable<Reputation["bidder"]> }) {
         <Fact name="Delivered">{formatNumber(side.tasksDelivered)}</Fact>
         <Fact name="Accepted">{formatNumber(side.tasksAccepted)}</Fact>
         <Fact name="Not delivered in time">{formatNumber(side.tasksExpired)}</Fact>
-        <Fact name="On time">{side.onTimeRate === null ? "—" : `${Math.round(side.onTimeRate * 100)} %`}</Fact>
-        <Fact name="Disputes, of them lost">
-          {formatNumber(side.disputes)}, {formatNumber(side.disputesLost)}
-        </Fact>
+        <Fact name="On time">{side.onTimeRate === null ? "—" : `${Math.round(side.onTimeRate * 100)}%`}</Fact>
+        <Fact name="Disputes">{formatDisputes(side)}</Fact>
       </Facts>
     </Section>
   );
@@ -66,9 +65,7 @@ function Buyer({ side }: { side: NonNullable<Reputation["buyer"]> }) {
         <Fact name="Usually decides within">
           {side.medianDecisionHours === null ? "—" : formatHours(Number(side.medianDecisionHours.toFixed(1)))}
         </Fact>
-        <Fact name="Disputes, of them lost">
-          {formatNumber(side.disputes)}, {formatNumber(side.disputesLost)}
-        </Fact>
+        <Fact name="Disputes">{formatDisputes(side)}</Fact>
       </Facts>
     </Section>
   );

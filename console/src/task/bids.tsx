@@ -61,7 +61,7 @@ export function Bids({ task, first, canAward }: BidsProps) {
     );
   }
   return (
-    <Section title="Bids" lead="The best by the column that you choose comes first.">
+    <Section title="Bids" lead="The best comes first, by what you choose.">
       <table className={styles.table}>
         <thead>
           <tr>

@@ -87,13 +87,17 @@ export function OpenDispute({ task, bid }: { task: Task; bid: Bid }) {
 export function DisputeState({ dispute }: { dispute: Dispute }) {
   const { openedBy, reason, status, resolution, buyerCents, bidderCents, note, createdAt } = dispute;
   return (
-    <Section title="Dispute" actions={<StatusBadge status={status === "open" ? "disputed" : "resolved"} />} card>
+    <Section
+      title={status === "open" ? "This task is disputed" : "The dispute"}
+      actions={<StatusBadge status={status === "open" ? "disputed" : "resolved"} />}
+      card
+    >
       <p>
         Opened by the {openedBy} <Time at={createdAt} />:
       </p>
       <LongText text={reason} />
       {status === "open" ? (
-        <Notice kind="info">A moderator decides. Until then the money stays held.</Notice>
+        <Notice kind="warn">A moderator decides. Until then the money stays held.</Notice>
       ) : (
         <>
           <MoneyPreview
@@ -182,13 +186,6 @@ export function WhatNow({ task, bid, isBuyer }: { task: Task; bid: Bid | undefin
       >
         Without an answer, {bid ? formatMoney(bid.priceCents) : "the price"}{" "}
         {isBuyer ? "goes to the bidder" : "is yours"} in <Countdown to={acceptanceDeadlineAt} over="a moment" />.
-      </Notice>
-    );
-  }
-  if (status === "disputed") {
-    return (
-      <Notice kind="bad" title="This task is disputed">
-        A moderator decides. Until then the money stays held.
       </Notice>
     );
   }

@@ -91,7 +91,7 @@ export function Upload({ bidId, target }: { bidId: string; target: Target }) {
         {upload.error && <Problem error={upload.error} />}
         <div className={styles.actions}>
           <Button look="primary" busy={upload.isPending} paused={upload.isPaused} onClick={() => upload.mutate(file)}>
-            {upload.isPending ? `${Math.floor(progress * 100)} %` : button}
+            {upload.isPending ? `${Math.floor(progress * 100)}%` : button}
           </Button>
           {!upload.isPending && (
             <Button look="quiet" onClick={() => choose(null)}>

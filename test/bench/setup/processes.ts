@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import type { BenchEnvironment } from "./bench.ts";
+import type { LifecycleLoad, LifecycleResult } from "./lifecycleLoad.ts";
 import type { MixedLoad, MixedLoadResult } from "./mixedLoad.ts";
 
 /** Starts `node <file>` and waits for a line of its output that matches; it is stopped when the bench ends. */
@@ -15,8 +16,11 @@ export async function startProcess(
     env: { ...process.env, ...options.environment },
   });
   const exit = once(child, "exit");
+  const kill = () => child.kill("SIGTERM");
+  process.once("exit", kill);
   onEnd(async () => {
-    child.kill("SIGTERM");
+    process.off("exit", kill);
+    kill();
     await exit;
   });
   if (child.stdout === null) throw new Error("stdout is a pipe");
@@ -76,6 +80,10 @@ export async function startLoadGenerator(environment: Pick<BenchEnvironment, "on
 /** The same for requests of different kinds, at a rate that does not depend on the responses. */
 export const startMixedLoadGenerator = (environment: Pick<BenchEnvironment, "onEnd">) =>
   startGenerator<MixedLoad, MixedLoadResult>(environment, "mixedLoad.ts");
+
+/** The same for whole lifecycles. */
+export const startLifecycleGenerator = (environment: Pick<BenchEnvironment, "onEnd">) =>
+  startGenerator<LifecycleLoad, LifecycleResult>(environment, "lifecycleLoad.ts");
 
 async function startGenerator<Order extends object, Result>(
   environment: Pick<BenchEnvironment, "onEnd">,

@@ -73,6 +73,7 @@ function Keys() {
       <DeveloperTabs />
       <Page
         title="API keys"
+        width="narrow"
         lead="A key lets a program act for you: as much as you allow, and no longer than you want."
       >
         <Section title="Your keys">

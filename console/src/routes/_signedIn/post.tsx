@@ -7,7 +7,7 @@ import { useAction } from "../../api/useAction.ts";
 import { Form } from "../../parts/form.tsx";
 import { MoneyPreview } from "../../parts/money.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { Columns, Page, Section } from "../../parts/page.tsx";
+import { Page } from "../../parts/page.tsx";
 import { readTask, TaskFields } from "../../task/taskFields.tsx";
 
 export const Route = createFileRoute("/_signedIn/post")({ component: PostTask });
@@ -21,41 +21,31 @@ function PostTask() {
   });
   const rest = (wallet?.availableCents ?? 0) - budgetCents;
   return (
-    <Page title="Post a task" lead="The clearer it is, the better the bids.">
-      <Columns
-        side={
-          <Section title="What happens to your money" card>
-            <MoneyPreview
-              lines={[
-                { label: "Available now", cents: wallet?.availableCents ?? 0 },
-                { label: "Is held for this task", cents: budgetCents },
-                { label: "Available afterwards", cents: rest },
-              ]}
-            />
-            {rest < 0 && (
-              <Notice kind="warn">
-                Your balance is too low for this budget. <Link to="/wallet/top-up">Top up your wallet</Link>; your text
-                stays here.
-              </Notice>
-            )}
-            <p>
-              You pay only the price of the bid that you choose, and only for a delivery. The rest returns. Until you
-              award the task, you can cancel it and get everything back.
-            </p>
-          </Section>
-        }
+    <Page title="Post a task" width="narrow" lead="The clearer it is, the better the bids.">
+      <Form
+        action={post}
+        operation="tasks.create"
+        read={readTask}
+        onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
+        submit="Post the task"
+        draft="post"
       >
-        <Form
-          action={post}
-          operation="tasks.create"
-          read={readTask}
-          onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
-          submit="Post the task"
-          draft="post"
-        >
-          <TaskFields />
-        </Form>
-      </Columns>
+        <TaskFields />
+        <MoneyPreview
+          lines={[
+            { label: "Available now", cents: wallet?.availableCents ?? 0 },
+            { label: "Is held for this task", cents: budgetCents },
+            { label: "Available afterwards", cents: rest },
+          ]}
+          note="You pay only the price of the bid that you choose, and only for a delivery. The rest returns. Until you award the task, you can cancel it and get everything back."
+        />
+        {rest < 0 && (
+          <Notice kind="warn">
+            Your balance is too low for this budget. <Link to="/wallet/top-up">Top up your wallet</Link>; your text
+            stays here.
+          </Notice>
+        )}
+      </Form>
     </Page>
   );
 }

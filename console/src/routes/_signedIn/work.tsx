@@ -29,13 +29,13 @@ function Work() {
     <Page title="My work">
       <Tabs label="My work">
         <Link {...tabProps} to="/work" search={{}} activeOptions={{ exact: true, explicitUndefined: true }}>
-          Tasks I posted
+          I posted
         </Link>
         <Link {...tabProps} to="/work" search={{ show: "awarded" }}>
-          Tasks I was awarded
+          I was awarded
         </Link>
         <Link {...tabProps} to="/work" search={{ show: "bids" }}>
-          My bids
+          I bid on
         </Link>
       </Tabs>
       {show === "bids" ? <OwnBids /> : <OwnTasks key={show} role={show === "awarded" ? "bidder" : "buyer"} />}

@@ -4,7 +4,7 @@ import { isWhole, type Task, type TaskOperation, type TaskPage } from "../../api
 import { meQuery, taskQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { ButtonLink } from "../../parts/button.tsx";
-import { formatExact, plural } from "../../parts/format.ts";
+import { formatMinute, formatNumber } from "../../parts/format.ts";
 import { Fact, Facts } from "../../parts/list.tsx";
 import { LongText } from "../../parts/longText.tsx";
 import { Money } from "../../parts/money.tsx";
@@ -55,12 +55,7 @@ function ReadTask() {
             <LongText text={full.acceptanceCriteria} />
           </Section>
         )}
-        {task.tags.length > 0 && (
-          <div className={styles.tags}>
-            <span className="visually-hidden">Tags:</span>
-            <Tags tags={task.tags} />
-          </div>
-        )}
+        <Tags tags={task.tags} />
         {full && <Rest page={data} task={full} userId={me?.user.id ?? ""} />}
       </Columns>
     </Page>
@@ -85,6 +80,7 @@ function Now({ page, task, userId }: PartProps) {
   return (
     <>
       {isParty && <WhatNow task={task} bid={bid} isBuyer={isBuyer} />}
+      {dispute && <DisputeState dispute={dispute} />}
       {deliveries.length > 0 && (
         <Section title="Delivery">
           {deliveries.map((file) => (
@@ -103,7 +99,6 @@ function Now({ page, task, userId }: PartProps) {
           <Upload bidId={bid.id} target="delivery" />
         </Section>
       )}
-      {dispute && <DisputeState dispute={dispute} />}
       {can(page, "disputes.resolve") && dispute && (
         <div>
           <ButtonLink to="/moderation/disputes/$disputeId" params={{ disputeId: dispute.id }} look="primary">
@@ -168,13 +163,13 @@ function Side({ page, full, userId }: { page: TaskPage; full: Task | null; userI
             <Money cents={bid.priceCents} />
           </Fact>
         )}
-        <Fact name="Bids">{task.bidCount === 0 ? "none yet" : plural(task.bidCount, "bid")}</Fact>
+        <Fact name="Bids">{task.bidCount === 0 ? "none yet" : formatNumber(task.bidCount)}</Fact>
         {full && (
           <Fact name="Buyer">
             <Person person={full.buyer} as="buyer" />
           </Fact>
         )}
-        {full?.deliveryDueAt && <Fact name="Due">{formatExact(full.deliveryDueAt)}</Fact>}
+        {full?.deliveryDueAt && <Fact name="Due">{formatMinute(full.deliveryDueAt)}</Fact>}
       </Facts>
       {userId === null && (
         <div className={styles.actions}>

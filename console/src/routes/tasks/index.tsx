@@ -111,21 +111,33 @@ function Filters({ search }: { search: TaskFilters }) {
       <form className={styles.filters} onSubmit={apply}>
         <label className={styles.query}>
           Title contains
-          <input type="search" name="query" defaultValue={search.query} dir="auto" />
+          <input
+            type="search"
+            name="query"
+            maxLength={limitsOf("tasks.list", "query").maxLength}
+            defaultValue={search.query}
+            dir="auto"
+          />
         </label>
-        <label>
+        <label className={styles.tag}>
           Tag
-          <input type="text" name="tag" defaultValue={search.tag} dir="auto" />
+          <input
+            type="text"
+            name="tag"
+            maxLength={limitsOf("tasks.list", "tag").maxLength}
+            defaultValue={search.tag}
+            dir="auto"
+          />
         </label>
         <label>
           Budget from
           <input name="minBudget" inputMode="decimal" placeholder="$" defaultValue={amount(search.minBudget)} />
         </label>
         <label>
-          to
+          Budget up to
           <input name="maxBudget" inputMode="decimal" placeholder="$" defaultValue={amount(search.maxBudget)} />
         </label>
-        <label>
+        <label className={styles.status}>
           Status
           <select name="status" defaultValue={search.status ?? "open"}>
             {taskStatuses.map((status) => (
@@ -135,7 +147,9 @@ function Filters({ search }: { search: TaskFilters }) {
             ))}
           </select>
         </label>
-        <Button type="submit">Search</Button>
+        <div className={styles.search}>
+          <Button type="submit">Search</Button>
+        </div>
       </form>
     </search>
   );

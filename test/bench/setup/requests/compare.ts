@@ -2,8 +2,8 @@ import { type BenchEnvironment, compare, type Measurement, medianOf, takeTurns }
 import { type Load, startLoadGenerator } from "../processes.ts";
 import { type Side, type Sides, type Yardstick, yardsticks } from "./sides.ts";
 
-const ROUNDS = 5;
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 1.5);
+export const ROUNDS = 5;
+export const SECONDS = Number(process.env.BENCH_SECONDS ?? 1.5);
 
 /** One line of the table: a load, and what the service must at least reach against each yardstick. */
 export interface Row {
@@ -65,7 +65,7 @@ export async function compareSides(
 }
 
 /** On a machine that does other things as well, the processor time is the steadier figure. */
-function describeProcessorTime({ rebid = [], ...others }: Record<string, number[]>): string {
+export function describeProcessorTime({ rebid = [], ...others }: Record<string, number[]>): string {
   const ours = medianOf(rebid);
   const parts = Object.entries(others).map(([name, figures]) => {
     const figure = medianOf(figures);

@@ -11,13 +11,14 @@ import styles from "./-moderation.module.css";
 
 export const Route = createFileRoute("/_signedIn/moderation/actions")({ component: Actions });
 
-const words: Record<ModerationAction["action"], string> = {
-  resolve_dispute: "decided a dispute",
-  suspend_user: "suspended",
-  reinstate_user: "reinstated",
-  add_moderator: "made a moderator of",
-  remove_moderator: "took the moderator's role from",
-  remove_second_factor: "removed the second factor of",
+/** What was done, before and after the name of the person whom it concerns. */
+const words: Record<ModerationAction["action"], [string, string?]> = {
+  resolve_dispute: ["decided a dispute"],
+  suspend_user: ["suspended"],
+  reinstate_user: ["reinstated"],
+  add_moderator: ["made", "a moderator"],
+  remove_moderator: ["took the moderator's role from"],
+  remove_second_factor: ["removed the second factor of"],
 };
 
 function Actions() {
@@ -44,11 +45,13 @@ function ActionRow({
 }: {
   action: ModerationAction;
 }) {
+  const [before, after] = words[action];
   return (
     <li className={styles.row}>
       <div>
         <p>
-          {moderator ? <Person person={moderator} /> : "An operator"} {words[action]} {user && <Person person={user} />}
+          {moderator ? <Person person={moderator} /> : "An operator"} {before} {user && <Person person={user} />}{" "}
+          {after}
           {disputeId && (
             <Link to="/moderation/disputes/$disputeId" params={{ disputeId }}>
               See it

@@ -90,7 +90,7 @@ function ReadWebhook() {
       {replay.error && <Problem error={replay.error} />}
       {replay.data && (
         <Notice kind="good" alert>
-          {plural(replay.data.replayed, "delivery", "deliveries")} are sent again.
+          Sent again: {plural(replay.data.replayed, "delivery", "deliveries")}.
         </Notice>
       )}
       <Section title="Deliveries">
@@ -128,6 +128,9 @@ function ReadWebhook() {
   );
 }
 
+/** A sentence that goes on. */
+const withoutStop = (sentence: string) => sentence.replace(/\.$/, "");
+
 function DeliveryRow({ delivery }: { delivery: WebhookDelivery }) {
   const { id, event, status, attempts, nextAttemptAt, createdAt } = delivery;
   const replay = useAction("webhooks.replay", api.webhooks.replay.mutate);
@@ -157,7 +160,8 @@ function DeliveryRow({ delivery }: { delivery: WebhookDelivery }) {
           <ol>
             {attempts.map(({ attemptedAt, statusCode, durationMs, error }) => (
               <li key={attemptedAt}>
-                <Time at={attemptedAt} />: {statusCode === null ? (error ?? "no answer") : `status ${statusCode}`} after{" "}
+                <Time at={attemptedAt} />:{" "}
+                {statusCode === null ? withoutStop(error ?? "no answer") : `status ${statusCode}`}, after{" "}
                 {formatNumber(durationMs)} ms
               </li>
             ))}

@@ -33,6 +33,7 @@ function Webhooks() {
       <DeveloperTabs />
       <Page
         title="Webhooks"
+        width="narrow"
         lead={
           <>
             Your server is told when something happens. <a href="/docs/webhooks">How to check the signature</a>

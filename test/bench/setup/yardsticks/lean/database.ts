@@ -12,10 +12,15 @@ export const pool = new pg.Pool({
   options: "-c TimeZone=UTC",
 });
 
-/** Returns a function that runs one of these statements, each prepared once a connection. */
-export function prepared(statements: Record<string, string>, client: pg.Pool | pg.PoolClient = pool): Run {
+/** Returns a function that runs one of these statements, prepared once a connection, and again if it ended in a deadlock. */
+export function prepared(statements: Record<string, string>): Run {
   return async <Row extends object>(name: string, values: unknown[]) => {
-    const { rows } = await client.query<Row>({ name, text: statements[name] ?? "", values });
-    return rows;
+    for (;;) {
+      try {
+        return (await pool.query<Row>({ name, text: statements[name] ?? "", values })).rows;
+      } catch (error) {
+        if (!(error instanceof pg.DatabaseError && error.code === "40P01")) throw error;
+      }
+    }
   };
 }

@@ -1,5 +1,7 @@
 import { type BareRequest, type Handlers, serveBare } from "../bareServer.ts";
+import { newStorageKey, seal, signDownload, signUpload } from "../files.ts";
 import { prepared } from "./database.ts";
+import { lifecycle } from "./lifecycle.ts";
 import { statements } from "./statements.ts";
 
 /**
@@ -8,7 +10,7 @@ import { statements } from "./statements.ts";
  * job commit together; nobody spends what they do not have. It leaves out what the service adds to that: validation, limits,
  * search, reputation, a ledger that checks itself, keys that are watched and revoked, the snapshot of a task's details.
  */
-const run = prepared(statements);
+const run = prepared({ ...statements, ...lifecycle });
 
 async function callerOf({ keyHash }: BareRequest, scope?: string): Promise<string> {
   const [caller] = await run<{ userId: string; scopes: string[] }>("caller", [keyHash]);
@@ -49,6 +51,34 @@ const handlers: Handlers = {
     const userId = await callerOf(request, "bid:write");
     const { priceCents, etaHours, notes } = request.body;
     return { bid: only(await run("placeBid", [request.ids[0], userId, priceCents, etaHours, notes])) };
+  },
+  "POST /tasks/{id}/award": async (request) => {
+    const userId = await callerOf(request, "task:write");
+    return only(await run("award", [request.ids[0], request.body.bidId, userId]));
+  },
+  "POST /bids/{id}/delivery/init": async (request) => {
+    const userId = await callerOf(request, "bid:write");
+    const [bidId = ""] = request.ids;
+    const { mimeType, bytes, fileName } = request.body;
+    const storageKey = newStorageKey(bidId);
+    only(await run("startUpload", [bidId, userId, storageKey, mimeType, bytes, fileName]));
+    return { uploadUrl: await signUpload(storageKey, request.body), storageKey };
+  },
+  "POST /bids/{id}/delivery/finalize": async (request) => {
+    const userId = await callerOf(request, "bid:write");
+    const [[bidId], { storageKey }] = [request.ids, request.body];
+    const declared = only(await run<{ bytes: number }>("findUpload", [bidId, userId, storageKey]));
+    const sealed = await seal(storageKey);
+    if (sealed.bytes !== declared.bytes) throw new Error("the file has another size");
+    type Delivered = { acceptanceDeadlineAt: string };
+    const values = [bidId, userId, storageKey, sealed.storageKey];
+    const { acceptanceDeadlineAt, ...row } = only(await run<Delivered>("deliver", values));
+    const delivery = { ...row, sha256: sealed.sha256, downloadUrl: await signDownload(sealed.storageKey) };
+    return { delivery, task: { acceptanceDeadlineAt } };
+  },
+  "POST /tasks/{id}/accept": async (request) => {
+    const userId = await callerOf(request, "task:write");
+    return { task: only(await run("accept", [request.ids[0], userId])) };
   },
 };
 serveBare(handlers);

@@ -7,11 +7,22 @@ import { startRebid } from "../../rebid.ts";
 import type { RecordedStatement } from "./recorder.ts";
 import { createTemplate, type Recording, type Template } from "./template.ts";
 
-/** A request to record: `send` number 0, 1, 2 … of an operation. */
+interface Request {
+  path: string;
+  key?: string;
+  body?: Record<string, unknown>;
+}
+
+/** Sends a POST and returns its answer, for what must have happened before. */
+export type Ask = (request: Request) => Promise<Record<string, unknown>>;
+
+/** An operation to record, with requests that differ. */
 export interface Recordable {
   /** Method, path and names of query parameters, as in `GET /tasks?cursor`. */
   operation: string;
-  request(number: number): { path: string; key?: string; body?: Record<string, unknown> };
+  /** Fields of the body that are not from the database. */
+  ownFields?: string[];
+  request(number: number, ask: Ask): Promise<Request> | Request;
 }
 
 const MAX_ATTEMPTS = 10;
@@ -39,10 +50,7 @@ export async function recordTemplates(
     const statements: RecordedStatement[] = lines.filter((line) => line !== "").map((line) => JSON.parse(line));
     return statements.sort((a, b) => a.number - b.number);
   };
-  const record = async ({ operation, request }: Recordable, number: number): Promise<Recording> => {
-    const [method = "GET"] = operation.split(" ");
-    const { path, key, body } = request(number);
-    await readStatements();
+  const send = async (method: string, { path, key, body }: Request): Promise<Record<string, unknown>> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
       headers: {
@@ -52,11 +60,18 @@ export async function recordTemplates(
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${operation} answered with ${response.status}: ${text}`);
-    const output = JSON.parse(text);
+    if (!response.ok) throw new Error(`${method} ${path} answered with ${response.status}: ${text}`);
+    return JSON.parse(text);
+  };
+  const record = async ({ operation, request: requestOf }: Recordable, number: number): Promise<Recording> => {
+    const [method = "GET"] = operation.split(" ");
+    const request = await requestOf(number, (earlier) => send("POST", earlier));
+    const { path, key = "", body } = request;
+    await readStatements();
+    const output = await send(method, request);
     const ids = path.match(/[0-9a-f]{8}-[0-9a-f-]{27}/g) ?? [];
     const query = Object.fromEntries(new URL(path, "http://localhost").searchParams);
-    const keyHash = hashApiKey(key ?? "").toString("hex");
+    const keyHash = hashApiKey(key).toString("hex");
     return { ids, input: { ...query, ...body }, keyHash, statements: await readStatements(), output };
   };
 
@@ -68,7 +83,7 @@ export async function recordTemplates(
       for (let number = 1; ; number++) {
         const recording = await record(recordable, number);
         if (textsOf(recording) === textsOf(earlier)) {
-          templates[recordable.operation] = createTemplate(recording, earlier);
+          templates[recordable.operation] = createTemplate(recording, earlier, recordable.ownFields);
           break;
         }
         if (number === MAX_ATTEMPTS) throw new Error(`${recordable.operation} never takes the same statements twice`);

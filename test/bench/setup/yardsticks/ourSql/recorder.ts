@@ -29,6 +29,7 @@ let answered = 0;
 /** A value as JSON. */
 function encodeValue(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
+  if (Array.isArray(value)) return value.map(encodeValue);
   return Buffer.isBuffer(value) ? { $bytes: value.toString("hex") } : value;
 }
 

@@ -3,7 +3,8 @@ import type pg from "pg";
 import { openPool } from "../../../../../server/store/connection.ts";
 import { isRetryable } from "../../../../../server/store/databaseErrors.ts";
 import { type BareRequest, type Handlers, serveBare } from "../bareServer.ts";
-import { type BodyPart, LAST, type Source, type Step, type Template, type Value } from "./template.ts";
+import { seal, signDownload, signUpload, storage } from "../files.ts";
+import { type BodyPart, LAST, matchesOf, type Source, type Step, type Template, type Value } from "./template.ts";
 
 /**
  * Yardstick 1, what the framework costs: `node:http` and `pg` with nothing in between, and exactly the statements that the
@@ -24,9 +25,12 @@ interface Run {
   freshIds: string[];
 }
 
+/** An id or timestamp is usually all of its text; a storage key has several. */
+const partOf = (text: string, match: number) => (text.includes("/") ? (matchesOf(text)[match] ?? "") : text);
+
 function resolve(source: Source, { request, answers, freshIds }: Run): string {
   if ("id" in source) return request.ids[source.id] ?? "";
-  if ("field" in source) return request.body?.[source.field] ?? request.query.get(source.field);
+  if ("field" in source) return partOf(request.body?.[source.field] ?? request.query.get(source.field), source.match);
   if ("fresh" in source) {
     freshIds[source.fresh] ??= crypto.randomUUID();
     return freshIds[source.fresh] ?? "";
@@ -35,7 +39,7 @@ function resolve(source: Source, { request, answers, freshIds }: Run): string {
   for (const key of source.path) {
     value = Array.isArray(value) && key === LAST ? value.at(-1) : (value as Record<string, unknown> | undefined)?.[key];
   }
-  return String(value);
+  return partOf(String(value), source.match);
 }
 
 function join(pieces: readonly (string | Source)[], run: Run): string {
@@ -104,7 +108,7 @@ async function runPart(steps: readonly Step[], from: number, run: Run): Promise<
   return to + 1;
 }
 
-async function replay({ steps, body }: Template, request: BareRequest): Promise<unknown> {
+async function replay({ steps, body }: Template, request: BareRequest) {
   const run: Run = { request, answers: [], freshIds: [] };
   for (let next = 0; next < steps.length; ) {
     try {
@@ -115,11 +119,30 @@ async function replay({ steps, body }: Template, request: BareRequest): Promise<
   }
   const output: Record<string, unknown> = {};
   for (const field in body) output[field] = bodyOf(body[field] ?? { constant: null }, run);
-  return output;
+  return { output, answers: run.answers };
 }
+
+/** What the service does with files besides its statements, in the same calls of the object store. */
+const withFiles: Record<string, (request: BareRequest, template: Template) => Promise<unknown>> = {
+  "POST /bids/{id}/delivery/init": async (request, template) => {
+    const { output } = await replay(template, request);
+    return { ...output, uploadUrl: await signUpload(String(output.storageKey), request.body) };
+  },
+  "POST /bids/{id}/delivery/finalize": async (request, template) => {
+    const { storageKey } = request.body;
+    const sealed = await seal(storageKey);
+    await storage.read(sealed.storageKey, 0, sealed.bytes);
+    const { output, answers } = await replay(template, request);
+    await storage.delete(storageKey);
+    const row = answers.flat().findLast((columns) => "sha256" in columns) ?? {};
+    return { ...output, delivery: { ...row, downloadUrl: await signDownload(sealed.storageKey) } };
+  },
+};
 
 const handlers: Handlers = {};
 for (const [operation, template] of Object.entries(templates)) {
-  handlers[operation] = (request) => replay(template, request);
+  const handle = withFiles[operation];
+  handlers[operation] = async (request) =>
+    handle === undefined ? (await replay(template, request)).output : handle(request, template);
 }
 serveBare(handlers);

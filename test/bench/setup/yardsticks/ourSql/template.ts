@@ -4,8 +4,9 @@ import type { RecordedStatement } from "./recorder.ts";
 /** Where a value of a later request comes from. */
 export type Source =
   | { id: number }
-  | { field: string }
-  | { statement: number; path: string[] }
+  /** `match` counts the ids and timestamps in a field's text, from 0. */
+  | { field: string; match: number }
+  | { statement: number; path: string[]; match: number }
   /** An id that the service makes itself: the same wherever the same number occurs in one request. */
   | { fresh: number };
 
@@ -52,22 +53,24 @@ export interface Recording {
 }
 
 /** Ids and timestamps: what differs from one request to the next. */
-const varying = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z)/;
+export const varying = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z)/;
+export const matchesOf = (value: unknown): string[] =>
+  typeof value === "string" ? (value.match(new RegExp(varying, "g")) ?? []) : [];
 const isId = (text: string) => /^[0-9a-f]{8}-/.test(text);
 
 /**
  * Finds out where each value of a recorded request came from: its path, its body, the answer of an earlier statement. What is
  * in none of them but equal in another recording of the operation is a constant; ids that are not are made anew for each request,
- * and other times are kept as they were.
+ * and other times are kept as they were. `ownFields` of the body are left out: they are not from the database.
  */
-export function createTemplate(recording: Recording, other: Recording): Template {
+export function createTemplate(recording: Recording, other: Recording, ownFields: readonly string[] = []): Template {
   const sources = new Map<string, Source>();
   const learn = (text: string, source: Source) => {
     if (!sources.has(text)) sources.set(text, source);
   };
   recording.ids.forEach((id, index) => void learn(id, { id: index }));
   for (const [field, value] of Object.entries(recording.input)) {
-    if (typeof value === "string" && varying.test(value)) learn(value, { field });
+    for (const [match, text] of matchesOf(value).entries()) learn(text, { field, match });
   }
   const constants = new Set(
     JSON.stringify(other.statements.map(({ values }) => values)).match(new RegExp(varying, "g")),
@@ -103,13 +106,15 @@ export function createTemplate(recording: Recording, other: Recording): Template
     },
   );
   const body = Object.fromEntries(
-    Object.entries(recording.output).map(([field, value]) => [field, bodyPart(value, recording.statements, piecesOf)]),
+    Object.entries(recording.output)
+      .filter(([field]) => !ownFields.includes(field))
+      .map(([field, value]) => [field, bodyPart(value, recording.statements, piecesOf)]),
   );
   return { steps, body };
 }
 
 function learnFrom(value: unknown, statement: number, path: string[], learn: (text: string, source: Source) => void) {
-  if (typeof value === "string" && varying.test(value)) learn(value, { statement, path });
+  for (const [match, text] of matchesOf(value).entries()) learn(text, { statement, path, match });
   if (typeof value !== "object" || value === null) return;
   for (const [key, inner] of Object.entries(value)) learnFrom(inner, statement, [...path, key], learn);
 }

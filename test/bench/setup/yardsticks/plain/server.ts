@@ -1,6 +1,7 @@
 import express from "express";
 import { createOpenApiExpressMiddleware } from "trpc-to-openapi";
 import { createContext, router } from "./context.ts";
+import { accept, award, deliver, startUpload } from "./lifecycle.ts";
 import { listEntries, listTasks, readTask } from "./reads.ts";
 import { createTask, placeBid } from "./writes.ts";
 
@@ -13,7 +14,7 @@ import { createTask, placeBid } from "./writes.ts";
 const app = express().use(express.json());
 app.use(
   createOpenApiExpressMiddleware({
-    router: router({ listTasks, readTask, listEntries, createTask, placeBid }),
+    router: router({ listTasks, readTask, listEntries, createTask, placeBid, award, startUpload, deliver, accept }),
     createContext,
     onError: ({ error }: { error: Error }) => console.error(error),
   }),

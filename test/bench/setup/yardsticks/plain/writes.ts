@@ -15,6 +15,19 @@ export async function tell(tx: Transaction, type: string, taskId: string, recipi
   await tx.eventLogQueueRow.create({ data: { eventId: id } });
 }
 
+interface Entry {
+  userId: string;
+  kind: string;
+  bucket: string;
+  amountCents: number;
+}
+
+/** A transfer with its entries. */
+export async function enter(tx: Transaction, reason: { taskId: string; bidId?: string }, entries: Entry[]) {
+  const data = { ...reason, entries: { createMany: { data: entries } } };
+  await tx.ledgerTransfer.create({ data, select: { id: true } });
+}
+
 export const createTask = scoped("task:write")
   .meta({ openapi: { method: "POST", path: "/tasks" } })
   .input(NewTask)
@@ -30,21 +43,10 @@ export const createTask = scoped("task:write")
         data: { availableCents: { decrement: cents }, heldCents: { increment: cents } },
       });
       if (paid.count === 0) throw new TRPCError({ code: "CONFLICT", message: "insufficient funds" });
-      const entry = { userId, kind: "hold" };
-      await tx.ledgerTransfer.create({
-        data: {
-          taskId: task.id,
-          entries: {
-            createMany: {
-              data: [
-                { ...entry, bucket: "available", amountCents: -cents },
-                { ...entry, bucket: "held", amountCents: cents },
-              ],
-            },
-          },
-        },
-        select: { id: true },
-      });
+      await enter(tx, { taskId: task.id }, [
+        { userId, kind: "hold", bucket: "available", amountCents: -cents },
+        { userId, kind: "hold", bucket: "held", amountCents: cents },
+      ]);
       await tell(tx, "task.created", task.id, [], { task });
       return { task };
     }),

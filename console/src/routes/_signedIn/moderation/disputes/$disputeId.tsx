@@ -2,7 +2,7 @@ import { useSuspenseQuery } from "@tanstack/react-query";
 import { createFileRoute, Link } from "@tanstack/react-router";
 import type { DisputeCase } from "../../../../api/client.ts";
 import { disputeQuery } from "../../../../api/queries.ts";
-import { formatExact, formatHours } from "../../../../parts/format.ts";
+import { formatDisputes, formatHours, formatMinute } from "../../../../parts/format.ts";
 import { Fact, Facts } from "../../../../parts/list.tsx";
 import { LongText } from "../../../../parts/longText.tsx";
 import { Money } from "../../../../parts/money.tsx";
@@ -77,9 +77,7 @@ function BuyerSide({ page: { task, reputations } }: { page: DisputeCase }) {
         <Fact name="Buyer">
           <Person person={task.buyer} as="buyer" />
         </Fact>
-        <Fact name="Disputes, of them lost">
-          {reputations.buyer.buyer?.disputes ?? 0}, {reputations.buyer.buyer?.disputesLost ?? 0}
-        </Fact>
+        <Fact name="Disputes">{formatDisputes(reputations.buyer.buyer)}</Fact>
         <Fact name="Budget">
           <Money cents={task.maxBudgetCents} />
         </Fact>
@@ -103,15 +101,13 @@ function BidderSide({ page: { task, bid, reputations } }: { page: DisputeCase })
         <Fact name="Bidder">
           <Person person={bid.bidder} as="bidder" />
         </Fact>
-        <Fact name="Disputes, of them lost">
-          {reputations.bidder.bidder?.disputes ?? 0}, {reputations.bidder.bidder?.disputesLost ?? 0}
-        </Fact>
+        <Fact name="Disputes">{formatDisputes(reputations.bidder.bidder)}</Fact>
         <Fact name="Price">
           <Money cents={bid.priceCents} />
         </Fact>
         <Fact name="Time">{formatHours(bid.etaHours)}</Fact>
-        {task.deliveryDueAt && <Fact name="Due">{formatExact(task.deliveryDueAt)}</Fact>}
-        {task.deliveredAt && <Fact name="Delivered">{formatExact(task.deliveredAt)}</Fact>}
+        {task.deliveryDueAt && <Fact name="Due">{formatMinute(task.deliveryDueAt)}</Fact>}
+        {task.deliveredAt && <Fact name="Delivered">{formatMinute(task.deliveredAt)}</Fact>}
       </Facts>
       {bid.notes !== null && <LongText text={bid.notes} />}
     </Section>
