@@ -12,7 +12,11 @@ export interface LifecycleLoad {
 export interface LifecycleResult {
   lifecycles: number;
   lifecyclesPerSecond: number;
+  /** Of each step, by the operation's path. */
+  p99Ms: Record<string, number>;
 }
+
+const durations = new Map<string, number[]>();
 
 const BIDS = 3;
 const delivery = "Kaikki on käännetty. ".repeat(20);
@@ -22,6 +26,7 @@ async function run({ port, storePort, keys, seconds }: LifecycleLoad): Promise<L
   const beganMs = performance.now();
   const endMs = beganMs + seconds * 1000;
   let lifecycles = 0;
+  durations.clear();
   await Promise.all(
     keys.map(async (buyer, index) => {
       const [server, store] = [new RawConnection(port), new RawConnection(storePort)];
@@ -34,7 +39,9 @@ async function run({ port, storePort, keys, seconds }: LifecycleLoad): Promise<L
       store.close();
     }),
   );
-  return { lifecycles, lifecyclesPerSecond: lifecycles / ((performance.now() - beganMs) / 1000) };
+  const p99Of = (figures: number[]) => figures.sort((a, b) => a - b)[Math.floor(figures.length * 0.99)] ?? Number.NaN;
+  const p99Ms = Object.fromEntries([...durations].map(([step, figures]) => [step, p99Of(figures)]));
+  return { lifecycles, lifecyclesPerSecond: lifecycles / ((performance.now() - beganMs) / 1000), p99Ms };
 }
 
 interface Output {
@@ -46,7 +53,12 @@ interface Output {
 
 async function post(server: RawConnection, key: string, path: string, input: object = {}): Promise<Output> {
   const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
+  const beganMs = performance.now();
   const { status, body } = await server.ask(encode({ method: "POST", path, headers, body: JSON.stringify(input) }));
+  const step = path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/, "[id]");
+  const figures = durations.get(step) ?? [];
+  figures.push(performance.now() - beganMs);
+  durations.set(step, figures);
   if (!status.startsWith("2")) throw new Error(`POST ${path} answered with ${status}: ${body}`);
   return JSON.parse(body.toString());
 }

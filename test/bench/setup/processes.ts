@@ -85,11 +85,26 @@ export const startMixedLoadGenerator = (environment: Pick<BenchEnvironment, "onE
 export const startLifecycleGenerator = (environment: Pick<BenchEnvironment, "onEnd">) =>
   startGenerator<LifecycleLoad, LifecycleResult>(environment, "lifecycleLoad.ts");
 
+/** Payments from one wallet to another, by this many clients. */
+export interface PaymentLoad {
+  wallets: number;
+  clients: number;
+  seconds: number;
+}
+
+/** Starts a process that pays; `run` returns its transfers a second. */
+export const startPayer = ({ databaseUrl, onEnd }: BenchEnvironment, side: "ours" | "plain") =>
+  startGenerator<PaymentLoad, number>({ onEnd }, "payer.ts", { DATABASE_URL: databaseUrl, SIDE: side });
+
 async function startGenerator<Order extends object, Result>(
   environment: Pick<BenchEnvironment, "onEnd">,
   file: string,
+  variables: Record<string, string> = {},
 ): Promise<{ run(load: Order): Promise<Result> }> {
-  const child = await startProcess(environment, new URL(file, import.meta.url).pathname, { ready: /^ready$/ });
+  const child = await startProcess(environment, new URL(file, import.meta.url).pathname, {
+    environment: variables,
+    ready: /^ready$/,
+  });
   return {
     async run(load) {
       const answer = new Promise<Result>((resolve, reject) => {

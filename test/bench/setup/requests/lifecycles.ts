@@ -18,7 +18,6 @@ export async function compareLifecycles(
   const measure = (name: keyof Sides) => async () => {
     const { port, processorMs: readMs } = sides[name];
     const beforeMs = await readMs();
-    console.log(name);
     const { lifecycles, lifecyclesPerSecond } = await generator.run({ ...load, port, seconds: SECONDS });
     processorMs[name] = [...(processorMs[name] ?? []), ((await readMs()) - beforeMs) / lifecycles];
     return lifecyclesPerSecond;

@@ -34,7 +34,7 @@ export async function seedMarket(databaseUrl: string, size: MarketSize): Promise
     await client.query("SET session_replication_role = replica; SET maintenance_work_mem = '512MB'");
     await seedUsers(client, size);
     await seedTasks(client, size);
-    await seedSavings(client, size);
+    if (size.savings > 0) await seedSavings(client, size);
     await client.query("VACUUM ANALYZE");
   } finally {
     await client.end();
