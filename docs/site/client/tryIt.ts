@@ -71,12 +71,7 @@ class TryOperation extends HTMLElement {
       ...(headers.length === 0
         ? []
         : [create("details", {}, create("summary", { textContent: "Headers" }), ...headers.map(labelledParameter))]),
-      create(
-        "p",
-        { className: "row" },
-        send,
-        create("small", { textContent: cautionOf(operation) }),
-      ),
+      create("p", { className: "row" }, send, create("small", { textContent: cautionOf(operation) })),
       output,
     );
     this.append(form);
