@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { InputIssue } from "./schemas/inputIssue.ts";
 import { type Scope, scopes } from "./schemas/scope.ts";
 
 interface CatalogueEntry {
@@ -80,12 +81,6 @@ export type ErrorCode = keyof typeof errorCatalogue;
 
 const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** One problem in the input. `path` is the field's path, joined with dots; "" means the whole input. */
-export interface InputIssue {
-  path: string;
-  message: string;
-}
-
 /** Maximum number of issues in one error. Source: docs/contract.md "Errors". */
 export const MAX_ISSUES = 100;
 
@@ -150,14 +145,6 @@ export interface ErrorDetails {
   retryAfterSeconds?: number;
 }
 
-/** One problem in the input, as `InputIssue` describes it. */
-const Issue = z
-  .object({
-    path: z.string().meta({ description: "The field's path, joined with dots; empty for the input as a whole." }),
-    message: z.string().meta({ description: "What is wrong, and what is allowed instead." }),
-  })
-  .meta({ id: "InputIssue", description: "One problem in the input." });
-
 const Violation = z
   .object({
     field: z.string().meta({ description: "The field of the input." }),
@@ -176,7 +163,7 @@ export const ErrorBody = z
     requestId: z
       .string()
       .meta({ description: "Quote it to report a problem. It is also in the header `X-Request-Id`." }),
-    issues: z.array(Issue).optional().meta({ description: "With `invalid_input`: up to 100 problems." }),
+    issues: z.array(InputIssue).optional().meta({ description: "With `invalid_input`: up to 100 problems." }),
     violations: z
       .array(Violation)
       .optional()
