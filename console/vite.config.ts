@@ -6,12 +6,19 @@ import { limits } from "./build/limits.ts";
 /** The service that the development server (`npx vite console`) forwards calls to. */
 const service = process.env.REBID_URL ?? "http://localhost:3000";
 
-export default defineConfig({
+export default defineConfig(({ command }) => ({
   base: "/app/",
   // The SDK's sources, so that it need not be built first.
   resolve: { conditions: ["@rebid/source", ...defaultClientConditions] },
   plugins: [
-    tanstackRouter({ target: "react", autoCodeSplitting: true, quoteStyle: "double", semicolons: true }),
+    tanstackRouter({
+      target: "react",
+      autoCodeSplitting: true,
+      // Only the development server writes the tree of routes; a build takes the one that was committed.
+      enableRouteGeneration: command === "serve",
+      quoteStyle: "double",
+      semicolons: true,
+    }),
     react(),
     limits(new URL("../openapi/openapi.json", import.meta.url)),
   ],
@@ -22,4 +29,4 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   server: { proxy: { "/trpc": service } },
-});
+}));

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -7,8 +7,9 @@ import { CommandFailure, runCommand, UsageError, withArguments } from "../server
 import { bold, dim } from "../server/commands/terminal.ts";
 import { describeChanges, unnamedChanges, unreleasedSection } from "./changes/changelog.ts";
 import { compareDocuments } from "./changes/documents.ts";
+import { copyTrackedFiles, linkInstallation } from "./release/copies.ts";
 import { releaseChangelog, stepOf, versionAfter } from "./release/plan.ts";
-import { copyTrackedFiles } from "./release/trackedFiles.ts";
+import { readManifest, writeVersion } from "./release/versions.ts";
 import { latestReleased, readDocument } from "./released.ts";
 
 const usage = `npm run release -- [--dry-run] [--version <version>]
@@ -22,13 +23,6 @@ version into the packages and the changelog, keeps the OpenAPI document, commits
 const checkout = join(import.meta.dirname, "..");
 /** Where the files to publish are written. */
 const output = join(checkout, ".build/release");
-
-interface Manifest {
-  name: string;
-  version: string;
-  private?: boolean;
-  workspaces?: string[];
-}
 
 await runCommand({
   usage,
@@ -51,8 +45,11 @@ async function release({ isDryRun, version: asked }: { isDryRun: boolean; versio
   const root = await readManifest(checkout);
   const changelog = await readFile(join(checkout, "CHANGELOG.md"), "utf8");
   const section = unreleasedSection(changelog);
-  if (section === "")
-    throw new CommandFailure("CHANGELOG.md says nothing under [Unreleased]: there is nothing to release.");
+  if (section === "") {
+    const nothing = "CHANGELOG.md says nothing under [Unreleased]: there is nothing to release.";
+    if (isDryRun) return console.log(nothing); // as right after a release
+    throw new CommandFailure(nothing);
+  }
   const released = await latestReleased();
   const changes = released ? compareDocuments(released.document, await readDocument()) : [];
   const unnamed = unnamedChanges(changes, section);
@@ -76,7 +73,7 @@ async function release({ isDryRun, version: asked }: { isDryRun: boolean; versio
   const copy = await mkdtemp(join(tmpdir(), "rebid-release-"));
   try {
     await copyTrackedFiles(checkout, copy);
-    await symlink(join(checkout, "node_modules"), join(copy, "node_modules"));
+    await linkInstallation(checkout, copy);
     await prepare(copy, version, releaseChangelog(changelog, version, date));
     await build(copy, version);
     if (isDryRun) return console.log(dim("\nThis was a dry run: nothing is committed, tagged or published."));
@@ -94,13 +91,9 @@ async function release({ isDryRun, version: asked }: { isDryRun: boolean; versio
 
 /** Writes the version into a checkout: its packages, its changelog, and the documents that say it. */
 async function prepare(directory: string, version: string, changelog: string): Promise<void> {
-  await run(
-    "npm",
-    ["version", version, "--workspaces", "--include-workspace-root", "--no-git-tag-version", "--allow-same-version"],
-    directory,
-  );
+  await writeVersion(directory, version);
   await writeFile(join(directory, "CHANGELOG.md"), changelog);
-  for (const script of ["openapi", "sdk"]) await run("npm", ["run", script], directory);
+  await Promise.all(["openapi", "sdk"].map((script) => run("npm", ["run", script], directory)));
   await cp(join(directory, "openapi/openapi.json"), join(directory, `openapi/released/${version}.json`));
 }
 
@@ -108,19 +101,19 @@ async function prepare(directory: string, version: string, changelog: string): P
 async function build(directory: string, version: string): Promise<void> {
   await rm(output, { recursive: true, force: true });
   await mkdir(output, { recursive: true });
-  await run("npm", ["run", "build", "--workspaces", "--if-present"], directory);
-  await run("npm", ["run", "build"], directory);
   const { workspaces = [] } = await readManifest(directory);
-  for (const workspace of workspaces) {
-    const manifest = await readManifest(join(directory, workspace));
-    if (manifest.private) continue;
-    await run("npm", ["pack", "--workspace", workspace, "--pack-destination", output], directory);
-  }
+  const manifests = await Promise.all(workspaces.map((workspace) => readManifest(join(directory, workspace))));
+  const published = manifests.filter((manifest) => !manifest.private).map(({ name }) => `--workspace=${name}`);
+  await Promise.all([
+    run("npm", ["pack", ...published, "--pack-destination", output], directory), // each builds itself before
+    run("npm", ["run", "build"], directory),
+  ]);
+  const excluded = ["node_modules", "dist", ".build/*.lock"].map((pattern) => `--exclude=${pattern}`);
   // With the built pages, which `npm start` would otherwise build; production never does.
   const archive = join(output, `rebid-${version}.tar.gz`);
   await run(
     "tar",
-    ["--create", "--gzip", "--file", archive, "--exclude=node_modules", `--transform=s,^\\.,rebid-${version},`, "."],
+    ["--create", "--gzip", "--file", archive, ...excluded, `--transform=s,^\\.,rebid-${version},`, "."],
     directory,
   );
 
@@ -134,10 +127,6 @@ async function build(directory: string, version: string): Promise<void> {
         .padStart(7)} kB ${entries.toLocaleString("en").padStart(6)} files`,
     );
   }
-}
-
-async function readManifest(directory: string): Promise<Manifest> {
-  return JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
 }
 
 async function run(command: string, parameters: string[], cwd: string): Promise<string> {

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { InputIssue } from "./schemas/inputIssue.ts";
+import { type Scope, scopes } from "./schemas/scope.ts";
 
 interface CatalogueEntry {
   readonly status: number;
@@ -79,12 +81,6 @@ export type ErrorCode = keyof typeof errorCatalogue;
 
 const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** One problem in the input. `path` is the field's path, joined with dots; "" means the whole input. */
-export interface InputIssue {
-  path: string;
-  message: string;
-}
-
 /** Maximum number of issues in one error. Source: docs/contract.md "Errors". */
 export const MAX_ISSUES = 100;
 
@@ -123,7 +119,7 @@ const OpenMatter = z
         "`bids`: active ones. `disputes`: undecided ones. `topups` and `payouts`: under way. `available`, `held`, `debt`: money.",
     }),
     count: z.int32().optional().meta({ description: "How many there are." }),
-    ids: z.array(z.string()).optional().meta({ description: "The oldest ten." }),
+    ids: z.array(z.uuid()).optional().meta({ description: "The oldest ten." }),
     cents: z.int().optional().meta({ description: "Of money: how much, in integer cents." }),
   })
   .meta({ id: "OpenMatter", description: "Something that keeps an account from being closed." });
@@ -134,7 +130,7 @@ export interface ErrorDetails {
   message?: string;
   issues?: InputIssue[];
   violations?: LimitViolation[];
-  requiredScope?: string;
+  requiredScope?: Scope;
   id?: string;
   bidId?: string;
   priceCents?: number;
@@ -148,14 +144,6 @@ export interface ErrorDetails {
   open?: OpenMatter[];
   retryAfterSeconds?: number;
 }
-
-/** One problem in the input, as `InputIssue` describes it. */
-const Issue = z
-  .object({
-    path: z.string().meta({ description: "The field's path, joined with dots; empty for the input as a whole." }),
-    message: z.string().meta({ description: "What is wrong, and what is allowed instead." }),
-  })
-  .meta({ id: "InputIssue", description: "One problem in the input." });
 
 const Violation = z
   .object({
@@ -175,17 +163,17 @@ export const ErrorBody = z
     requestId: z
       .string()
       .meta({ description: "Quote it to report a problem. It is also in the header `X-Request-Id`." }),
-    issues: z.array(Issue).optional().meta({ description: "With `invalid_input`: up to 100 problems." }),
+    issues: z.array(InputIssue).optional().meta({ description: "With `invalid_input`: up to 100 problems." }),
     violations: z
       .array(Violation)
       .optional()
       .meta({ description: "With `sample_too_large` and `delivery_too_large`: every limit that is exceeded." }),
     requiredScope: z
-      .string()
+      .enum(scopes)
       .optional()
       .meta({ description: "With `missing_scope`: the scope that the API key lacks." }),
-    id: z.string().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
-    bidId: z.string().optional().meta({ description: "With `active_bid_exists`: the active bid." }),
+    id: z.uuid().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
+    bidId: z.uuid().optional().meta({ description: "With `active_bid_exists`: the active bid." }),
     priceCents: cents.optional().meta({ description: "With `bid_changed`: the bid's price now, in integer cents." }),
     neededCents: cents.optional().meta({ description: "What the operation takes from the wallet, in integer cents." }),
     availableCents: cents.optional().meta({ description: "What your wallet has available, in integer cents." }),

@@ -33,6 +33,11 @@ export interface Meta {
   hashesPassword?: boolean;
   /** Only a service with embedded services has the operation. Elsewhere it is 404, and not in the document. */
   isEmbeddedOnly?: boolean;
+  /**
+   * The answer depends on the input alone, and on nothing about the caller: requests that arrive together may share it. It is
+   * made without a caller.
+   */
+  sharesAnswers?: true;
   /** The operation may wait for long, so it takes a turn for its work only, and none while it waits. */
   takesOwnTurns?: boolean;
 }

@@ -2,9 +2,10 @@ import { TRPCError } from "@trpc/server";
 import { getHTTPStatusCodeFromError } from "@trpc/server/http";
 import { type TRPC_ERROR_CODE_KEY, TRPC_ERROR_CODES_BY_KEY } from "@trpc/server/rpc";
 import { z } from "zod";
-import { ApiError, type ErrorCode, errorCatalogue, type InputIssue, MAX_ISSUES } from "./errors.ts";
+import { ApiError, type ErrorCode, errorCatalogue, MAX_ISSUES } from "./errors.ts";
 import { ProcessorRefused, ProcessorUnavailable } from "./gateways/processorErrors.ts";
 import { StorageUnavailable } from "./gateways/storageErrors.ts";
+import type { InputIssue } from "./schemas/inputIssue.ts";
 import { shortName } from "./schemas/messages.ts";
 import { isDatabaseUnavailable } from "./store/databaseErrors.ts";
 

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { documentation } from "./documentation.ts";
+import { describeLimits, type Limits } from "./limits.ts";
 
 type Direction = "input" | "output";
 
 /** The part of JSON Schema that zod writes for our schemas. */
-interface Schema {
+interface Schema extends Omit<Limits, "items"> {
   $ref?: string;
   $defs?: Record<string, Schema>;
   type?: string | string[];
@@ -108,10 +109,12 @@ function objectText({ properties = {}, required = [] }: Schema, direction: Direc
 }
 
 /** What every field of this name or type has is not worth a line on each. */
-const commonplace = /^(The [\w -]+'s id|UTC, ISO 8601|One line, trimmed)\.$/;
+const commonplace = /^(The [\w -]+'s id|UTC, ISO 8601|ISO 8601 timestamp|One line, trimmed)\.$/;
 
-/** A nullable field's description can sit in the first of its alternatives. A reference's is at its own declaration. */
-function descriptionOf({ description, anyOf }: Schema): string | undefined {
-  const text = description ?? anyOf?.[0]?.description;
-  return text === undefined || commonplace.test(text) ? undefined : text;
+/** A nullable field's description and limits can be in the first of its alternatives. A reference's are at its own declaration. */
+function descriptionOf(schema: Schema): string {
+  const first = schema.anyOf?.[0];
+  const text = schema.description ?? first?.description;
+  const isWorthIt = text !== undefined && !commonplace.test(text);
+  return [isWorthIt ? text : "", describeLimits({ ...first, ...schema })].filter((part) => part !== "").join(" ");
 }

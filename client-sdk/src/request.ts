@@ -38,7 +38,8 @@ export function targetOf(method: Method, template: string, input: object): Targe
     if (typeof value !== "string" || value === "" || /^\.{1,2}$/.test(value)) {
       throw new TypeError(`\`${name}\` must be an id, not ${JSON.stringify(value)}.`);
     }
-    return encodeURIComponent(value);
+    // Half of a surrogate pair cannot be encoded. `URLSearchParams` and `fetch` replace it so; the service refuses the id.
+    return encodeURIComponent(value.replace(/\p{Surrogate}/gu, "\ufffd"));
   });
   if (fields.size === 0) return { path, body: undefined };
   if (method !== "GET") return { path, body: JSON.stringify(Object.fromEntries(fields)) };

@@ -65,7 +65,7 @@ export function rebidLinks({
   // Its type is that of every platform, of which credentials are not a part.
   const send: typeof fetch = (input, init) => fetchIt(input, { ...init, credentials });
   return [
-    withIdempotencyKey,
+    prepare,
     splitLink({
       condition: ({ type }) => type === "mutation",
       true: [
@@ -95,10 +95,20 @@ export function errorBodyOf(error: unknown): ApiError | undefined {
   return typeof data?.error === "string" ? data : undefined;
 }
 
-const withIdempotencyKey: TRPCLink<RebidRouter> =
+/** Gives changes a key, and takes out of queries what the service would refuse as an unknown field. */
+const prepare: TRPCLink<RebidRouter> =
   () =>
-  ({ op, next }) =>
-    next(op.type === "mutation" ? { ...op, context: { ...op.context, idempotencyKey: keyOf(op) } } : op);
+  ({ op, next }) => {
+    if (op.type === "mutation") return next({ ...op, context: { ...op.context, idempotencyKey: keyOf(op) } });
+    return next({ ...op, input: withoutDirection(op.input) });
+  };
+
+/** An infinite query of TanStack Query says in which direction it goes on; our lists have only one. */
+function withoutDirection(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || !("direction" in input)) return input;
+  const { direction: _, ...rest } = input;
+  return rest;
+}
 
 function keyOf({ context }: Operation): string {
   const key: unknown = context.idempotencyKey;

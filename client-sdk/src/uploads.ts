@@ -79,7 +79,8 @@ export async function putFile(
   const report = (sentBytes: number) => onProgress?.({ sentBytes, totalBytes: source.bytes });
   await transport.withRetries("PUT the file", options, "keyed", async () => {
     report(0);
-    const count = new ByteCount(source, report);
+    // A browser reads a stream to its end before it sends anything.
+    const count = new ByteCount(source, isNode() ? report : () => {});
     const init = await requestOf(file, mimeType, source, count);
     const sent = transport.attempt(uploadUrl, init, options, async (response) => {
       const text = await response.text();

@@ -8,7 +8,7 @@ import { escapeHtml } from "./page.ts";
  */
 export function renderDiagram(source: string): string {
   // The fonts of a picture are measured without a browser; a line of its own keeps long labels short.
-  const svg = renderMermaidSVG(source, { transparent: true })
+  const svg = renderMermaidSVG(source, { transparent: true, padding: 4 })
     .replace(/<style>[\s\S]*?<\/style>/, "")
     .replace(/\sstyle="[^"]*"/g, "")
     .replace(/(viewBox="0 0 )([\d.]+) ([\d.]+)" width="[\d.]+" height="[\d.]+"/, (_all, start, width, height) => {

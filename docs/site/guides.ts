@@ -45,7 +45,9 @@ function readGuide(guide: Guide, section: string): Page {
   const file = fileOf(guide);
   const { title, description, body } = parse(expandIncludes(read(file), file));
   const summary = description ?? guide.description ?? "";
-  const { html, headings } = render(body, linkResolver(file));
+  // On the page, the footer leads there.
+  const shown = body.replace(/\*\*Next:\*\* \[[^\]]+\]\([^)]+\)\.\n*$/, "");
+  const { html, headings } = render(shown, linkResolver(file));
   return {
     path: guide.slug,
     title,

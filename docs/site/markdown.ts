@@ -50,8 +50,27 @@ markdown.renderer.rules.fence = (tokens, index) => {
     words.find((word) => /^[\w-]+\.\w+$/.test(word)),
   );
 };
-markdown.renderer.rules.table_open = () => '<div class="table" tabindex="0" role="region" aria-label="Table"><table>';
+markdown.renderer.rules.table_open = (tokens, index) =>
+  `<div class="table" tabindex="0" role="region" aria-label="Table"><table${classOfTable(tokens, index)}>`;
 markdown.renderer.rules.table_close = () => "</table></div>";
+
+/**
+ * Tables of fields are shown as a list. So are, on a phone, tables of three columns or more whose rows are named by code:
+ * their cells then say what their column is (`data-column`).
+ */
+function classOfTable(tokens: readonly Token[], start: number): string {
+  const end = tokens.findIndex(({ type }, index) => index > start && type === "table_close");
+  const cells = tokens.slice(start, end);
+  const names = cells.flatMap(({ type }, index) => (type === "th_open" ? [cells[index + 1]?.content ?? ""] : []));
+  if (names[0] === "Field") return ' class="fields"';
+  const firstCell = cells[cells.findIndex(({ type }) => type === "td_open") + 1];
+  if (names.length < 3 || firstCell?.children?.[0]?.type !== "code_inline") return "";
+  for (const [index, cell] of cells.filter(({ type }) => type === "td_open").entries()) {
+    const name = names[index % names.length] ?? "";
+    if (index % names.length > 0) cell.attrSet("data-column", name.replaceAll("`", ""));
+  }
+  return ' class="named"';
+}
 
 /** Renders a block of code. It can be scrolled with the keyboard; the client adds a button that copies it. */
 export function renderCode(code: string, language: string, fileName?: string): string {

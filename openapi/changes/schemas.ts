@@ -161,11 +161,14 @@ function compareLimits(old: JsonObject, current: JsonObject, report: Report): vo
   }
   for (const name of ["pattern", "format", "multipleOf", "uniqueItems"]) {
     const [before, after] = [old[name], current[name]];
-    // A format that only names the width of an integer forbids nothing that its bounds allow.
-    if (before === after || (name === "format" && /^int\d\d$/.test(String(after)))) continue;
+    if (before === after || (name === "format" && [before, after].every(isDescription))) continue;
     report(`${name} ${before ?? "none"} became ${after ?? "none"}`, after !== undefined);
   }
 }
+
+/** Formats that forbid nothing by themselves: an integer's bounds say which are allowed, and an address has rules of its own. */
+const isDescription = (format: Json | undefined): boolean =>
+  format === undefined || /^(int\d\d|email|uri)$/.test(String(format));
 
 const refPrefix = "#/components/schemas/";
 

@@ -22,7 +22,7 @@ export async function auditLedger(services: Services): Promise<void> {
       INSERT INTO ledger_audits (discrepancies, report) VALUES (${report.count}, ${JSON.stringify(report)}::jsonb)`);
     if (report.notCompared === null) return;
     const runAt = new Date(clock.now().getTime() + REPEAT_AFTER_MS);
-    await tx.jobs.add("auditLedger", {}, { runAt, key: "auditLedger again" });
+    tx.jobs.add("auditLedger", {}, { runAt, key: "auditLedger again" });
   });
   if (report.notCompared !== null) {
     log.warn(

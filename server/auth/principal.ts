@@ -1,8 +1,8 @@
 import { parseCookie } from "cookie";
 import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
-import { type Connection, sql } from "../store/connection.ts";
-import { apiKeyPattern, hashApiKey } from "./apiKeys.ts";
+import type { Connection } from "../store/connection.ts";
+import type { KeyLookup } from "./keyLookup.ts";
 import { isForeign, type OriginPolicy } from "./origins.ts";
 import { findSession, SESSION_LIFETIME_SECONDS, sealSession, sessionCookieName, unsealSession } from "./sessions.ts";
 
@@ -24,12 +24,12 @@ export interface CookieSettings {
 
 interface AuthenticateOptions {
   connection: Connection;
+  keys: KeyLookup;
   cookies: CookieSettings;
   now: Date;
 }
 
 const bearerPattern = /^Bearer +(\S+) *$/i;
-const TOUCH_INTERVAL = "1 minute";
 
 /**
  * Returns the caller, or null for an anonymous one. An Authorization header always takes precedence over the cookie: a
@@ -49,26 +49,10 @@ export async function authenticate(
   return seal === undefined || others.length > 0 ? null : findBySeal(seal, response, options);
 }
 
-async function findByBearer(header: string, { connection, now }: AuthenticateOptions): Promise<Principal | null> {
+async function findByBearer(header: string, { keys }: AuthenticateOptions): Promise<Principal | null> {
   const key = bearerPattern.exec(header)?.[1];
-  if (key === undefined || !apiKeyPattern.test(key)) return null;
-  type FoundKey = { keyId: string; userId: string; scopes: Scope[]; hasSpendLimit: boolean; stale: boolean };
-  const [found] = await connection.query<FoundKey>(sql`
-    SELECT k.id AS "keyId", k.user_id AS "userId", k.scopes, k.spend_limit_cents IS NOT NULL AS "hasSpendLimit",
-           k.last_used_at IS NULL OR k.last_used_at < ${now.toISOString()}::timestamptz - ${TOUCH_INTERVAL}::interval AS stale
-    FROM api_keys k JOIN users u ON u.id = k.user_id
-    WHERE k.key_hash = ${hashApiKey(key)} AND k.revoked_at IS NULL
-      AND k.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`);
-  if (!found) return null;
-  // At most one write a minute for each key, so that most reads do not write. Of parallel requests with one key, one
-  // writes and the others do not wait for its lock, which would hold a connection each.
-  if (found.stale) {
-    await connection.query(sql`
-      UPDATE api_keys SET last_used_at = ${now.toISOString()}::timestamptz
-      WHERE id = (SELECT id FROM api_keys WHERE id = ${found.keyId}::uuid FOR NO KEY UPDATE SKIP LOCKED)`);
-  }
-  const { stale: _, ...caller } = found;
-  return { kind: "apiKey", ...caller };
+  const found = key === undefined ? null : await keys.find(key);
+  return found && { kind: "apiKey", ...found };
 }
 
 async function findBySeal(

@@ -79,12 +79,12 @@ function bareApp({ settings }: Services, { trustProxy }: Surroundings): Express 
   app.disable("etag");
   app.set("trust proxy", trustProxy);
   app.set("query parser", "simple");
-  const headers = commonHeaders(settings.publicUrl);
+  const headers = Object.entries(commonHeaders(settings.publicUrl));
   app.use(requestId);
   app.use((request, response, next) => {
     // Express would answer `If-None-Match: *` with an empty 304, also where the response has no validator.
     if (request.headers["if-none-match"]?.trim() === "*") delete request.headers["if-none-match"];
-    response.set(headers);
+    for (const [name, value] of headers) response.setHeader(name, value);
     next();
   });
   return app;

@@ -22,7 +22,7 @@ const PREFLIGHT_SECONDS = 600;
 export function cors(policy: OriginPolicy): RequestHandler {
   const allowsAny = policy.corsOrigins.includes("*");
   return (request, response, next) => {
-    response.vary("Origin");
+    response.setHeader("Vary", "Origin");
     const { origin } = request.headers;
     if (origin === undefined) return next();
     if (isAppOrigin(origin, policy)) {

@@ -17,7 +17,8 @@ export const refuseAmbiguous: RequestHandler = (request, response, next) => {
 };
 
 function ambiguityOf({ headers, httpVersion, rawHeaders }: Parameters<RequestHandler>[0]): string | null {
-  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === "host").length;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === "host") hosts++;
   if (hosts > 1 || (hosts === 0 && httpVersion !== "1.0")) return "Send exactly one Host header.";
   if (hosts === 1 && !isHost(headers.host ?? "")) return "The Host header is not a valid host.";
   if (httpVersion === "1.0" && headers["transfer-encoding"] !== undefined) {

@@ -1,14 +1,17 @@
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
+import { rateGroupOf } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
+import { buildContext, type Context } from "../trpc.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
-import { countUnserved } from "./context.ts";
+import { countUnserved, createContext } from "./context.ts";
 import { sendEventStream } from "./eventStream.ts";
 import { openApiCaller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
+import { SharedAnswers } from "./sharedAnswers.ts";
 import { parseQuery, parseTarget, type Target } from "./target.ts";
 
 /**
@@ -18,11 +21,29 @@ import { parseQuery, parseTarget, type Target } from "./target.ts";
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
   const routes = collectRoutes(router._def.procedures, { embedded: services.testClock !== null });
-  const call = openApiCaller(router, services);
+  const call = openApiCaller(router);
+  // A path is compared with those of its shape only, and not with all of them.
+  const routesByShape = Map.groupBy(routes, ({ path }) => shapeOf(path));
+
+  const answers = new SharedAnswers<Buffer>();
+
+  /** The caller only counts against the limits: what is shared is made for nobody. */
+  async function share(context: Context, route: Route, path: string, fields: object): Promise<Buffer> {
+    const { principal, client, limits, takeTurn, requestId } = context;
+    await limits.count({ group: rateGroupOf(route.meta, route.type) });
+    return answers.get(`${path} ${JSON.stringify(fields)}`, {
+      caller: principal?.userId ?? client.address,
+      takeTurn: (work) => takeTurn(work, false),
+      make: async () => Buffer.from(await call(buildContext(services, null, { requestId }), route, path, fields)),
+    });
+  }
 
   return async (request, response, next) => {
     const target = parseTarget(request.url);
-    const candidates = target === null ? [] : routes.filter((route) => route.pattern.test(target.path));
+    const candidates =
+      target === null
+        ? []
+        : (routesByShape.get(shapeOf(target.path)) ?? []).filter(({ pattern }) => pattern.test(target.path));
     if (target === null || candidates.length === 0) return next();
     const method = request.method === "HEAD" ? "GET" : request.method;
     const route = candidates.find((candidate) => candidate.method === method);
@@ -37,21 +58,32 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
     response.locals.operation = route.procedurePath;
     const fields = await readFields(request, response, route, target);
     if (route.type === "subscription") return sendEventStream(router, services, request, response, fields);
-    const output = await call(request, response, route, target.path, fields);
-    response.status(route.status);
-    if (route.status === 204) response.end();
-    else response.type("json").send(output);
+    const context = await createContext(services, request, response);
+    const output = route.meta.sharesAnswers
+      ? await share(context, route, target.path, fields)
+      : await call(context, route, target.path, fields);
+    response.statusCode = route.status;
+    if (route.status === 204) return response.end();
+    response.setHeader("Content-Type", "application/json; charset=utf-8");
+    response.setHeader("Content-Length", Buffer.byteLength(output));
+    response.end(output);
   };
 }
 
-/** Assigning fields with these names would change the object that carries them, and they would not reach the schema. */
-const reservedNames = ["__proto__", "toJSON"];
+/** The first segment of a path, which is never a parameter, and the number of segments. */
+function shapeOf(path: string): string {
+  const segments = path.split("/");
+  return `${segments[1]} ${segments.length}`;
+}
+
+/** Assigning a field with this name would change the object that carries it, and it would not reach the schema. */
+const RESERVED_NAME = "__proto__";
 
 /** Reads the fields of the body or the query. Throws `invalid_input` for a field that is in the wrong place. */
 async function readFields(request: Request, response: Response, route: Route, target: Target): Promise<object> {
   const query = parseQuery(target.search, route);
   const fields = route.takesBody ? await readObject(request, response) : Object.fromEntries(query);
-  const misplaced: [name: string, message: string][] = [
+  const misplaced: (readonly [name: string, message: string])[] = [
     ...(route.takesBody ? [...query.keys()] : []).map((name): [string, string] => [
       name,
       "This operation takes no query parameters. Send its fields in the JSON body.",
@@ -59,9 +91,7 @@ async function readFields(request: Request, response: Response, route: Route, ta
     ...route.pathParameters
       .filter((name) => Object.hasOwn(fields, name))
       .map((name): [string, string] => [name, `\`${name}\` is part of the path. Leave it out here.`]),
-    ...reservedNames
-      .filter((name) => Object.hasOwn(fields, name))
-      .map((name): [string, string] => [name, "Unknown field."]),
+    ...(Object.hasOwn(fields, RESERVED_NAME) ? [[RESERVED_NAME, "Unknown field."] as const] : []),
   ];
   if (misplaced.length === 0) return fields;
   const issues = misplaced.map(([name, message]) => ({ path: shortName(name), message }));

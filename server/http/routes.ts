@@ -101,6 +101,6 @@ function isNumber(schema: z.core.$ZodType): boolean {
 }
 
 /** trpc-to-openapi requires a meta type with an index signature, which a named interface cannot have. */
-export function asOpenApiRouter(router: AppRouter): OpenApiRouter {
+export function asOpenApiRouter(router: Pick<AppRouter, "createCaller"> & { _def: object }): OpenApiRouter {
   return router as unknown as OpenApiRouter;
 }

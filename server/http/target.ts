@@ -1,5 +1,6 @@
-import { ApiError, type InputIssue } from "../errors.ts";
+import { ApiError } from "../errors.ts";
 import { MAX_QUERY_PARAMETERS } from "../schemas/inputBounds.ts";
+import type { InputIssue } from "../schemas/inputIssue.ts";
 import { shortName } from "../schemas/messages.ts";
 
 /** A request's path, decoded, and its query, as it was sent. */

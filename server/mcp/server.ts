@@ -8,6 +8,7 @@ import {
 import type { Principal } from "../auth/principal.ts";
 import { definitionOf } from "../meta.ts";
 import { appRouter } from "../procedures/router.ts";
+import { version } from "../version.ts";
 import type { Confirmations } from "./confirmation.ts";
 import { inputSchemaOf, outputSchemaOf } from "./jsonSchema.ts";
 import { getPrompt, listPrompts } from "./prompts.ts";
@@ -65,7 +66,7 @@ function canAsk(era: McpRequestContext["era"], capabilities: ClientCapabilities 
 /** Creates the server of one request. It serves both protocols and keeps nothing. */
 export function createServer(context: McpContext, confirmations: Confirmations, era: McpRequestContext["era"]): Server {
   const server = new Server(
-    { name: "rebid", title: "Rebid", version: "0.1.0" },
+    { name: "rebid", title: "Rebid", version },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
   );
   server.setRequestHandler("tools/list", () => ({

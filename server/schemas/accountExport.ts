@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiKey } from "./apiKey.ts";
 import { Artifact } from "./artifact.ts";
 import { Bid } from "./bid.ts";
-import { Cents, InputTimestamp, idOf, Price, Timestamp } from "./common.ts";
+import { Cents, exampleIds, InputTimestamp, idOf, Price, Timestamp } from "./common.ts";
 import { Dispute } from "./dispute.ts";
 import { LedgerEntry } from "./ledgerEntry.ts";
 import { must } from "./messages.ts";
@@ -121,7 +121,11 @@ export const printPosition = ({ list, createdAt, id }: ExportPosition): string =
 export const ExportPosition = z
   .string()
   .refine((text) => readPosition(text) !== null, { error: must("be the `nextPart` of an earlier part") })
-  .meta({ description: "Take it from the previous part's `nextPart`; omit it for the first part.", maxLength: 200 });
+  .meta({
+    description: "Take it from the previous part's `nextPart`; omit it for the first part.",
+    maxLength: 200,
+    example: `ledger~2026-11-20T12:00:00.123456Z~${exampleIds["ledger entry"]}`,
+  });
 
 export function readPosition(text: string): ExportPosition | null {
   const [, name, createdAt, id] = positionPattern.exec(text) ?? [];
@@ -150,7 +154,9 @@ export const AccountExport = z
     payoutAccount: z
       .object({
         accountId: z.string().nullable().meta({ description: "The id at the payment processor.", example: "acct_1" }),
-        email: z.string().meta({ description: "As it was sent to the processor.", example: "ada@example.com" }),
+        email: z
+          .string()
+          .meta({ description: "As it was sent to the processor.", format: "email", example: "ada@example.com" }),
         displayName: z.string().meta({ description: "As it was sent to the processor.", example: "Ada" }),
         active: z.boolean().meta({ description: "Whether payouts are possible." }),
         createdAt: Timestamp.meta({ description: "When it was created." }),

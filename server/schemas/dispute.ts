@@ -67,7 +67,7 @@ export const resolveInput = {
     example: "split",
   }),
   bidderCents: z.int().min(1).max(MAX_INT32).optional().meta({
-    description: "Only with `split`: the bidder's share in integer cents, from 1 to the price minus 1.",
+    description: "Only with `split`: the bidder's share in integer cents, less than the price.",
     example: 4_000,
   }),
   note: emptyableText(2_000)

@@ -1,4 +1,4 @@
-import type { InputIssue } from "../errors.ts";
+import type { InputIssue } from "./inputIssue.ts";
 import { shortName } from "./messages.ts";
 
 /**

@@ -5,7 +5,7 @@ import { Id, idOf, Person, Timestamp, text } from "./common.ts";
 export const ModeratedUser = z
   .object({
     id: idOf("user"),
-    email: z.string().meta({ description: "In its canonical form.", example: "ada@example.com" }),
+    email: z.string().meta({ description: "In its canonical form.", format: "email", example: "ada@example.com" }),
     displayName: z.string().meta({ description: "The name that the user has chosen.", example: "Ada" }),
     role: z.enum(["member", "moderator"]).meta({ description: "Moderators are users with more rights." }),
     suspendedAt: Timestamp.nullable().meta({ description: "Since when the user is suspended.", example: null }),

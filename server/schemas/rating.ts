@@ -17,6 +17,6 @@ export type Rating = z.infer<typeof Rating>;
 
 /** The fields of a rating that the rater sets. Source: docs/contract.md "Limits". */
 export const ratingInput = {
-  stars: z.int().min(1).max(5).meta({ description: "1 to 5; 5 is the best.", example: 5 }),
+  stars: z.int().min(1).max(5).meta({ description: "5 is the best.", example: 5 }),
   comment: emptyableText(500).meta({ description: "A few words. Null or empty for none.", example: "Fast and exact." }),
 } as const;

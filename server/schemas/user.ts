@@ -52,7 +52,11 @@ export const Email = text(0, 320)
     context.addIssue({ code: "invalid_format", format: "email", input });
     return z.NEVER;
   })
-  .meta({ description: "An email address; compared without regard to case.", example: "ada@example.com" });
+  .meta({
+    description: "An email address; compared without regard to case.",
+    format: "email",
+    example: "ada@example.com",
+  });
 
 export const DisplayName = line(1, 80).meta({
   description: "The name that other people see. One line, trimmed.",

@@ -29,7 +29,11 @@ export const Webhook = z
 export type Webhook = z.infer<typeof Webhook>;
 
 export const webhookInput = {
-  url: text(1, 2_048).meta({ description: "A public HTTPS address.", example: "https://example.com/rebid" }),
+  url: text(1, 2_048).meta({
+    description: "A public HTTPS address.",
+    format: "uri",
+    example: "https://example.com/rebid",
+  }),
   events: z
     .array(EventType)
     .min(1)

@@ -13,6 +13,8 @@ export interface QueryOptions {
    * halves the time to create a task. `fresh` plans for the actual values: for a search, they decide which index is best.
    */
   plan?: "cached" | "fresh";
+  /** The statement only reads or locks. As the first of a transaction, it saves a round trip. */
+  changesNothing?: true;
 }
 
 /** Runs one statement. Timestamps are returned as ISO 8601 text with six fractional digits, 64-bit integers as numbers. */
@@ -81,6 +83,8 @@ export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
     ...(silenceTimeoutSeconds !== undefined && { query_timeout: silenceTimeoutSeconds * 1000 }),
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    // Statements of a transaction that do not wait for each other's answer go out together.
+    pipeline: true,
   });
   // The pool replaces an idle connection that the server has closed. Without listeners, its error would end the process.
   pool.on("error", () => undefined);

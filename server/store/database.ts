@@ -1,9 +1,9 @@
-import type pg from "pg";
+import pg from "pg";
 import type { PrismaClient } from "../../prisma/generated/client.ts";
 import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
 import { isRetryable, isServerSilent } from "./databaseErrors.ts";
 import { ledgerOver } from "./ledger.ts";
-import { recordEvent, recordEvents, recordSampleEvent } from "./outbox.ts";
+import { type NewEvent, newEvent, recordEvents, recordSampleEvent } from "./outbox.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 import { addJob } from "./queue.ts";
 
@@ -11,13 +11,16 @@ import { addJob } from "./queue.ts";
 export interface Transaction extends Connection {
   readonly ledger: ReturnType<typeof ledgerOver>;
   readonly events: {
-    record: (...event: Tail<Parameters<typeof recordEvent>>) => Promise<void>;
-    recordAll: (...events: Tail<Parameters<typeof recordEvents>>) => Promise<void>;
+    /** Records an event, after those before it. It is written at the end, together with the commit. */
+    record: (...event: Parameters<typeof newEvent>) => void;
     recordSample: (...event: Tail<Parameters<typeof recordSampleEvent>>) => Promise<string>;
   };
   /** Calls `work`, which must not throw, once the transaction is committed. For what a rollback could not undo. */
   onCommit(work: () => void): void;
-  readonly jobs: { add: (...job: Tail<Parameters<typeof addJob>>) => Promise<void> };
+  readonly jobs: {
+    /** Adds a job. It is written at the end, together with the commit. */
+    add: (...job: Tail<Parameters<typeof addJob>>) => void;
+  };
 }
 type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer Rest] ? Rest : never;
 
@@ -43,23 +46,47 @@ export interface Database extends Connection {
 /** Runs of one transaction before its error is thrown. The pauses between them add up to at most 1.3 s. */
 const MAX_ATTEMPTS = 8;
 
-function transactionOver(client: pg.PoolClient, afterCommit: (() => void)[]): Transaction {
-  const connection = connectionOver(client);
+/** A transaction under way, and what is left to do at its end. */
+interface Unit {
+  readonly client: pg.PoolClient;
+  readonly connection: Connection;
+  readonly events: NewEvent[];
+  readonly jobs: Tail<Parameters<typeof addJob>>[];
+  readonly afterCommit: (() => void)[];
+}
+
+function transactionOver({ connection, events, jobs, afterCommit }: Unit): Transaction {
   return {
     ...connection,
     ledger: ledgerOver(connection),
     events: {
-      record: (...event) => recordEvent(connection, ...event),
-      recordAll: (...events) => recordEvents(connection, ...events),
+      record: (...event) => void events.push(newEvent(...event)),
       recordSample: (...event) => recordSampleEvent(connection, ...event),
     },
     onCommit: (work) => void afterCommit.push(work),
-    jobs: { add: (...job) => addJob(connection, ...job) },
+    jobs: { add: (...job) => void jobs.push(job) },
   };
 }
 
-async function commit(client: pg.PoolClient): Promise<boolean> {
-  const { command } = await client.query("COMMIT");
+/**
+ * Sends what is left to write, and behind it `last`, without waiting in between: after a failure, Postgres refuses the rest
+ * and answers COMMIT with ROLLBACK.
+ */
+async function flush({ client, events, jobs }: Unit, last: string): Promise<pg.QueryResult> {
+  const connection = connectionOver(client);
+  sendTogether(client);
+  const written = [
+    ...jobs.map((job) => addJob(connection, ...job)),
+    ...(events.length > 0 ? [recordEvents(connection, events)] : []),
+  ];
+  const end = client.query(last);
+  // The first failure is the one that says what is wrong.
+  await Promise.all([...written, end]);
+  return end;
+}
+
+async function commit(unit: Unit): Promise<boolean> {
+  const { command } = await flush(unit, "COMMIT");
   // If a statement failed and `work` caught its error, Postgres answers COMMIT with ROLLBACK instead of an error.
   if (command !== "COMMIT") {
     throw new Error("a statement failed inside the transaction and its error was caught: nothing was committed");
@@ -67,32 +94,60 @@ async function commit(client: pg.PoolClient): Promise<boolean> {
   return true;
 }
 
-async function undo(client: pg.PoolClient): Promise<boolean> {
+async function undo(unit: Unit): Promise<boolean> {
   // Runs the deferred constraint triggers, which a rollback alone would skip.
-  await client.query("SET CONSTRAINTS ALL IMMEDIATE");
-  await client.query("ROLLBACK");
+  await flush(unit, "SET CONSTRAINTS ALL IMMEDIATE");
+  await unit.client.query("ROLLBACK");
   return false;
 }
 
 interface Mode {
   begin: string;
+  /** Nothing is changed, so that no statement has to wait for the beginning. */
+  isReading?: true;
   /** Throws if the database refuses what was done. Returns whether it lasts. */
-  end(client: pg.PoolClient): Promise<boolean>;
+  end(unit: Unit): Promise<boolean>;
 }
 const change: Mode = { begin: "BEGIN", end: commit };
 const rehearsal: Mode = { begin: "BEGIN", end: undo };
-const reading: Mode = { begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", end: commit };
+const reading: Mode = { begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", isReading: true, end: commit };
+
+/**
+ * The connection of a transaction whose BEGIN is under way. A statement that changes nothing goes out behind it at once; any
+ * other waits, because without a transaction it would last.
+ */
+function connectionAfter(begun: Promise<unknown>, client: pg.PoolClient): Connection {
+  const connection = connectionOver(client);
+  return {
+    async query(statement, options) {
+      if (!options?.changesNothing) await begun;
+      return connection.query(statement, options);
+    },
+  };
+}
+
+/** What is sent to Postgres until the next tick goes out in one piece: each write takes longer than the statement's own work here. */
+function sendTogether(client: pg.PoolClient): void {
+  if (!(client instanceof pg.Client)) return;
+  const { stream } = client.connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
 
 type Work<Result> = (tx: Transaction) => Promise<Result>;
 
-async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, end }: Mode): Promise<Result> {
+async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, isReading, end }: Mode): Promise<Result> {
   const client = await pool.connect();
-  const afterCommit: (() => void)[] = [];
+  sendTogether(client);
+  const begun = client.query(begin);
+  begun.catch(() => {}); // whoever waits for it hears of its failure
+  const connection = isReading ? connectionOver(client) : connectionAfter(begun, client);
+  const unit: Unit = { client, connection, events: [], jobs: [], afterCommit: [] };
   let broken: Error | undefined;
   try {
-    await client.query(begin);
-    const result = await work(transactionOver(client, afterCommit));
-    if (await end(client)) for (const follow of afterCommit) follow();
+    const result = await work(transactionOver(unit));
+    await begun;
+    if (await end(unit)) for (const follow of unit.afterCommit) follow();
     return result;
   } catch (error) {
     // A connection that cannot roll back is closed, which releases its locks. A silent one would not answer this either.

@@ -27,41 +27,38 @@ function dataOf(type: LogEventType, { task, bid, dispute, ...records }: EventRec
 /** Whom an event concerns: these users, or everyone. */
 export type Recipients = readonly string[] | "everyone";
 
-/**
- * Records an event in the transaction of the change it reports, so that it happens if and only if the change commits: it
- * enters the log of its recipients, and is sent to their subscriptions if webhooks know its type.
- * Source: docs/contract.md "Events and webhooks".
- */
-export function recordEvent(
-  connection: Connection,
-  type: LogEventType,
-  records: EventRecords,
-  recipients: Recipients,
-): Promise<void> {
-  return recordEvents(connection, type, [{ records, recipients }]);
+/** An event that is about to be recorded. */
+export interface NewEvent {
+  readonly type: LogEventType;
+  readonly taskId: string | null;
+  readonly recipients: Recipients;
+  /** As JSON. */
+  readonly data: string;
 }
 
-/** Records events of one type, in this order, with one statement: the award of a task can reject hundreds of bids. */
-export async function recordEvents(
-  connection: Connection,
-  type: LogEventType,
-  events: readonly { records: EventRecords; recipients: Recipients }[],
-): Promise<void> {
-  const rows = events.map(({ records, recipients }) => {
-    const data = dataOf(type, records);
-    return {
-      taskId: "task" in data ? data.task.id : null,
-      // An array of arrays must be rectangular, so each goes as the text of one.
-      recipients: recipients === "everyone" ? null : `{${[...new Set(recipients)].join()}}`,
-      data: JSON.stringify(data),
-    };
-  });
+/** Throws if a part of the payload is missing. Source: docs/contract.md "Events and webhooks". */
+export function newEvent(type: LogEventType, records: EventRecords, recipients: Recipients): NewEvent {
+  const data = dataOf(type, records);
+  return { type, taskId: "task" in data ? data.task.id : null, recipients, data: JSON.stringify(data) };
+}
+
+/**
+ * Records events, in this order, in the transaction of the change that they report, so that they happen if and only if it
+ * commits: they enter the log of their recipients, and are sent to their subscriptions if webhooks know their type.
+ */
+export async function recordEvents(connection: Connection, events: readonly NewEvent[]): Promise<void> {
+  // An array of arrays must be rectangular, so each goes as the text of one.
+  const recipients = events.map((event) =>
+    event.recipients === "everyone" ? null : `{${[...new Set(event.recipients)].join()}}`,
+  );
   await connection.query(sql`
     WITH recorded AS (
       INSERT INTO events (type, task_id, recipients, data, fanned_out_at)
-      SELECT ${type}, task_id, recipients::uuid[], data::json, CASE WHEN ${isForWebhooks(type)} THEN NULL ELSE service_now() END
-      FROM unnest(${rows.map(({ taskId }) => taskId)}::uuid[], ${rows.map((row) => row.recipients)}::text[],
-                  ${rows.map(({ data }) => data)}::text[]) AS event (task_id, recipients, data)
+      SELECT type, task_id, recipients::uuid[], data::json, CASE WHEN for_webhooks THEN NULL ELSE service_now() END
+      FROM unnest(${events.map(({ type }) => type)}::text[], ${events.map(({ taskId }) => taskId)}::uuid[],
+                  ${recipients}::text[], ${events.map(({ data }) => data)}::text[],
+                  ${events.map(({ type }) => isForWebhooks(type))}::boolean[])
+        AS event (type, task_id, recipients, data, for_webhooks)
       RETURNING id)
     INSERT INTO event_log_queue (event_id) SELECT id FROM recorded`);
 }

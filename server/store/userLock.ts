@@ -12,7 +12,9 @@ const active = sql`suspended_at IS NULL AND closed_at IS NULL`;
  * account, after the request was authenticated: nothing of theirs may appear after that.
  */
 export async function lockUser(tx: Transaction, userId: string): Promise<void> {
-  const found = await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId}::uuid AND ${active} FOR NO KEY UPDATE`);
+  const found = await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId}::uuid AND ${active} FOR NO KEY UPDATE`, {
+    changesNothing: true,
+  });
   if (found.length === 0) throw new ApiError("unauthenticated");
 }
 
@@ -22,7 +24,9 @@ export async function lockUser(tx: Transaction, userId: string): Promise<void> {
  * Lock order: tasks before users.
  */
 export async function keepActive(tx: Transaction, userId: string): Promise<boolean> {
-  const found = await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId}::uuid AND ${active} FOR SHARE`);
+  const found = await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId}::uuid AND ${active} FOR SHARE`, {
+    changesNothing: true,
+  });
   return found.length > 0;
 }
 

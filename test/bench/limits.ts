@@ -4,7 +4,7 @@ import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
 import { type Bench, type BenchEnvironment, interleave, type Measurement, medianOf } from "./setup/bench.ts";
 import { type Load, startLoadGenerator, startProcess } from "./setup/processes.ts";
 
-const ROUNDS = 20;
+const ROUNDS = 10;
 const SECONDS = 1;
 const CONNECTIONS = 16;
 

@@ -3,8 +3,8 @@ import { startLoadGenerator } from "./setup/processes.ts";
 import { startRebid } from "./setup/rebid.ts";
 import { postTask, seedTasks } from "./setup/seedTasks.ts";
 
-const ROUNDS = 16;
-const SECONDS = 2;
+const ROUNDS = 10;
+const SECONDS = 1.5;
 const CONNECTIONS = 16;
 
 /**

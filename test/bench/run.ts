@@ -1,77 +1,85 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import pg from "pg";
+import { parseArgs } from "node:util";
 import { startPostgres } from "../../server/local/postgres/start.ts";
-import { migrateDatabase } from "../../server/store/schema.ts";
-import type { Bench, Measurement } from "./setup/bench.ts";
+import type { Bench } from "./setup/bench.ts";
+import { databasesOf } from "./setup/databases.ts";
+import { hasPassed, judge, printTable, type Result, readCommitted, writeResults } from "./setup/report.ts";
 
-/** `npm run bench [name …]`: prints ratios, and exits with 1 when one is outside its limits. */
-async function main(names: string[]): Promise<boolean> {
-  const known = (await readdir(import.meta.dirname))
-    .filter((file) => file.endsWith(".ts") && file !== "run.ts")
-    .map((file) => file.slice(0, -".ts".length))
-    .sort();
-  const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`Unknown bench: ${unknown.join(", ")}. Known: ${known.join(", ")}.`);
+const usage = (always: string[], byName: string[]) => `npm run bench [-- [NAME …] [--json FILE]]
+
+Without names: ${always.join(", ")}. It takes some ten minutes on two cores, and
+writes test/bench/results.json: commit it, because the next run is compared with the last commit's.
+Only by name: ${byName.join(", ")}.
+--json FILE writes the results of any run. Exits with 1 when a ratio is outside its limit or worse than before.`;
+
+/** Finds the benches in this folder, and those that run only by name. */
+async function findBenches(): Promise<{ always: string[]; byName: string[] }> {
+  const namesIn = async (folder: string) =>
+    (await readdir(join(import.meta.dirname, folder)))
+      .filter((file) => file.endsWith(".ts") && file !== "run.ts")
+      .map((file) => file.slice(0, -".ts".length))
+      .sort();
+  return { always: await namesIn("."), byName: await namesIn("byName") };
+}
+
+async function main(): Promise<boolean> {
+  const { positionals: names, values: options } = parseArgs({
+    allowPositionals: true,
+    options: { json: { type: "string" }, help: { type: "boolean" } },
+  });
+  const { always, byName } = await findBenches();
+  const unknown = names.filter((name) => !always.includes(name) && !byName.includes(name));
+  if (unknown.length > 0) console.error(`Unknown bench: ${unknown.join(", ")}.\n`);
+  if (options.help || unknown.length > 0) {
+    console.log(usage(always, byName));
+    return unknown.length === 0;
+  }
 
   const directory = await mkdtemp(join(tmpdir(), "rebid-bench-"));
-  // Without fsync: waiting for the disk takes the same time on both sides and would hide what the service costs.
+  // Without fsync: waiting for the disk takes the same time on all sides and would hide what the service costs.
   const postgres = await startPostgres({ directory, durable: false });
   try {
-    let passed = true;
-    for (const name of names.length > 0 ? names : known) {
+    const committed = await readCommitted();
+    const results: Result[] = [];
+    for (const name of names.length > 0 ? names : always) {
       console.log(`\n${name}`);
-      for (const measurement of await runBench(name, postgres.url, directory)) {
-        passed = report(measurement) && passed;
-      }
+      const path = always.includes(name) ? `./${name}.ts` : `./byName/${name}.ts`;
+      const { default: bench }: { default: Bench } = await import(path);
+      results.push(...judge(name, await runBench(name, bench, postgres.url, directory), committed));
     }
-    return passed;
+    console.log("");
+    printTable(results);
+    if (names.length === 0) await writeResults(results);
+    if (options.json !== undefined) await writeResults(results, options.json);
+    return results.every(hasPassed);
   } finally {
     await postgres.stop();
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-async function runBench(name: string, postgresUrl: string, parent: string): Promise<Measurement[]> {
-  const { default: bench }: { default: Bench } = await import(`./${name}.ts`);
+async function runBench(name: string, bench: Bench, postgresUrl: string, parent: string) {
+  const databases = databasesOf(postgresUrl);
   const undos: (() => Promise<void>)[] = [];
+  const startedMs = performance.now();
+  const log = (line: string) => console.log(`  ${((performance.now() - startedMs) / 1000).toFixed(0)} s: ${line}`);
   try {
     return await bench({
-      databaseUrl: await createDatabase(postgresUrl, `bench_${name}`),
+      databaseUrl: await databases.migrated(`bench_${name.toLowerCase()}`),
+      databases,
       directory: await mkdtemp(join(parent, `${name}-`)),
-      log: (line) => console.log(`  ${line}`),
+      log,
       onEnd: (undo) => void undos.push(undo),
     });
   } finally {
     for (const undo of undos.toReversed()) await undo();
+    log("done");
   }
 }
 
-async function createDatabase(postgresUrl: string, name: string): Promise<string> {
-  const admin = new pg.Client({ connectionString: postgresUrl });
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${name}`);
-  await admin.end();
-  const url = postgresUrl.replace(/\/rebid$/, `/${name}`);
-  await migrateDatabase(url, url);
-  return url;
-}
+// So that the servers, which stop when this process exits, do not outlive it.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 
-/** Prints a measurement and returns whether its ratio is within its limits. */
-function report({ what, unit, ours, baseline, against, atLeast, atMost }: Measurement): boolean {
-  const ratio = ours / baseline;
-  const passed = ratio >= (atLeast ?? 0) && ratio <= (atMost ?? Number.POSITIVE_INFINITY);
-  const figure = (value: number) => value.toLocaleString("en", { maximumSignificantDigits: 4 });
-  const bounds = [
-    atLeast === undefined ? [] : [`at least ${atLeast.toFixed(2)}`],
-    atMost === undefined ? [] : [`at most ${atMost.toFixed(2)}`],
-  ].flat();
-  const limit = bounds.length === 0 ? "" : `, ${bounds.join(", ")}: ${passed ? "ok" : "TOO SLOW"}`;
-  console.log(
-    `${what}\n    Rebid ${figure(ours)} ${unit}, ${against} ${figure(baseline)} ${unit}: ratio ${ratio.toFixed(2)}${limit}`,
-  );
-  return passed;
-}
-
-process.exitCode = (await main(process.argv.slice(2))) ? 0 : 1;
+process.exitCode = (await main()) ? 0 : 1;

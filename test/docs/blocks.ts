@@ -19,7 +19,7 @@ export interface Block {
   code: string;
 }
 
-const fence = /^( *)```(\w+)([^\n]*)\n([\s\S]*?)\n\1```$/gm;
+const fence = /^( *)```(\w*)([^\n]*)\n([\s\S]*?)\n\1```$/gm;
 
 /** Returns the blocks of a page, as its Markdown shows them: with everything that it includes. */
 export async function blocksOf(folder: string, guide: string): Promise<Block[]> {

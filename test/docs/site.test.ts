@@ -1,7 +1,12 @@
-import { readdir, readFile } from "node:fs/promises";
+import { once } from "node:events";
+import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import express from "express";
 import { beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { serveSite } from "../../server/http/site.ts";
 import { docsSite } from "../../server/sites/sites.ts";
 import { rest } from "../setup/client.ts";
 import { expectError } from "../setup/expectError.ts";
@@ -9,6 +14,7 @@ import { useService } from "../setup/testService.ts";
 import { builtDocs } from "./blocks.ts";
 
 const service = useService();
+const AddressInfo = z.object({ port: z.number() });
 let folder: string;
 /** Every page by its address. */
 let pages: Map<string, string>;
@@ -63,6 +69,18 @@ test("every link between the Markdown twins leads to one, and every anchor to a 
     expect([file, /\]\((?!https?:|#|\/)/.exec(markdown)?.[0]]).toEqual([file, undefined]);
   }
   expect(broken).toEqual([]);
+});
+
+test("no page has a tag that is broken, or that is not closed", () => {
+  const empty = /^(area|base|br|col|hr|img|input|link|meta|wbr|!doctype)$/;
+  for (const [path, html] of pages) {
+    const open: string[] = [];
+    for (const [, slash, name = "", closed] of html.matchAll(/<(\/?)([!\w-]*)(?:"[^"]*"|[^">])*?(\/?)>/g)) {
+      if (slash === "/") expect([path, open.pop()]).toEqual([path, name]);
+      else if (closed !== "/" && !empty.test(name.toLowerCase()) && !name.startsWith("!--")) open.push(name);
+    }
+    expect([path, open]).toEqual([path, []]);
+  }
 });
 
 test("no page has code of its own inside, or names another host", () => {
@@ -136,6 +154,23 @@ test("a path without a page is an error like any other, and so is another method
   const posted = await rest(service.url, "POST", "/docs");
   expectError(posted, "method_not_allowed");
   expect(posted.headers.get("allow")).toBe("GET, HEAD");
+});
+
+test("without the built files, the site's paths are left to whatever comes next, and are there as soon as it is built", async () => {
+  const empty = await mkdtemp(join(tmpdir(), "rebid-docs-"));
+  const app = express()
+    .use(serveSite(docsSite, { base: "/docs", atRoot: ["llms.txt"], folder: join(empty, "docs") }))
+    .use((_request, response) => void response.status(404).end());
+  const server = app.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = AddressInfo.parse(server.address());
+  const statuses = () =>
+    Promise.all(["/docs", "/llms.txt"].map(async (path) => (await fetch(`http://127.0.0.1:${port}${path}`)).status));
+  expect(await statuses()).toEqual([404, 404]);
+  await cp(folder, join(empty, "docs"), { recursive: true });
+  expect(await statuses()).toEqual([200, 200]);
+  server.close();
+  await rm(empty, { recursive: true });
 });
 
 test("the site is stale when a guide, the API document, the README or the brand changes", () => {

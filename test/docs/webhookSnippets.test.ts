@@ -50,10 +50,9 @@ verify(open("body.json", "rb").read(), os.environ["HEADER"], os.environ["SECRET"
     },
   },
   "verify.go": {
-    tool: "go",
-    arguments: ["test", "-count=1", "./..."],
+    tool: "yaegi", // Debian's interpreter of Go
+    arguments: ["test", "."],
     files: {
-      "go.mod": "module webhook\n",
       "verify_test.go": `package webhook
 import ("os"; "testing")
 func TestVerify(t *testing.T) {
@@ -86,7 +85,7 @@ for (const [file, program] of Object.entries(programs)) {
         await writeFile(join(directory, "body.json"), sent);
         verdicts[name] = await run(program.tool, program.arguments, {
           cwd: directory,
-          env: { ...process.env, GOFLAGS: "-mod=mod", GOPROXY: "off", HEADER: header, SECRET: key },
+          env: { ...process.env, HEADER: header, SECRET: key },
         }).then(
           () => true,
           () => false,

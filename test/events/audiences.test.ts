@@ -86,9 +86,9 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
     ...{ createdAt: late.createdAt, updatedAt: late.createdAt },
   };
   await service.services.database.transaction(async (tx) => {
-    await tx.events.record("topup.credited", { topup }, [buyer.id]);
-    await tx.events.record("topup.reversed", { topup, reversal: { kind: "chargeback", amountCents: -1 } }, [buyer.id]);
-    await tx.events.record("payout.updated", { payout }, [winner.id]);
+    tx.events.record("topup.credited", { topup }, [buyer.id]);
+    tx.events.record("topup.reversed", { topup, reversal: { kind: "chargeback", amountCents: -1 } }, [buyer.id]);
+    tx.events.record("payout.updated", { payout }, [winner.id]);
   });
 
   for (const role of roles) {

@@ -5,6 +5,7 @@ import { advanceLog, readLog } from "../../server/events/log.ts";
 import { startSequencer } from "../../server/events/sequencer.ts";
 import { sql } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
+import { newEvent, recordEvents } from "../../server/store/outbox.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
@@ -46,7 +47,8 @@ test("overlapping, slow and aborted transactions: nobody who follows skips, repe
       await pool
         .transaction(async (tx) => {
           for (let event = 0; event <= own % 3; event++) {
-            await tx.events.record("task.updated", { task }, event === 1 ? "everyone" : [ada.id, bo.id]);
+            // At once, and not with the commit: so that transactions overlap for longer than they do in the service.
+            await recordEvents(tx, [newEvent("task.updated", { task }, event === 1 ? "everyone" : [ada.id, bo.id])]);
             if (own % 10 === 0) await sleep(Math.random() * 100);
           }
           if (own % 7 === 0) throw new Error("aborted");

@@ -38,10 +38,10 @@ test("2,000 who wait cost no query each, and are told at once", async () => {
     const userId = index < 10 ? ada.id : crypto.randomUUID();
     return follower.takeSeat({ userId, types: null }).wait(end, { timeoutMs: 60_000, signal: over.signal });
   });
-  await database.transaction((tx) => tx.events.record("task.updated", { task }, [ada.id]));
+  await database.transaction(async (tx) => tx.events.record("task.updated", { task }, [ada.id]));
   const own = await Promise.all(waits.slice(0, 10));
   expect(own.map(({ events }) => events.length)).toEqual(Array.from({ length: 10 }, () => 1));
-  await database.transaction((tx) => tx.events.record("task.updated", { task }, "everyone"));
+  await database.transaction(async (tx) => tx.events.record("task.updated", { task }, "everyone"));
   const others = await Promise.all(waits.slice(10));
   expect(new Set(others.map(({ events }) => events.map(({ position }) => position).join()))).toEqual(
     new Set([String(end.position + 2)]),

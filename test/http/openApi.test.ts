@@ -180,7 +180,7 @@ describe("the document", () => {
     expect(document.components.schemas).not.toHaveProperty("Error");
   });
 
-  test("describes every field and parameter, and says what limits the input", () => {
+  test("describes every schema, field and parameter, and says what limits the input", () => {
     const isDescribed = (schema: Schema): boolean => {
       const { description = schemaOf(schema)?.description } = schema;
       return typeof description === "string" && description !== "";
@@ -189,6 +189,8 @@ describe("the document", () => {
       Object.entries(properties ?? {}).map(([field, schema]) => [`${name}.${field}`, schema as Schema] as const),
     );
     expect(fields.filter(([, schema]) => !isDescribed(schema)).map(([name]) => name)).toEqual([]);
+    const schemas = Object.entries(document.components.schemas);
+    expect(schemas.filter(([, schema]) => !schema.description).map(([name]) => name)).toEqual([]);
     const undescribed = operations.flatMap(({ operation }) =>
       (operation.parameters ?? [])
         .filter((each) => !("$ref" in each) && !each.description)
@@ -414,7 +416,9 @@ describe("the events", () => {
 
   test("that lack a part of their data are not recorded, and neither is their change", async () => {
     const { task } = eventCatalogue["task.created"].data.parse(sampleEvent("task.created", new Date()));
-    const recording = service.services.database.transaction((tx) => tx.events.record("task.awarded", { task }, []));
+    const recording = service.services.database.transaction(async (tx) =>
+      tx.events.record("task.awarded", { task }, []),
+    );
     await expect(recording).rejects.toThrow(/"bid"/);
   });
 

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import getPort from "get-port";
 import pg from "pg";
 import { z } from "zod";
-import { copyTrackedFiles } from "../../openapi/release/trackedFiles.ts";
+import { copyTrackedFiles } from "../../openapi/release/copies.ts";
 import { checkAnswers } from "./answers.ts";
 import { machineEnvironment, megabytesIn, run, type Started, startProcess } from "./processes.ts";
 

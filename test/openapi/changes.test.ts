@@ -98,6 +98,16 @@ test.each<[string, (made: ReturnType<typeof parts>) => void, string[]]>([
     ["+ MakeThing.name"],
   ],
   [
+    "an address is called one",
+    ({ makeThing }) => (makeThing.properties.name = { type: "string", minLength: 2, maxLength: 80, format: "email" }),
+    [],
+  ],
+  [
+    "a text has to be an id",
+    ({ makeThing }) => (makeThing.properties.name = { type: "string", minLength: 2, maxLength: 80, format: "uuid" }),
+    ["MakeThing.name"],
+  ],
+  [
     "a value is refused",
     ({ makeThing }) => (makeThing.properties.kind = { type: "string", enum: ["small"] }),
     ["MakeThing.kind"],

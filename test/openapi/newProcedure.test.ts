@@ -109,7 +109,9 @@ test("and to the SDK, with its type and its documentation", async () => {
   if (typeof method !== "function") throw new Error("the SDK has no method for it");
   expect(await method.call(tasks, { id, words: "Fine." })).toEqual({ praised: id });
   const types = await readFile(join(copy, "client-sdk/src/generated/types.ts"), "utf8");
-  expect(types).toMatch(/export interface PraiseTask \{[^}]*\/\*\* The praise\. \*\/\n\s*words: string;/);
+  expect(types).toMatch(
+    /export interface PraiseTask \{[^}]*\/\*\* The praise\. Up to 80 characters\. \*\/\n\s*words: string;/,
+  );
   const methods = await readFile(join(copy, "client-sdk/src/generated/namespaces.ts"), "utf8");
   expect(methods).toMatch(/Says something nice about a task\.[\s\S]{0,500} praise\(input: PraiseTask/);
 });

@@ -1,26 +1,47 @@
-import { readFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { describeChanges, unnamedChanges, unreleasedSection } from "../../openapi/changes/changelog.ts";
 import { compareDocuments } from "../../openapi/changes/documents.ts";
 import { releaseChangelog, stepOf, versionAfter } from "../../openapi/release/plan.ts";
+import { readManifest, writeVersion } from "../../openapi/release/versions.ts";
 import { latestReleased, readDocument } from "../../openapi/released.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
-const Manifest = z.object({ version: z.string(), workspaces: z.array(z.string()).default([]) });
-const readManifest = async (folder: string) =>
-  Manifest.parse(JSON.parse(await readFile(`${folder}/package.json`, "utf8")));
 
 test("the packages, the document and the header of every response have one version", async () => {
-  const { version, workspaces } = await readManifest(".");
+  const { version, workspaces = [] } = await readManifest(".");
   const published = workspaces.filter((folder) => folder.startsWith("client-sdk"));
   expect(published.length).toBeGreaterThan(1);
   for (const folder of published) expect([folder, (await readManifest(folder)).version]).toEqual([folder, version]);
   expect(await readDocument()).toMatchObject({ info: { version } });
   for (const path of ["/tasks", "/no/such/path", "/livez"]) {
     expect((await rest(service.url, "GET", path)).headers.get("rebid-version")).toBe(version);
+  }
+});
+
+test("what a release writes can be installed: packages ask each other for the new version, as does the lock file", async () => {
+  const { workspaces = [] } = await readManifest(".");
+  const copy = await mkdtemp(join(tmpdir(), "rebid-versions-"));
+  try {
+    for (const folder of ["", ...workspaces]) {
+      await mkdir(join(copy, folder), { recursive: true });
+      await cp(join(folder, "package.json"), join(copy, folder, "package.json"));
+    }
+    await cp("package-lock.json", join(copy, "package-lock.json"));
+    await writeVersion(copy, "9.8.7");
+    for (const folder of ["", ...workspaces]) expect((await readManifest(join(copy, folder))).version).toBe("9.8.7");
+    expect((await readManifest(join(copy, "console"))).devDependencies).toMatchObject({ "@rebid/sdk": "^9.8.7" });
+    // Without a cache, offline: npm refuses a lock file that is not of these manifests, and cannot ask for our packages.
+    const options = ["--dry-run", "--offline", "--ignore-scripts", "--cache", join(copy, "cache")];
+    await promisify(execFile)("npm", ["ci", ...options], { cwd: copy });
+  } finally {
+    await rm(copy, { recursive: true, force: true });
   }
 });
 

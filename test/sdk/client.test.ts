@@ -170,7 +170,7 @@ test.each(["", ".", "..", undefined, null, 5, {}])(
   },
 );
 
-test.each(["../wallet", "a/b", "?x=1", "#", "%2e%2e", "a b", "é\u0000", "__proto__", "{id}"])(
+test.each(["../wallet", "a/b", "?x=1", "#", "%2e%2e", "a b", "é\u0000", "\ud800", "__proto__", "{id}"])(
   "any other id reaches its own operation only: %j",
   async (id) => {
     const urls: URL[] = [];

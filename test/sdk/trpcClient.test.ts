@@ -49,6 +49,12 @@ test("a call can bring its own key", async () => {
   expect(await client.tasks.create.mutate(input, { context })).toEqual(first);
 });
 
+test("the direction that an infinite query of TanStack Query adds to its input is not sent", async () => {
+  const client = createRebidClient({ baseUrl: service.url, headers: buyer.session });
+  const input = { limit: 1, direction: "forward" };
+  expect(await client.tasks.list.query(input)).toEqual(await client.tasks.list.query({ limit: 1 }));
+});
+
 test("queries that are made together are one request, and changes one each", async () => {
   const paths: string[] = [];
   const counting: typeof fetch = (input, init) => {

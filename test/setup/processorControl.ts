@@ -21,7 +21,7 @@ export async function control<Result = unknown>(
 export async function eventually<Value>(
   read: () => Promise<Value>,
   accept: (value: Value) => boolean,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<Value> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

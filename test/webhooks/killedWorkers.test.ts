@@ -53,7 +53,7 @@ test("while workers are killed at random under load, every event reaches every e
   const record = (rollBack: boolean) =>
     database
       .transaction(async (tx) => {
-        await tx.events.record("task.awarded", { task, bid }, [task.buyer.id]);
+        tx.events.record("task.awarded", { task, bid }, [task.buyer.id]);
         if (rollBack) throw new Error("rolled back");
       })
       .catch((error: Error) => expect(error.message).toBe("rolled back"));

@@ -1,8 +1,12 @@
 #!/usr/bin/env node
+import { createRequire } from "node:module";
 import { SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { bridge } from "./bridge.ts";
 import { readSettings, type Settings, SettingsError, usage } from "./settings.ts";
+
+/** The file's place relative to the manifest is the same in the package, in dist/. */
+const { version } = createRequire(import.meta.url)("../package.json") as { version: string };
 
 /** Says what is wrong in words that help. Standard output belongs to the protocol, so people read this in the client's log. */
 function explain({ url }: Settings, error: unknown): string {
@@ -32,7 +36,7 @@ async function main(): Promise<void> {
     return;
   }
   const { url, apiKey } = settings;
-  const requestInit = { headers: { Authorization: `Bearer ${apiKey}`, "User-Agent": "rebid-mcp/0.1.0" } };
+  const requestInit = { headers: { Authorization: `Bearer ${apiKey}`, "User-Agent": `rebid-mcp/${version}` } };
   await bridge({
     local: new StdioServerTransport(),
     remote: new StreamableHTTPClientTransport(url, { requestInit }),

@@ -14,7 +14,7 @@ export interface AcceptTaskResponse {
 
 /** Everything that the service knows about a user, without secrets. */
 export interface AccountExport {
-  /** When the data was read. */
+  /** When the data was read. ISO 8601. */
   exportedAt: string;
   user: ExportedUser;
   wallet: ExportedWallet;
@@ -110,7 +110,7 @@ export interface ApiError {
   /** With `sample_too_large` and `delivery_too_large`: every limit that is exceeded. */
   violations?: LimitViolation[];
   /** With `missing_scope`: the scope that the API key lacks. */
-  requiredScope?: string;
+  requiredScope?: "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write";
   /** What an earlier request with the same `Idempotency-Key` created. */
   id?: string;
   /** With `active_bid_exists`: the active bid. */
@@ -142,9 +142,9 @@ export interface ApiKey {
   scopes: Scope[];
   /** The key's last four characters. */
   last4: string;
-  /** When the key was created. */
+  /** When the key was created. ISO 8601. */
   createdAt: string;
-  /** When the key stops working; null for never. */
+  /** When the key stops working; null for never. ISO 8601. */
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
@@ -152,7 +152,7 @@ export interface ApiKey {
 
 /** The result of an audit of the ledger. */
 export interface Audit {
-  /** When it ended. */
+  /** When it ended. ISO 8601. */
   finishedAt: string;
   /** Every check that ran. */
   checks: AuditCheck[];
@@ -176,7 +176,7 @@ export interface AwardTask {
   id: string;
   /** The bid to award the task to. */
   bidId: string;
-  /** The price that you have seen. If it is another one by now, nothing happens. */
+  /** The price that you have seen. If it is another one by now, nothing happens. From 1. */
   expectedPriceCents?: number | undefined;
 }
 
@@ -201,13 +201,13 @@ export interface Bid {
   /** The bidder's words to the buyer. */
   notes: string | null;
   status: BidStatus;
-  /** When the bid was placed. */
+  /** When the bid was placed. ISO 8601. */
   createdAt: string;
-  /** When the bid last changed. */
+  /** When the bid last changed. ISO 8601. */
   updatedAt: string;
   /**
    * When the task's title, description or acceptance criteria last changed, if that was after an active bid was
-   * placed.
+   * placed. ISO 8601.
    */
   taskEditedAt: string | null;
 }
@@ -234,13 +234,13 @@ export interface BidExcerpt {
   /** The bidder's words to the buyer. */
   notes: string | null;
   status: BidStatus;
-  /** When the bid was placed. */
+  /** When the bid was placed. ISO 8601. */
   createdAt: string;
-  /** When the bid last changed. */
+  /** When the bid last changed. ISO 8601. */
   updatedAt: string;
   /**
    * When the task's title, description or acceptance criteria last changed, if that was after an active bid was
-   * placed.
+   * placed. ISO 8601.
    */
   taskEditedAt: string | null;
   /** Present, and true, if `notes` has only the first 500 characters. */
@@ -253,7 +253,7 @@ export interface BidReceivedEvent {
   id: string;
   /** What has happened. */
   type: "bid.received";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: BidEventData;
 }
@@ -264,7 +264,7 @@ export interface BidRejectedEvent {
   id: string;
   /** What has happened. */
   type: "bid.rejected";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: BidEventData;
 }
@@ -281,7 +281,7 @@ export interface BidUpdatedEvent {
   id: string;
   /** What has happened. */
   type: "bid.updated";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: BidEventData;
 }
@@ -292,7 +292,7 @@ export interface BidWithdrawnEvent {
   id: string;
   /** What has happened. */
   type: "bid.withdrawn";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: BidEventData;
 }
@@ -374,9 +374,9 @@ export interface CancelTaskResponse {
 }
 
 export interface ChangePassword {
-  /** The account's password. */
+  /** The account's password. Up to 2,048 characters. */
   currentPassword: string;
-  /** Any text. In production, the commonest passwords are refused. */
+  /** Any text. In production, the commonest passwords are refused. 8 to 128 characters. */
   newPassword: string;
 }
 
@@ -396,17 +396,17 @@ export interface ClockAdvance {
 }
 
 export interface CloseAccount {
-  /** The account's password. */
+  /** The account's password. Up to 2,048 characters. */
   password: string;
   /**
    * If the account has a second factor: the current six digits of the authenticator, which work once, or a recovery
-   * code.
+   * code. 1 to 64 characters.
    */
   code?: string | undefined;
 }
 
 export interface ConfirmTotp {
-  /** The six digits that the authenticator shows. */
+  /** The six digits that the authenticator shows. 6 to 7 characters. */
   code: string;
 }
 
@@ -417,17 +417,17 @@ export interface ConfirmTotpResponse {
 }
 
 export interface CreateApiKey {
-  /** A name for the key. One line, trimmed. */
+  /** A name for the key. One line, trimmed. 1 to 80 characters. */
   label: string;
-  /** What the key may do; with none, it can read your records. */
+  /** What the key may do; with none, it can read your records. Up to 32 items. */
   scopes: Scope[];
-  /** When the key stops working, a time in the future. Never by default. */
+  /** When the key stops working, a time in the future. Never by default. ISO 8601. */
   expiresAt?: string | undefined;
   spendLimit?: NewSpendLimit | undefined;
 }
 
 export interface CreatePayout {
-  /** What the bank account receives, in integer cents. */
+  /** What the bank account receives, in integer cents. From 1,000. */
   amountCents: number;
 }
 
@@ -439,15 +439,18 @@ export interface CreatePayoutResponse {
 }
 
 export interface CreateTask {
-  /** One line, trimmed. Everyone sees it. */
+  /** One line, trimmed. Everyone sees it. 1 to 200 characters. */
   title: string;
-  /** What is to be done, kept as it is sent. Everyone sees it. */
+  /** What is to be done, kept as it is sent. Everyone sees it. 1 to 20,000 characters. */
   description: string;
-  /** What the delivery must fulfil. Signed-in users see it. Null or empty for none. */
+  /** What the delivery must fulfil. Signed-in users see it. Null or empty for none. Up to 10,000 characters. */
   acceptanceCriteria?: string | null | undefined;
-  /** Integer cents. Held while the task is open. */
+  /** Integer cents. Held while the task is open. 1 to 10,000,000. */
   maxBudgetCents: number;
-  /** Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept. */
+  /**
+   * Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept. Up to 20 items
+   * of 1 to 40 characters.
+   */
   tags: string[];
 }
 
@@ -457,9 +460,9 @@ export interface CreateTaskResponse {
 }
 
 export interface CreateWebhook {
-  /** A public HTTPS address. */
+  /** A public HTTPS address. A URL. 1 to 2,048 characters. */
   url: string;
-  /** The types to send. */
+  /** The types to send. 1 to 1,000 items. */
   events: WebhookEventType[];
 }
 
@@ -472,9 +475,9 @@ export interface CreatedApiKey {
   scopes: Scope[];
   /** The key's last four characters. */
   last4: string;
-  /** When the key was created. */
+  /** When the key was created. ISO 8601. */
   createdAt: string;
-  /** When the key stops working; null for never. */
+  /** When the key stops working; null for never. ISO 8601. */
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
@@ -485,7 +488,7 @@ export interface CreatedApiKey {
 /** A new endpoint, with its secret. */
 export interface CreatedWebhook {
   id: string;
-  /** Where events are sent. */
+  /** Where events are sent. A URL. */
   url: string;
   /** The types that are sent. */
   events: WebhookEventType[];
@@ -494,7 +497,7 @@ export interface CreatedWebhook {
    * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
    */
   active: boolean;
-  /** When the endpoint was registered. */
+  /** When the endpoint was registered. ISO 8601. */
   createdAt: string;
   /** The key to verify the signatures of deliveries with. It is never shown again. */
   signingSecret: string;
@@ -507,13 +510,13 @@ export interface CreditedTopup {
   sessionId: string;
   /** What the wallet was credited, in integer cents. */
   amountCents: number;
-  /** When the top-up was started. */
+  /** When the top-up was started. ISO 8601. */
   createdAt: string;
 }
 
 /** Of the task, what has changed. */
 export interface DeliveredTask {
-  /** Until when the buyer can dispute; then the delivery counts as accepted. */
+  /** Until when the buyer can dispute; then the delivery counts as accepted. ISO 8601. */
   acceptanceDeadlineAt: string;
 }
 
@@ -538,9 +541,9 @@ export interface Delivery {
   detectedDurationSec?: number;
   /** SHA-256 of the bytes, in hex, if the object store knows it. */
   sha256?: string;
-  /** When the upload was finalised. */
+  /** When the upload was finalised. ISO 8601. */
   createdAt: string;
-  /** Works for 15 minutes. Read the record again to get a new one. */
+  /** Works for 15 minutes. Read the record again to get a new one. A URL. */
   downloadUrl: string;
 }
 
@@ -548,7 +551,7 @@ export interface Delivery {
 export interface DeliveryBacklog {
   /** Deliveries that are not sent yet, counted up to 10,000. */
   pending: number;
-  /** When the oldest due delivery became due; null if none is. */
+  /** When the oldest due delivery became due; null if none is. ISO 8601. */
   oldestDueAt: string | null;
 }
 
@@ -558,16 +561,16 @@ export interface DeliveryPostedEvent {
   id: string;
   /** What has happened. */
   type: "delivery.posted";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: BidEventData;
 }
 
 /** Width and height of an image or video. */
 export interface Dimensions {
-  /** Pixels. */
+  /** Pixels. From 1. */
   width: number;
-  /** Pixels. */
+  /** Pixels. From 1. */
   height: number;
 }
 
@@ -601,9 +604,9 @@ export interface Dispute {
   bidderCents: number | null;
   /** The moderator's comment. */
   note: string | null;
-  /** When the dispute was opened. */
+  /** When the dispute was opened. ISO 8601. */
   createdAt: string;
-  /** When a moderator decided. */
+  /** When a moderator decided. ISO 8601. */
   resolvedAt: string | null;
 }
 
@@ -650,9 +653,9 @@ export interface DisputeExcerpt {
   bidderCents: number | null;
   /** The moderator's comment. */
   note: string | null;
-  /** When the dispute was opened. */
+  /** When the dispute was opened. ISO 8601. */
   createdAt: string;
-  /** When a moderator decided. */
+  /** When a moderator decided. ISO 8601. */
   resolvedAt: string | null;
   /** Present, and true, if `reason` has only the first 500 characters. */
   reasonTruncated?: true;
@@ -678,9 +681,9 @@ export interface DisputeListItem {
   bidderCents: number | null;
   /** The moderator's comment. */
   note: string | null;
-  /** When the dispute was opened. */
+  /** When the dispute was opened. ISO 8601. */
   createdAt: string;
-  /** When a moderator decided. */
+  /** When a moderator decided. ISO 8601. */
   resolvedAt: string | null;
   /** Present, and true, if `reason` has only the first 500 characters. */
   reasonTruncated?: true;
@@ -708,7 +711,7 @@ export type DisputeStatus = "open" | "resolved";
 
 export interface DisputeTask {
   id: string;
-  /** What is wrong. The other side and moderators see it. */
+  /** What is wrong. The other side and moderators see it. 10 to 2,000 characters. */
   reason: string;
 }
 
@@ -727,7 +730,7 @@ export interface DisputedTask {
   /** The most that a bid may cost, in integer cents. */
   maxBudgetCents: number;
   status: TaskStatus;
-  /** When the task was posted. */
+  /** When the task was posted. ISO 8601. */
   createdAt: string;
   /** Number of bids, without withdrawn ones. */
   bidCount: number;
@@ -772,7 +775,7 @@ export interface EventPage {
 }
 
 export interface ExportAccount {
-  /** Take it from the previous part's `nextPart`; omit it for the first part. */
+  /** Take it from the previous part's `nextPart`; omit it for the first part. Up to 200 characters. */
   after?: string | undefined;
 }
 
@@ -785,15 +788,15 @@ export interface ExportedApiKey {
   scopes: Scope[];
   /** The key's last four characters. */
   last4: string;
-  /** When the key was created. */
+  /** When the key was created. ISO 8601. */
   createdAt: string;
-  /** When the key stops working; null for never. */
+  /** When the key stops working; null for never. ISO 8601. */
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
-  /** When the key was last used. */
+  /** When the key was last used. ISO 8601. */
   lastUsedAt: string | null;
-  /** When the key was revoked. */
+  /** When the key was revoked. ISO 8601. */
   revokedAt: string | null;
 }
 
@@ -816,7 +819,7 @@ export interface ExportedFile {
   durationSec: number | null;
   /** SHA-256 of the bytes, in hex. */
   sha256: string | null;
-  /** When the upload was finalised. */
+  /** When the upload was finalised. ISO 8601. */
   createdAt: string;
   /** What the file was uploaded as. */
   kind: "sample" | "delivery";
@@ -847,7 +850,7 @@ export interface ExportedModerationAction {
   disputeId: string | null;
   /** Why. */
   reason: string | null;
-  /** When it was done. */
+  /** When it was done. ISO 8601. */
   createdAt: string;
 }
 
@@ -861,18 +864,18 @@ export interface ExportedPayoutAccount {
   displayName: string;
   /** Whether payouts are possible. */
   active: boolean;
-  /** When it was created. */
+  /** When it was created. ISO 8601. */
   createdAt: string;
 }
 
 /** A browser session. */
 export interface ExportedSession {
   id: string;
-  /** When the session began. */
+  /** When the session began. ISO 8601. */
   createdAt: string;
-  /** When it was last used, exact to a minute. */
+  /** When it was last used, exact to a minute. ISO 8601. */
   lastSeenAt: string;
-  /** When it ends unless it is used. */
+  /** When it ends unless it is used. ISO 8601. */
   expiresAt: string;
   /** Whether it has proved the second factor. */
   secondFactor: boolean;
@@ -887,9 +890,9 @@ export interface ExportedTopup {
   currency: string;
   /** How far it came. */
   status: string;
-  /** When it was started. */
+  /** When it was started. ISO 8601. */
   createdAt: string;
-  /** When it last changed. */
+  /** When it last changed. ISO 8601. */
   updatedAt: string;
 }
 
@@ -902,13 +905,13 @@ export interface ExportedUser {
   displayName: string;
   /** Moderators are users with more rights. */
   role: "member" | "moderator";
-  /** Since when the user is suspended. */
+  /** Since when the user is suspended. ISO 8601. */
   suspendedAt: string | null;
-  /** When the address was first verified. */
+  /** When the address was first verified. ISO 8601. */
   emailVerifiedAt: string | null;
-  /** When the account was created. */
+  /** When the account was created. ISO 8601. */
   createdAt: string;
-  /** When it was set up; null without a second factor. */
+  /** When it was set up; null without a second factor. ISO 8601. */
   secondFactorSince: string | null;
 }
 
@@ -925,7 +928,7 @@ export interface ExportedWallet {
 /** A webhook endpoint, also one that was deleted. */
 export interface ExportedWebhook {
   id: string;
-  /** Where events are sent. */
+  /** Where events are sent. A URL. */
   url: string;
   /** The types that are sent. */
   events: WebhookEventType[];
@@ -934,15 +937,15 @@ export interface ExportedWebhook {
    * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
    */
   active: boolean;
-  /** When the endpoint was registered. */
+  /** When the endpoint was registered. ISO 8601. */
   createdAt: string;
-  /** When the endpoint was deleted. */
+  /** When the endpoint was deleted. ISO 8601. */
   deletedAt: string | null;
 }
 
 export interface FinalizeDelivery {
   id: string;
-  /** As the start of the upload returned it. */
+  /** As the start of the upload returned it. Up to 1,024 characters. */
   storageKey: string;
 }
 
@@ -954,7 +957,7 @@ export interface FinalizeDeliveryResponse {
 
 export interface FinalizeSample {
   id: string;
-  /** As the start of the upload returned it. */
+  /** As the start of the upload returned it. Up to 1,024 characters. */
   storageKey: string;
 }
 
@@ -964,7 +967,7 @@ export interface FinalizeSampleResponse {
 }
 
 export interface ForgotPassword {
-  /** An email address; compared without regard to case. */
+  /** An email address; compared without regard to case. Up to 320 characters. */
   email: string;
 }
 
@@ -972,25 +975,25 @@ export type ForgotPasswordResponse = Record<string, never>;
 
 export interface InitDelivery {
   id: string;
-  /** A MIME type, with or without parameters. */
+  /** A MIME type, with or without parameters. Up to 255 characters. */
   mimeType: string;
-  /** The file's exact size. */
+  /** The file's exact size. From 1. */
   bytes: number;
-  /** The name that downloads have, without a path. */
+  /** The name that downloads have, without a path. 1 to 255 characters. */
   fileName?: string | undefined;
 }
 
 export interface InitSample {
   id: string;
-  /** A MIME type, with or without parameters. */
+  /** A MIME type, with or without parameters. Up to 255 characters. */
   mimeType: string;
-  /** The file's exact size. */
+  /** The file's exact size. From 1. */
   bytes: number;
   /** Of an image or video; judged by its type's limit. */
   dimensions?: Dimensions | undefined;
   /** Seconds, of audio or video; judged by its type's limit. */
   durationSec?: number | undefined;
-  /** The name that downloads have, without a path. */
+  /** The name that downloads have, without a path. 1 to 255 characters. */
   fileName?: string | undefined;
 }
 
@@ -1042,7 +1045,7 @@ export interface LedgerEntry {
    * `dispute:du_1:txn_2` caused, even if that has no entry of its own.
    */
   externalRef: string | null;
-  /** When the money moved. */
+  /** When the money moved. ISO 8601. */
   createdAt: string;
 }
 
@@ -1064,10 +1067,10 @@ export interface ListApiKeysResponse {
 export interface ListDisputes {
   /**
    * Returns the rows strictly newer than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   /** Disputes with one of these statuses; all by default. */
   status?: ListOf<"open" | "resolved"> | undefined;
@@ -1076,12 +1079,15 @@ export interface ListDisputes {
 export interface ListDisputesResponse {
   /** Oldest first. */
   disputes: DisputeListItem[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
 export interface ListEvents {
-  /** The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now. */
+  /**
+   * The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.
+   * 1 to 64 characters.
+   */
   after?: string | undefined;
   /** The types of events to return; all by default. */
   types?:
@@ -1106,19 +1112,19 @@ export interface ListEvents {
         | "payout.updated"
       >
     | undefined;
-  /** Events per page. */
+  /** Events per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
-  /** Seconds for which an empty answer is held back until something happens. */
+  /** Seconds for which an empty answer is held back until something happens. 0 to 30. Default: 0. */
   wait?: number | undefined;
 }
 
 export interface ListLedgerEntries {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   /** Entries of one of these kinds; all by default. */
   kind?:
@@ -1143,34 +1149,34 @@ export interface ListLedgerEntries {
 export interface ListLedgerEntriesResponse {
   /** Newest first. */
   entries: LedgerEntry[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
 export interface ListModerationActions {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
 }
 
 export interface ListModerationActionsResponse {
   /** Newest first. */
   actions: ModerationAction[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
 export interface ListOwnBids {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   /** Bids with one of these statuses; all by default. */
   status?: ListOf<"active" | "withdrawn" | "rejected" | "awarded"> | undefined;
@@ -1179,17 +1185,17 @@ export interface ListOwnBids {
 export interface ListOwnBidsResponse {
   /** Newest first. */
   bids: BidExcerpt[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
 export interface ListOwnTasks {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   /** `buyer`: tasks that you posted. `bidder`: tasks that you were awarded. Both by default. */
   role?: "buyer" | "bidder" | undefined;
@@ -1202,24 +1208,24 @@ export interface ListOwnTasks {
 export interface ListOwnTasksResponse {
   /** Newest first. */
   tasks: TaskListItem[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
 export interface ListPayouts {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
 }
 
 export interface ListPayoutsResponse {
   /** Newest first. */
   payouts: Payout[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
@@ -1231,10 +1237,10 @@ export interface ListSessionsResponse {
 export interface ListTaskBids {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
 }
@@ -1242,25 +1248,25 @@ export interface ListTaskBids {
 export interface ListTaskBidsResponse {
   /** Newest first. */
   bids: BidExcerpt[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
 export interface ListTasks {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   /** Tasks with one of these statuses; open ones by default. */
   status?:
     | ListOf<"open" | "awarded" | "delivered" | "accepted" | "cancelled" | "disputed" | "resolved" | "expired">
     | undefined;
-  /** Tasks that have this tag, in any case. */
+  /** Tasks that have this tag, in any case. 1 to 160 characters. */
   tag?: string | undefined;
-  /** A text that the title contains, in any case. */
+  /** A text that the title contains, in any case. 2 to 80 characters. */
   query?: string | undefined;
   /** The lowest maximum budget, in integer cents, inclusive. */
   minBudget?: number | undefined;
@@ -1271,36 +1277,36 @@ export interface ListTasks {
 export interface ListTasksResponse {
   /** Newest first. */
   tasks: TaskListItem[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
 export interface ListUsers {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
-  /** Part of the email address or of the display name, in any case; or the whole id. */
+  /** Part of the email address or of the display name, in any case; or the whole id. 1 to 320 characters. */
   query?: string | undefined;
 }
 
 export interface ListUsersResponse {
   /** Newest first. */
   users: ModeratedUser[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
 export interface ListWebhookDeliveries {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page.
+   * page. ISO 8601.
    */
   cursor?: string | undefined;
-  /** Rows per page. */
+  /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
   /** Deliveries of these events; all by default. */
@@ -1322,7 +1328,7 @@ export interface ListWebhookDeliveries {
 export interface ListWebhookDeliveriesResponse {
   /** Newest first. */
   deliveries: WebhookDelivery[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
   nextCursor: string | null;
 }
 
@@ -1340,13 +1346,13 @@ export interface ListedApiKey {
   scopes: Scope[];
   /** The key's last four characters. */
   last4: string;
-  /** When the key was created. */
+  /** When the key was created. ISO 8601. */
   createdAt: string;
-  /** When the key stops working; null for never. */
+  /** When the key stops working; null for never. ISO 8601. */
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
-  /** When the key was last used; null if it never was. */
+  /** When the key was last used; null if it never was. ISO 8601. */
   lastUsedAt: string | null;
 }
 
@@ -1380,13 +1386,13 @@ export interface LogMessage {
 }
 
 export interface Login {
-  /** Compared without regard to case. */
+  /** Compared without regard to case. Up to 320 characters. */
   email: string;
-  /** The account's password. */
+  /** The account's password. Up to 2,048 characters. */
   password: string;
   /**
    * If the account has a second factor: the current six digits of the authenticator, which work once, or a recovery
-   * code.
+   * code. 1 to 64 characters.
    */
   code?: string | undefined;
 }
@@ -1405,11 +1411,11 @@ export interface ModeratedUser {
   displayName: string;
   /** Moderators are users with more rights. */
   role: "member" | "moderator";
-  /** Since when the user is suspended. */
+  /** Since when the user is suspended. ISO 8601. */
   suspendedAt: string | null;
-  /** When the address was first verified. */
+  /** When the address was first verified. ISO 8601. */
   emailVerifiedAt: string | null;
-  /** When the account was created. */
+  /** When the account was created. ISO 8601. */
   createdAt: string;
 }
 
@@ -1432,7 +1438,7 @@ export interface ModerationAction {
   disputeId: string | null;
   /** Why. */
   reason: string | null;
-  /** When it was done. */
+  /** When it was done. ISO 8601. */
   createdAt: string;
 }
 
@@ -1449,7 +1455,7 @@ export interface NewSpendLimit {
 
 /** Where the payout onboarding goes on. */
 export interface OnboardingLink {
-  /** Redirect the browser here. The link works once. */
+  /** Redirect the browser here. The link works once. A URL. */
   url: string;
   /** When the link expires, in epoch seconds. */
   expiresAt: number;
@@ -1496,9 +1502,9 @@ export interface Payout {
   pendingLedgerId: string;
   /** Why it failed or is being returned. */
   failureMessage: string | null;
-  /** When the payout was requested. */
+  /** When the payout was requested. ISO 8601. */
   createdAt: string;
-  /** When the payout last changed. */
+  /** When the payout last changed. ISO 8601. */
   updatedAt: string;
 }
 
@@ -1514,7 +1520,7 @@ export interface PayoutUpdatedEvent {
   id: string;
   /** What has happened. */
   type: "payout.updated";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: PayoutEventData;
 }
@@ -1528,11 +1534,11 @@ export interface Person {
 
 export interface PlaceBid {
   id: string;
-  /** Integer cents, at most the task's maximum budget. */
+  /** Integer cents, at most the task's maximum budget. From 1. */
   priceCents: number;
-  /** Estimated hours from the award to the delivery, with at most two decimals. */
+  /** Estimated hours from the award to the delivery, with at most two decimals. 0.01 to 8,760. */
   etaHours: number;
-  /** Words to the buyer. Null or empty for none. */
+  /** Words to the buyer. Null or empty for none. Up to 5,000 characters. */
   notes?: string | null | undefined;
 }
 
@@ -1543,9 +1549,9 @@ export interface PlaceBidResponse {
 
 export interface RateTask {
   id: string;
-  /** 1 to 5; 5 is the best. */
+  /** 5 is the best. 1 to 5. */
   stars: number;
-  /** A few words. Null or empty for none. */
+  /** A few words. Null or empty for none. Up to 500 characters. */
   comment?: string | null | undefined;
 }
 
@@ -1569,7 +1575,7 @@ export interface Rating {
   stars: number;
   /** The rater's words. */
   comment: string | null;
-  /** When the rating was given. */
+  /** When the rating was given. ISO 8601. */
   createdAt: string;
 }
 
@@ -1587,7 +1593,7 @@ export interface RatingPostedEvent {
   id: string;
   /** What has happened. */
   type: "rating.posted";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: RatingEventData;
 }
@@ -1643,7 +1649,7 @@ export interface ReadTaskResponse {
 
 export interface ReinstateUser {
   id: string;
-  /** Why. Only moderators see it, and its user in their export. */
+  /** Why. Only moderators see it, and its user in their export. 1 to 2,000 characters. */
   reason?: string | undefined;
 }
 
@@ -1653,11 +1659,11 @@ export interface ReinstateUserResponse {
 }
 
 export interface RemoveTotp {
-  /** The account's password. */
+  /** The account's password. Up to 2,048 characters. */
   password: string;
   /**
    * If the account has a second factor: the current six digits of the authenticator, which work once, or a recovery
-   * code.
+   * code. 1 to 64 characters.
    */
   code?: string | undefined;
 }
@@ -1668,7 +1674,7 @@ export interface RemoveWebhook {
 
 export interface ReplayWebhookDeliveries {
   id: string;
-  /** Replays deliveries that failed for good at or after this time, however old their event is. */
+  /** Replays deliveries that failed for good at or after this time, however old their event is. ISO 8601. */
   since: string;
 }
 
@@ -1700,9 +1706,9 @@ export interface Reputation {
 export type ResendVerificationResponse = Record<string, never>;
 
 export interface ResetPassword {
-  /** `token` of the link in the mail. */
+  /** `token` of the link in the mail. 1 to 200 characters. */
   token: string;
-  /** Any text. In production, the commonest passwords are refused. */
+  /** Any text. In production, the commonest passwords are refused. 8 to 128 characters. */
   newPassword: string;
 }
 
@@ -1710,9 +1716,9 @@ export interface ResolveDispute {
   id: string;
   /** `refund` returns everything to the buyer, `release` pays everything to the bidder, `split` divides it. */
   resolution: "refund" | "release" | "split";
-  /** Only with `split`: the bidder's share in integer cents, from 1 to the price minus 1. */
+  /** Only with `split`: the bidder's share in integer cents, less than the price. From 1. */
   bidderCents?: number | undefined;
-  /** A comment that both sides see. Null or empty for none. */
+  /** A comment that both sides see. Null or empty for none. Up to 2,000 characters. */
   note?: string | null | undefined;
 }
 
@@ -1752,9 +1758,9 @@ export interface Sample {
   detectedDurationSec?: number;
   /** SHA-256 of the bytes, in hex, if the object store knows it. */
   sha256?: string;
-  /** When the upload was finalised. */
+  /** When the upload was finalised. ISO 8601. */
   createdAt: string;
-  /** Works for 15 minutes. Read the record again to get a new one. */
+  /** Works for 15 minutes. Read the record again to get a new one. A URL. */
   downloadUrl: string;
 }
 
@@ -1774,7 +1780,7 @@ export interface SamplePostedEvent {
   id: string;
   /** What has happened. */
   type: "sample.posted";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: SampleEventData;
 }
@@ -1804,7 +1810,7 @@ export interface SampleRecord {
   detectedDurationSec?: number;
   /** SHA-256 of the bytes, in hex, if the object store knows it. */
   sha256?: string;
-  /** When the upload was finalised. */
+  /** When the upload was finalised. ISO 8601. */
   createdAt: string;
 }
 
@@ -1818,20 +1824,20 @@ export type Scope = "task:write" | "bid:write" | "payouts:write" | "webhook:read
 /** A browser session of yours. */
 export interface Session {
   id: string;
-  /** When the session began. */
+  /** When the session began. ISO 8601. */
   createdAt: string;
-  /** When it was last used, exact to a minute. */
+  /** When it was last used, exact to a minute. ISO 8601. */
   lastSeenAt: string;
   /** Whether this request was sent with it. */
   current: boolean;
 }
 
 export interface Signup {
-  /** An email address; compared without regard to case. */
+  /** An email address; compared without regard to case. Up to 320 characters. */
   email: string;
-  /** Any text. In production, the commonest passwords are refused. */
+  /** Any text. In production, the commonest passwords are refused. 8 to 128 characters. */
   password: string;
-  /** The name that other people see. One line, trimmed. */
+  /** The name that other people see. One line, trimmed. 1 to 80 characters. */
   displayName: string;
 }
 
@@ -1851,7 +1857,7 @@ export interface SpendLimit {
 }
 
 export interface StartTotp {
-  /** The account's password. */
+  /** The account's password. Up to 2,048 characters. */
   password: string;
 }
 
@@ -1859,12 +1865,15 @@ export interface StartTotpResponse {
   id: string;
   /** In base32, for typing it into the app. */
   secret: string;
-  /** For the QR code that the app scans. */
+  /** For the QR code that the app scans. A URL. */
   otpauthUrl: string;
 }
 
 export interface StreamEvents {
-  /** The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now. */
+  /**
+   * The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.
+   * 1 to 64 characters.
+   */
   after?: string | undefined;
   /** The types of events to return; all by default. */
   types?:
@@ -1891,14 +1900,14 @@ export interface StreamEvents {
     | undefined;
   /**
    * As `after`, which it replaces. Clients of server-sent events send it as the header `Last-Event-ID` when they
-   * connect again.
+   * connect again. 1 to 64 characters.
    */
   lastEventId?: string | undefined;
 }
 
 export interface SuspendUser {
   id: string;
-  /** Why. Only moderators see it, and its user in their export. */
+  /** Why. Only moderators see it, and its user in their export. 1 to 2,000 characters. */
   reason: string;
 }
 
@@ -1917,7 +1926,7 @@ export interface Task {
   /** As the buyer wrote them. */
   tags: string[];
   status: TaskStatus;
-  /** When the task was posted. */
+  /** When the task was posted. ISO 8601. */
   createdAt: string;
   /** Number of bids, without withdrawn ones. */
   bidCount: number;
@@ -1929,22 +1938,22 @@ export interface Task {
   buyer: Person;
   /** The bid that was awarded. */
   awardedBidId: string | null;
-  /** When the task was awarded. */
+  /** When the task was awarded. ISO 8601. */
   awardedAt: string | null;
   /**
    * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
-   * later.
+   * later. ISO 8601.
    */
   deliveryDueAt: string | null;
-  /** When the delivery arrived. */
+  /** When the delivery arrived. ISO 8601. */
   deliveredAt: string | null;
-  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. */
+  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt: string | null;
-  /** When the delivery was accepted, or counted as such. */
+  /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt: string | null;
-  /** When the task reached an end state. */
+  /** When the task reached an end state. ISO 8601. */
   closedAt: string | null;
-  /** When the task last changed. */
+  /** When the task last changed. ISO 8601. */
   updatedAt: string;
 }
 
@@ -1954,7 +1963,7 @@ export interface TaskAcceptedEvent {
   id: string;
   /** What has happened. */
   type: "task.accepted";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: BidEventData;
 }
@@ -1965,7 +1974,7 @@ export interface TaskAwardedEvent {
   id: string;
   /** What has happened. */
   type: "task.awarded";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: BidEventData;
 }
@@ -1976,7 +1985,7 @@ export interface TaskCancelledEvent {
   id: string;
   /** What has happened. */
   type: "task.cancelled";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: TaskEventData;
 }
@@ -1987,7 +1996,7 @@ export interface TaskCreatedEvent {
   id: string;
   /** What has happened. */
   type: "task.created";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: TaskEventData;
 }
@@ -2002,7 +2011,7 @@ export interface TaskDetail {
   /** As the buyer wrote them. */
   tags: string[];
   status: TaskStatus;
-  /** When the task was posted. */
+  /** When the task was posted. ISO 8601. */
   createdAt: string;
   /** Number of bids, without withdrawn ones. */
   bidCount: number;
@@ -2014,22 +2023,22 @@ export interface TaskDetail {
   buyer?: Person;
   /** The bid that was awarded. */
   awardedBidId?: string | null;
-  /** When the task was awarded. */
+  /** When the task was awarded. ISO 8601. */
   awardedAt?: string | null;
   /**
    * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
-   * later.
+   * later. ISO 8601.
    */
   deliveryDueAt?: string | null;
-  /** When the delivery arrived. */
+  /** When the delivery arrived. ISO 8601. */
   deliveredAt?: string | null;
-  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. */
+  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt?: string | null;
-  /** When the delivery was accepted, or counted as such. */
+  /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt?: string | null;
-  /** When the task reached an end state. */
+  /** When the task reached an end state. ISO 8601. */
   closedAt?: string | null;
-  /** When the task last changed. */
+  /** When the task last changed. ISO 8601. */
   updatedAt?: string;
 }
 
@@ -2039,7 +2048,7 @@ export interface TaskDisputeResolvedEvent {
   id: string;
   /** What has happened. */
   type: "task.dispute_resolved";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: DisputeEventData;
 }
@@ -2050,7 +2059,7 @@ export interface TaskDisputedEvent {
   id: string;
   /** What has happened. */
   type: "task.disputed";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: DisputeEventData;
 }
@@ -2071,7 +2080,7 @@ export interface TaskExcerpt {
   /** As the buyer wrote them. */
   tags: string[];
   status: TaskStatus;
-  /** When the task was posted. */
+  /** When the task was posted. ISO 8601. */
   createdAt: string;
   /** Number of bids, without withdrawn ones. */
   bidCount: number;
@@ -2083,22 +2092,22 @@ export interface TaskExcerpt {
   buyer: Person;
   /** The bid that was awarded. */
   awardedBidId: string | null;
-  /** When the task was awarded. */
+  /** When the task was awarded. ISO 8601. */
   awardedAt: string | null;
   /**
    * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
-   * later.
+   * later. ISO 8601.
    */
   deliveryDueAt: string | null;
-  /** When the delivery arrived. */
+  /** When the delivery arrived. ISO 8601. */
   deliveredAt: string | null;
-  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. */
+  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt: string | null;
-  /** When the delivery was accepted, or counted as such. */
+  /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt: string | null;
-  /** When the task reached an end state. */
+  /** When the task reached an end state. ISO 8601. */
   closedAt: string | null;
-  /** When the task last changed. */
+  /** When the task last changed. ISO 8601. */
   updatedAt: string;
   /** Present, and true, if `description` has only the first 500 characters. */
   descriptionTruncated?: true;
@@ -2112,7 +2121,7 @@ export interface TaskExpiredEvent {
   id: string;
   /** What has happened. */
   type: "task.expired";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: BidEventData;
 }
@@ -2127,7 +2136,7 @@ export interface TaskListItem {
   /** As the buyer wrote them. */
   tags: string[];
   status: TaskStatus;
-  /** When the task was posted. */
+  /** When the task was posted. ISO 8601. */
   createdAt: string;
   /** Number of bids, without withdrawn ones. */
   bidCount: number;
@@ -2171,16 +2180,16 @@ export interface TaskUpdatedEvent {
   id: string;
   /** What has happened. */
   type: "task.updated";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: TaskEventData;
 }
 
 /** The clock of a service with embedded services. */
 export interface TestClock {
-  /** The service's time. */
+  /** The service's time. ISO 8601. */
   now: string;
-  /** The real time. */
+  /** The real time. ISO 8601. */
   realNow: string;
   /** How far the service's time is ahead of the real one. */
   aheadSeconds: number;
@@ -2200,12 +2209,12 @@ export interface TestWebhookResponse {
 }
 
 export interface TopUpWallet {
-  /** What the wallet is credited, in integer cents. */
+  /** What the wallet is credited, in integer cents. 500 to 100,000. */
   amountCents: number;
 }
 
 export interface TopUpWalletResponse {
-  /** Redirect the browser here. */
+  /** Redirect the browser here. A URL. */
   checkoutUrl: string;
   /** The checkout's id at the payment processor; `topup.credited` events have it. */
   sessionId: string;
@@ -2217,7 +2226,7 @@ export interface TopupCreditedEvent {
   id: string;
   /** What has happened. */
   type: "topup.credited";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: TopupEventData;
 }
@@ -2250,7 +2259,7 @@ export interface TopupReversedEvent {
   id: string;
   /** What has happened. */
   type: "topup.reversed";
-  /** When it happened. */
+  /** When it happened. ISO 8601. */
   createdAt: string;
   data: TopupReversalEventData;
 }
@@ -2266,7 +2275,7 @@ export interface UnfinishedPayouts {
 }
 
 export interface UpdateAccount {
-  /** The name that other people see. One line, trimmed. */
+  /** The name that other people see. One line, trimmed. 1 to 80 characters. */
   displayName: string;
 }
 
@@ -2277,11 +2286,11 @@ export interface UpdateAccountResponse {
 
 export interface UpdateBid {
   id: string;
-  /** Integer cents, at most the task's maximum budget. */
+  /** Integer cents, at most the task's maximum budget. From 1. */
   priceCents?: number | undefined;
-  /** Estimated hours from the award to the delivery, with at most two decimals. */
+  /** Estimated hours from the award to the delivery, with at most two decimals. 0.01 to 8,760. */
   etaHours?: number | undefined;
-  /** Words to the buyer. Null or empty for none. */
+  /** Words to the buyer. Null or empty for none. Up to 5,000 characters. */
   notes?: string | null | undefined;
 }
 
@@ -2292,15 +2301,18 @@ export interface UpdateBidResponse {
 
 export interface UpdateTask {
   id: string;
-  /** One line, trimmed. Everyone sees it. */
+  /** One line, trimmed. Everyone sees it. 1 to 200 characters. */
   title?: string | undefined;
-  /** What is to be done, kept as it is sent. Everyone sees it. */
+  /** What is to be done, kept as it is sent. Everyone sees it. 1 to 20,000 characters. */
   description?: string | undefined;
-  /** What the delivery must fulfil. Signed-in users see it. Null or empty for none. */
+  /** What the delivery must fulfil. Signed-in users see it. Null or empty for none. Up to 10,000 characters. */
   acceptanceCriteria?: string | null | undefined;
-  /** Integer cents. Held while the task is open. */
+  /** Integer cents. Held while the task is open. 1 to 10,000,000. */
   maxBudgetCents?: number | undefined;
-  /** Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept. */
+  /**
+   * Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept. Up to 20 items
+   * of 1 to 40 characters.
+   */
   tags?: string[] | undefined;
 }
 
@@ -2311,7 +2323,7 @@ export interface UpdateTaskResponse {
 
 /** Where to PUT a file's bytes, and the key to finish its upload with. */
 export interface UploadTarget {
-  /** PUT the bytes here within an hour, with the declared `Content-Type` and `Content-Length`. */
+  /** PUT the bytes here within an hour, with the declared `Content-Type` and `Content-Length`. A URL. */
   uploadUrl: string;
   /** Finish the upload with it, within 24 hours. */
   storageKey: string;
@@ -2324,14 +2336,14 @@ export interface User {
   email: string;
   /** The name that other people see. */
   displayName: string;
-  /** When the account was created. */
+  /** When the account was created. ISO 8601. */
   createdAt: string;
-  /** When the owner of the address first used a link that was sent to it. Nothing waits for this. */
+  /** When the owner of the address first used a link that was sent to it. Nothing waits for this. ISO 8601. */
   emailVerifiedAt: string | null;
 }
 
 export interface VerifyEmail {
-  /** `token` of the link in the mail. */
+  /** `token` of the link in the mail. 1 to 200 characters. */
   token: string;
 }
 
@@ -2358,7 +2370,7 @@ export interface Wallet {
 /** An address of yours that events are sent to. */
 export interface Webhook {
   id: string;
-  /** Where events are sent. */
+  /** Where events are sent. A URL. */
   url: string;
   /** The types that are sent. */
   events: WebhookEventType[];
@@ -2367,13 +2379,13 @@ export interface Webhook {
    * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
    */
   active: boolean;
-  /** When the endpoint was registered. */
+  /** When the endpoint was registered. ISO 8601. */
   createdAt: string;
 }
 
 /** One request of a delivery. */
 export interface WebhookAttempt {
-  /** When the request was sent. */
+  /** When the request was sent. ISO 8601. */
   attemptedAt: string;
   /** The response's status; null if there was no complete response in time. */
   statusCode: number | null;
@@ -2395,9 +2407,9 @@ export interface WebhookDelivery {
   status: "pending" | "succeeded" | "failed";
   /** Oldest first. The latest 20 are kept. */
   attempts: WebhookAttempt[];
-  /** When it is due; null when it is not pending. */
+  /** When it is due; null when it is not pending. ISO 8601. */
   nextAttemptAt: string | null;
-  /** When the delivery was created. */
+  /** When the delivery was created. ISO 8601. */
   createdAt: string;
 }
 

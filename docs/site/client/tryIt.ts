@@ -4,15 +4,19 @@ interface Operation {
   path: string;
   access: "public" | "any" | "session";
   isStream: boolean;
-  parameters: {
-    name: string;
-    place: "path" | "query" | "header";
-    required: boolean;
-    options?: string[];
-    hint: string;
-  }[];
+  parameters: Parameter[];
   body?: unknown;
 }
+
+interface Parameter {
+  name: string;
+  place: "path" | "query" | "header";
+  required: boolean;
+  options?: string[];
+  hint: string;
+}
+
+type Input = HTMLInputElement | HTMLSelectElement;
 
 const KEY_NAME = "rebid-api-key";
 
@@ -43,6 +47,7 @@ class TryOperation extends HTMLElement {
     const operation: Operation = JSON.parse(this.dataset.operation ?? "{}");
     const form = create("form", { className: "try" });
     const inputs = operation.parameters.map((parameter) => ({ parameter, input: inputOf(parameter) }));
+    const headers = inputs.filter(({ parameter }) => parameter.place === "header");
     const body =
       operation.body === undefined
         ? null
@@ -60,21 +65,13 @@ class TryOperation extends HTMLElement {
     form.append(
       create("h2", { textContent: "Try it" }),
       who,
-      ...inputs.map(({ parameter, input }) =>
-        labelled(
-          parameter.name,
-          parameter.required ? "" : parameter.place === "header" ? "header, optional" : "optional",
-          input,
-        ),
-      ),
+      ...inputs.filter(({ parameter }) => parameter.place !== "header").map(labelledParameter),
       ...(body === null ? [] : [labelled("Body", "JSON", body)]),
       ...(operation.access === "any" ? [labelled("API key", "instead of your session", key)] : []),
-      create(
-        "p",
-        { className: "row" },
-        send,
-        create("small", { textContent: operation.method === "GET" ? "" : "This is sent for real." }),
-      ),
+      ...(headers.length === 0
+        ? []
+        : [create("details", {}, create("summary", { textContent: "Headers" }), ...headers.map(labelledParameter))]),
+      create("p", { className: "row" }, send, create("small", { textContent: cautionOf(operation) })),
       output,
     );
     this.append(form);
@@ -112,7 +109,13 @@ async function showWho(who: HTMLElement, { access }: Operation): Promise<void> {
   else who.textContent = "You are not signed in here: paste an API key.";
 }
 
-function inputOf({ options, hint, required }: Operation["parameters"][number]): HTMLInputElement | HTMLSelectElement {
+function cautionOf({ method, parameters }: Operation): string {
+  if (method === "GET") return "";
+  const canBeTried = parameters.some(({ name }) => name === "Dry-Run");
+  return canBeTried ? "This is sent for real. With Dry-Run, under Headers, nothing changes." : "This is sent for real.";
+}
+
+function inputOf({ options, hint, required }: Parameter): Input {
   if (options !== undefined) {
     const blank = required ? [] : [create("option", { value: "", textContent: "" })];
     return create(
@@ -125,13 +128,17 @@ function inputOf({ options, hint, required }: Operation["parameters"][number]): 
   return create("input", { type: "text", placeholder: hint, required, autocomplete: "off", spellcheck: false });
 }
 
+function labelledParameter({ parameter, input }: { parameter: Parameter; input: Input }): HTMLLabelElement {
+  return labelled(parameter.name, parameter.required ? "" : "optional", input);
+}
+
 function labelled(name: string, note: string, input: HTMLElement): HTMLLabelElement {
   return create("label", {}, create("span", {}, create("code", { textContent: name }), ` ${note}`), input);
 }
 
 async function run(
   { method, path, isStream }: Operation,
-  values: Map<Operation["parameters"][number], string>,
+  values: Map<Parameter, string>,
   body: string | null,
   key: string,
   output: HTMLElement,

@@ -91,15 +91,17 @@ function operationPage(document: Document, route: Route): Page {
   const curl = curlSample(document, route);
   const typescript = typescriptSample(document, route);
   const answer = answerExampleOf(document, route);
+  const form = `<rebid-try id="try" data-operation="${escapeHtml(JSON.stringify(formOf(document, route)))}"></rebid-try>`;
   const samples = [
     `<div class="tabs">${renderCode(curl, "sh", "curl")}${renderCode(typescript, "ts", "@rebid/sdk")}</div>`,
+    form,
     answer === undefined ? "" : renderCode(JSON.stringify(answer, null, 2), "json", "Response"),
   ];
   const signature = `<p class="signature"><b class="method ${route.method.toLowerCase()}">${route.method}</b> <code>${escapeHtml(
     route.path,
   )
-    .replace(/\{\w+\}/g, "<i>$&</i>")
-    .replaceAll("/", "/<wbr>")}</code></p>`;
+    .replaceAll("/", "/<wbr>")
+    .replace(/\{\w+\}/g, "<i>$&</i>")}</code> <a href="#try">Try it</a></p>`;
   return {
     path: `reference/${route.slug}`,
     title: route.summary,
@@ -117,8 +119,7 @@ function operationPage(document: Document, route: Route): Page {
     ),
     html: `<header><p class="eyebrow">${escapeHtml(capital(tag))}</p><h1>${escapeHtml(route.summary)}</h1>${signature}</header>
 <div class="columns"><div class="text">${html}</div>
-<div class="samples">${samples.join("")}
-<rebid-try data-operation="${escapeHtml(JSON.stringify(formOf(document, route)))}"></rebid-try></div></div>`,
+<div class="samples">${samples.join("")}</div></div>`,
     headings,
     layout: "operation",
   };

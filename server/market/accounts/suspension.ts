@@ -63,7 +63,7 @@ export async function suspendUser(
   await deleteCredentials(tx, userId);
   await recordAction(tx, { action: "suspend_user", moderatorId, userId, reason });
   tx.onCommit(() => securityLog.record(by, "user.suspended", { targetUserId: userId }));
-  await tx.jobs.add("windDown", { userId });
+  tx.jobs.add("windDown", { userId });
   return suspended;
 }
 

@@ -95,23 +95,18 @@ function has({ principal, settings }: Caller, needs: Rule["needs"]): boolean {
 
 /**
  * Returns the operations that the caller could do to the task, or to their own bid on it, at this moment: none of them is
- * refused for role, scope or status, and all others are. `snapshot` is the one that `task` was read from.
+ * refused for role, scope or status, and all others are. `facts` are from the snapshot that `task` was read from.
  * Source: docs/contract.md "States".
  */
-export async function readAvailableActions(
-  snapshot: Connection,
-  task: TaskRecord,
-  caller: Caller,
-  moment: Moment,
-): Promise<TaskOperation[]> {
-  const { userId } = caller.principal;
-  const permitted = taskOperations.filter((operation) => has(caller, rules[operation].needs));
-  if (permitted.length === 0) return [];
-  const situation = { ...(await readFacts(snapshot, task, userId)), task, userId, moment };
-  return permitted.filter((operation) => rules[operation].isOpen(situation));
+export function availableActionsOf(task: TaskRecord, facts: Facts, caller: Caller, moment: Moment): TaskOperation[] {
+  const situation = { ...facts, task, userId: caller.principal.userId, moment };
+  return taskOperations.filter(
+    (operation) => has(caller, rules[operation].needs) && rules[operation].isOpen(situation),
+  );
 }
 
-function readFacts(snapshot: Connection, { id: taskId }: TaskRecord, userId: string): Promise<Facts> {
+/** Reads what `availableActionsOf` needs to know, for one user. */
+export function readFacts(snapshot: Connection, taskId: string, userId: string): Promise<Facts> {
   return queryOne<Facts>(
     snapshot,
     sql`

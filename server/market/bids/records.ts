@@ -20,8 +20,11 @@ export const bidColumns = columnsWith(sql`b.notes`);
 export const bidExcerptColumns = columnsWith(sql`left(b.notes, ${EXCERPT_CHARACTERS + 1})`);
 
 export async function findBid(connection: Connection, bidId: string): Promise<Bid | null> {
-  const [bid] = await connection.query<Bid>(sql`
-    SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id WHERE b.id = ${bidId}::uuid`);
+  const [bid] = await connection.query<Bid>(
+    sql`
+    SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id WHERE b.id = ${bidId}::uuid`,
+    { changesNothing: true },
+  );
   return bid ?? null;
 }
 

@@ -22,5 +22,5 @@ export async function recordPayoutUpdated(tx: Transaction, payoutId: string, use
     tx,
     sql`SELECT ${payoutRowColumns} FROM payouts p WHERE p.id = ${payoutId}::uuid`,
   );
-  await tx.events.record("payout.updated", { payout: toPayout(row) }, [userId]);
+  tx.events.record("payout.updated", { payout: toPayout(row) }, [userId]);
 }

@@ -37,7 +37,7 @@ export async function recordResult(services: Services, claim: Claim, result: Ste
         key_created_at = CASE WHEN ${forgetKey} THEN NULL ELSE key_created_at END
       WHERE id = ${claim.id}::uuid`);
     if (nextStepAt !== null && !isPoll) {
-      await tx.jobs.add("advancePayout", { payoutId: claim.id }, { runAt: new Date(nextStepAt) });
+      tx.jobs.add("advancePayout", { payoutId: claim.id }, { runAt: new Date(nextStepAt) });
     }
   });
 }

@@ -76,7 +76,7 @@ export async function recordPayoutFact(
       paid_at = CASE WHEN ${state} = 'paid' THEN ${now.toISOString()}::timestamptz ELSE paid_at END
     WHERE id = ${payout.id}::uuid`);
   if (nextStepAt !== null && payoutStates[state].step !== "poll") {
-    await tx.jobs.add("advancePayout", { payoutId: payout.id }, { runAt: nextStepAt });
+    tx.jobs.add("advancePayout", { payoutId: payout.id }, { runAt: nextStepAt });
   }
   if (state === "failed") {
     await tx.ledger.deposit(payout.userId, "payout_reversal", payout.amountCents, `payout:${payout.id}:reversal`);

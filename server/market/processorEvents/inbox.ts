@@ -10,7 +10,7 @@ export async function storeProcessorEvent(tx: Transaction, event: ProcessorEvent
     INSERT INTO processor_events (id, type, payload)
     VALUES (${event.id}, ${event.type}, ${JSON.stringify(event)}::jsonb)
     ON CONFLICT (id) DO NOTHING RETURNING id`);
-  if (added) await tx.jobs.add("applyProcessorEvent", { eventId: event.id });
+  if (added) tx.jobs.add("applyProcessorEvent", { eventId: event.id });
 }
 
 /**

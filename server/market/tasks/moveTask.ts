@@ -48,14 +48,11 @@ export async function moveTask(
 
   // Those whose bids lose by a cancellation hear of both; a decision between bids concerns the winner and the buyer.
   const bidders = bid === null ? rejected.map(({ bidder }) => bidder.id) : [bid.bidder.id];
-  await tx.events.record(event, { task: moved, ...(bid && { bid }), ...(dispute && { dispute }) }, [
+  tx.events.record(event, { task: moved, ...(bid && { bid }), ...(dispute && { dispute }) }, [
     task.buyerId,
     ...bidders,
   ]);
-  if (rejected.length > 0) {
-    const rejections = rejected.map((lost) => ({ records: { task: moved, bid: lost }, recipients: [lost.bidder.id] }));
-    await tx.events.recordAll("bid.rejected", rejections);
-  }
+  for (const lost of rejected) tx.events.record("bid.rejected", { task: moved, bid: lost }, [lost.bidder.id]);
   return moved;
 }
 

@@ -25,8 +25,11 @@ export const taskListColumns = sql`
 
 /** Throws `not_found`. Takes no lock: the task can change before the caller acts on it. */
 export async function findTask(connection: Connection, taskId: string): Promise<TaskRecord> {
-  const [task] = await connection.query<TaskRecord>(sql`
-    SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid`);
+  const [task] = await connection.query<TaskRecord>(
+    sql`
+    SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid`,
+    { changesNothing: true },
+  );
   if (!task) throw new ApiError("not_found");
   return task;
 }
@@ -37,9 +40,12 @@ export async function findTask(connection: Connection, taskId: string): Promise<
  * `not_found`.
  */
 export async function lockTask(connection: Connection, taskId: string): Promise<TaskRecord> {
-  const [task] = await connection.query<TaskRecord>(sql`
+  const [task] = await connection.query<TaskRecord>(
+    sql`
     SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid
-    FOR NO KEY UPDATE OF t`);
+    FOR NO KEY UPDATE OF t`,
+    { changesNothing: true },
+  );
   if (!task) throw new ApiError("not_found");
   return task;
 }

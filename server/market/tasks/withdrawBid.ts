@@ -9,6 +9,6 @@ import { updateTask } from "./records.ts";
 export async function withdrawBid(tx: Transaction, bid: Bid, actor: BidActor): Promise<Bid> {
   const withdrawn = await moveBid(tx, "withdraw", bid, { actor });
   const task = await updateTask(tx, bid.taskId, sql`bid_count = bid_count - 1`);
-  await tx.events.record("bid.withdrawn", { task, bid: withdrawn }, [task.buyerId, bid.bidder.id]);
+  tx.events.record("bid.withdrawn", { task, bid: withdrawn }, [task.buyerId, bid.bidder.id]);
   return withdrawn;
 }

@@ -15,5 +15,5 @@ export async function recordReversal(
     SELECT id, session_id AS "sessionId", amount_cents AS "amountCents", created_at AS "createdAt"
     FROM topups WHERE id = ${id}::uuid`,
   );
-  await tx.events.record("topup.reversed", { topup, reversal }, [userId]);
+  tx.events.record("topup.reversed", { topup, reversal }, [userId]);
 }

@@ -115,7 +115,7 @@ export async function applyCheckout(tx: Transaction, update: CheckoutUpdate): Pr
     if (entry === null) return ignored("already credited");
     const { id, createdAt } = topup;
     const credited = { id, sessionId: update.sessionId, amountCents, createdAt };
-    await tx.events.record("topup.credited", { topup: credited }, [topup.userId]);
+    tx.events.record("topup.credited", { topup: credited }, [topup.userId]);
     return applied("credited");
   }
   if (topup.status === "paid" || update.result === "open") return ignored("nothing new");

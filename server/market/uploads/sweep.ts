@@ -18,7 +18,7 @@ const stages = ["uploads", "samples/", "deliveries/"] as const;
  */
 export async function sweepUploads(services: Services, payload: JobPayload<"sweepUploads">): Promise<void> {
   const next = await sweepPart(services, payload, OBJECTS_PER_RUN);
-  if (next !== null) await services.database.transaction((tx) => tx.jobs.add("sweepUploads", next));
+  if (next !== null) await services.database.transaction(async (tx) => tx.jobs.add("sweepUploads", next));
 }
 
 /** Sweeps one part, and returns where to go on; null after the last. */

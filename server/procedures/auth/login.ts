@@ -26,7 +26,10 @@ export const login = open
   })
   .input(
     z.strictObject({
-      email: z.string().max(320).meta({ description: "Compared without regard to case.", example: "ada@example.com" }),
+      email: z
+        .string()
+        .max(320)
+        .meta({ description: "Compared without regard to case.", format: "email", example: "ada@example.com" }),
       password: PasswordAttempt,
       code: FactorCode.optional(),
     }),

@@ -57,7 +57,7 @@ function deliver(ctx: CallerContext, bidId: string, sealed: SealedUpload | null)
     const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
     const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
     const delivered = await moveTask(tx, "deliver", task, { actor, moment, changes });
-    await tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
+    tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
     return { row, deadlineAt: delivered.acceptanceDeadlineAt };
   });
 }

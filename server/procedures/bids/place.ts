@@ -44,7 +44,7 @@ export const place = scoped("bid:write")
           SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`);
       if (!bid) throw await activeBidExists(tx, task.id, ctx.userId);
       const counted = await updateTask(tx, task.id, sql`bid_count = bid_count + 1`);
-      await tx.events.record("bid.received", { task: counted, bid }, [task.buyerId]);
+      tx.events.record("bid.received", { task: counted, bid }, [task.buyerId]);
       return { bid };
     }),
   );

@@ -42,7 +42,7 @@ function record(ctx: CallerContext, bidId: string, sealed: SealedUpload | null) 
     const { task, bid } = await lockForUpload(ctx, tx, "sample", bidId);
     assertSampleCount((await countSamples(tx, bid.id)) + 1);
     const row = await addArtifact(tx, "sample", { bid, sealed });
-    await tx.events.record("sample.posted", { task, bid, sample: artifactRecord(row) }, [task.buyerId, ctx.userId]);
+    tx.events.record("sample.posted", { task, bid, sample: artifactRecord(row) }, [task.buyerId, ctx.userId]);
     return { row };
   });
 }

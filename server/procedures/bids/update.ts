@@ -46,7 +46,7 @@ export const update = scoped("bid:write")
         input.notes === undefined ? null : sql`notes = ${input.notes}`,
       ].filter((change) => change !== null);
       const updated = await moveBid(tx, "update", bid, { actor, changes: join(changes) });
-      await tx.events.record("bid.updated", { task, bid: updated }, [task.buyerId, bid.bidder.id]);
+      tx.events.record("bid.updated", { task, bid: updated }, [task.buyerId, bid.bidder.id]);
       return { bid: updated };
     }),
   );

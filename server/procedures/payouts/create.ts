@@ -56,7 +56,7 @@ export const create = scoped("payouts:write")
             VALUES (${payout.id}::uuid, ${ctx.userId}::uuid, ${accountId}, ${amountCents}, ${Currency},
                     ${pendingLedgerId}::uuid, ${now}::timestamptz)`);
           await recordPayoutUpdated(tx, payout.id, ctx.userId);
-          await tx.jobs.add("advancePayout", { payoutId: payout.id });
+          tx.jobs.add("advancePayout", { payoutId: payout.id });
           return { pendingLedgerId, status: "pending" as const };
         })
         .catch(refuseOverdraft(ctx, "insufficient_funds"));

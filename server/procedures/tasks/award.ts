@@ -57,7 +57,7 @@ export const award = scoped("task:write")
           delivery_due_at = ${deliveryDueAt(moment.now, bid.etaHours).toISOString()}::timestamptz`;
         const awarded = await moveTask(tx, "award", task, { actor, moment, changes });
         const runAt = deadlineOf(awarded, "expiry", moment) ?? moment.now;
-        await tx.jobs.add("expireTask", { taskId: task.id }, { runAt });
+        tx.jobs.add("expireTask", { taskId: task.id }, { runAt });
         return { task: awarded, awardedBid };
       })
       .catch(refuseOverdraft(ctx, "ledger_failed")),

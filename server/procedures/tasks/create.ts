@@ -47,7 +47,7 @@ export const create = scoped("task:write")
         );
         await countSpending(tx, ctx, task.maxBudgetCents);
         await tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
-        await tx.events.record("task.created", { task }, "everyone");
+        tx.events.record("task.created", { task }, "everyone");
         return { task };
       })
       .catch(refuseOverdraft(ctx, "insufficient_funds"));

@@ -14,6 +14,7 @@ export const list = open
     description:
       "Searches the public feed, newest first. A task must match all filters; without `status`, only open tasks are " +
       "found. You need not be signed in.",
+    sharesAnswers: true,
   })
   .input(
     PageQuery.extend({

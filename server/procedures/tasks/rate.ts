@@ -27,7 +27,7 @@ export const rate = scoped("task:write")
         assertTaskAction("rate", task, actorOf(task, ctx.userId), momentOf(ctx));
         const { stars, comment } = input;
         const rating = await addRating(tx, task, ctx.userId, { stars, comment: comment || null });
-        await tx.events.record("rating.posted", { task, rating }, [rating.raterId, rating.rateeId]);
+        tx.events.record("rating.posted", { task, rating }, [rating.raterId, rating.rateeId]);
         return { rating };
       })
       .catch(refuseDuplicate("ratings_once_key", "already_rated")),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { mayModerate } from "../../auth/principal.ts";
-import { readAvailableActions } from "../../market/actions/availableActions.ts";
+import { availableActionsOf, readFacts } from "../../market/actions/availableActions.ts";
 import { readBidsForDetail } from "../../market/bids/records.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
@@ -64,20 +64,23 @@ export const read = open
     const { principal, database, storage, settings } = ctx;
     if (principal === null) return { task: PublicTask.parse(await findTask(database, input.id)) };
 
+    const { userId } = principal;
+    // What does not wait for each other's answer goes to the database together.
     return database.snapshot(async (snapshot) => {
-      const task = await findTask(snapshot, input.id);
-      const { userId } = principal;
-      const availableActions = await readAvailableActions(snapshot, task, { principal, settings }, momentOf(ctx));
-      const bids = await readBidsForDetail(snapshot, task, userId);
+      const [task, facts] = await Promise.all([findTask(snapshot, input.id), readFacts(snapshot, input.id, userId)]);
+      const availableActions = availableActionsOf(task, facts, { principal, settings }, momentOf(ctx));
       const isParty = task.buyerId === userId || task.awardedBidderId === userId;
-      const isModerator = mayModerate(principal, settings);
-      if (!isParty && !isModerator) return { task, availableActions, bids };
-
-      const dispute = await findDisputeOfTask(snapshot, task.id);
-      if (!isParty && dispute === null) return { task, availableActions, bids };
-
-      const ratings = await readRatings(snapshot, task.id);
-      const artifacts = await readArtifacts({ database: snapshot, storage }, task.id);
-      return { task, availableActions, bids, ...artifacts, ...(dispute && { dispute }), ratings };
+      const mayKnowMore = isParty || mayModerate(principal, settings);
+      const [bids, dispute, ratings, artifacts] = await Promise.all([
+        readBidsForDetail(snapshot, task, userId),
+        mayKnowMore ? findDisputeOfTask(snapshot, task.id) : null,
+        mayKnowMore ? readRatings(snapshot, task.id) : [],
+        mayKnowMore ? readArtifacts({ database: snapshot, storage }, task.id) : {},
+      ]);
+      const knowsMore = isParty || dispute !== null;
+      return {
+        ...{ task, availableActions, bids },
+        ...(knowsMore && { ...artifacts, ...(dispute && { dispute }), ratings }),
+      };
     });
   });

@@ -54,7 +54,7 @@ export const update = scoped("task:write")
         ].filter((change) => change !== null);
         const updated = await updateTask(tx, task.id, join(changes));
         const recipients = [task.buyerId, ...(await findActiveBidders(tx, task.id))];
-        await tx.events.record("task.updated", { task: updated }, recipients);
+        tx.events.record("task.updated", { task: updated }, recipients);
         return { task: updated };
       })
       .catch(refuseOverdraft(ctx, "insufficient_funds")),

@@ -16,7 +16,10 @@ export const ledger = signedIn
   .input(
     PageQuery.extend({
       kind: listOf(ledgerKinds, "Entries of one of these kinds; all by default.").optional(),
-      bucket: z.enum(walletBuckets).optional().meta({ description: "Entries of this bucket; of both by default." }),
+      bucket: z
+        .enum(walletBuckets)
+        .meta({ description: "Entries of this bucket; of both by default.", example: "available" })
+        .optional(),
     }).meta({ id: "ListLedgerEntries" }),
   )
   .output(z.object({ entries: z.array(LedgerEntry).meta({ description: "Newest first." }), nextCursor: NextCursor }))

@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { encode, RawConnection } from "./rawConnection.ts";
 
 /** Requests of different kinds, sent in turn. Either `rate` or `connections` says how fast. */
 export interface MixedLoad {
@@ -32,7 +31,7 @@ const TIMEOUT_MS = 60_000;
 
 /** A load generator in its own process, over bare sockets: an HTTP client would cost as much as the service. */
 async function run({ port, requests, seconds, rate, connections }: MixedLoad): Promise<MixedLoadResult> {
-  const messages = requests.map((request) => messageOf(request, port));
+  const messages = requests.map(encode);
   const idle: RawConnection[] = [];
   let open = 0;
   const waiting: ((connection: RawConnection) => void)[] = [];
@@ -48,13 +47,13 @@ async function run({ port, requests, seconds, rate, connections }: MixedLoad): P
     }
     if (open >= MAX_CONNECTIONS) return new Promise((resolve) => waiting.push(resolve));
     open++;
-    return new RawConnection(port);
+    return new RawConnection(port, TIMEOUT_MS);
   };
   const send = async (dueMs: number) => {
     const message = messages[sent++ % messages.length] ?? Buffer.alloc(0);
     const connection = await take();
     try {
-      const status = await connection.ask(message);
+      const { status } = await connection.ask(message);
       statuses[status] = (statuses[status] ?? 0) + 1;
       if (status.startsWith("2")) durations.push(performance.now() - dueMs);
       const next = waiting.shift();
@@ -66,12 +65,12 @@ async function run({ port, requests, seconds, rate, connections }: MixedLoad): P
       const next = waiting.shift();
       if (next === undefined) return;
       open++;
-      next(new RawConnection(port));
+      next(new RawConnection(port, TIMEOUT_MS));
     }
   };
   if (rate !== undefined) {
     // They are open before the load begins, because a process accepts one connection per turn of its event loop.
-    const opened = Array.from({ length: MAX_CONNECTIONS }, () => new RawConnection(port));
+    const opened = Array.from({ length: MAX_CONNECTIONS }, () => new RawConnection(port, TIMEOUT_MS));
     await Promise.all(opened.map((connection) => connection.opened()));
     open = opened.length;
     idle.push(...opened);
@@ -101,58 +100,6 @@ async function run({ port, requests, seconds, rate, connections }: MixedLoad): P
     medianMs: durations[Math.floor(durations.length * 0.5)] ?? 0,
     p99Ms: durations[Math.floor(durations.length * 0.99)] ?? 0,
   };
-}
-
-function messageOf({ method, path, headers, body = "" }: MixedLoad["requests"][number], port: number): Buffer {
-  const lines = Object.entries({ host: `127.0.0.1:${port}`, "content-length": Buffer.byteLength(body), ...headers });
-  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${head}\r\n${body}`);
-}
-
-/** A connection with one request under way at a time. */
-class RawConnection {
-  readonly #socket: Socket;
-  #received = Buffer.alloc(0);
-  #answer = Promise.withResolvers<string>();
-
-  constructor(port: number) {
-    this.#socket = connect(port, "127.0.0.1");
-    this.#socket.setNoDelay(true);
-    this.#socket.setTimeout(TIMEOUT_MS, () => this.#socket.destroy());
-    this.#socket.on("data", (chunk) => this.#read(chunk));
-    this.#socket.on("error", (error) => this.#answer.reject(error));
-    this.#socket.on("close", () => this.#answer.reject(new Error("the server closed the connection")));
-  }
-
-  get isOpen(): boolean {
-    return !this.#socket.destroyed;
-  }
-
-  async opened(): Promise<void> {
-    await once(this.#socket, "connect");
-  }
-
-  /** Sends a request and returns the status of its response, once all of it has arrived. */
-  async ask(message: Buffer): Promise<string> {
-    this.#received = Buffer.alloc(0);
-    this.#answer = Promise.withResolvers();
-    this.#socket.write(message);
-    return this.#answer.promise;
-  }
-
-  close(): void {
-    this.#answer.promise.catch(() => undefined);
-    this.#socket.destroy();
-  }
-
-  #read(chunk: Buffer): void {
-    this.#received = Buffer.concat([this.#received, chunk]);
-    const headEnd = this.#received.indexOf("\r\n\r\n");
-    if (headEnd < 0) return;
-    const head = this.#received.toString("latin1", 0, headEnd);
-    const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
-    if (this.#received.length >= headEnd + 4 + length) this.#answer.resolve(head.slice(9, 12));
-  }
 }
 
 process.on("message", (load: MixedLoad) => {

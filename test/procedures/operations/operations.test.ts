@@ -28,7 +28,7 @@ test("a moderator sees what waits, and the payouts under way by state", async ()
   const before = await operations();
   expect(before.unfinishedPayouts).toContainEqual({ state: "created", count: 0, oldestSeconds: 0 });
   // Nobody runs jobs here.
-  await service.services.database.transaction((tx) => tx.jobs.add("auditLedger", {}));
+  await service.services.database.transaction(async (tx) => tx.jobs.add("auditLedger", {}));
   const after = await operations();
   expect(after.waiting).toEqual({ ...before.waiting, jobs: before.waiting.jobs + 1 });
   await service.owner.query(sql`UPDATE graphile_worker._private_jobs SET attempts = max_attempts`);

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { launchBrowser } from "../../setup/browser.ts";
 import { useService } from "../../setup/testService.ts";
+import { agentOf } from "../clients.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
 const tools = join(root, "test/tools/node_modules");
@@ -77,7 +78,11 @@ test("no file has the server's code or types, or needs a package", async () => {
       ([, target]) => target ?? "",
     );
     const foreign = imported.filter((target) => !target.startsWith("./"));
-    const allowed = name.startsWith("trpc.") ? /^@trpc\/(client|server)$/ : name.startsWith("node.") ? /^node:/ : /^$/;
+    const allowed = /^(trpc\.|router-)/.test(name)
+      ? /^@trpc\/(client|server)$/
+      : name.startsWith("node.")
+        ? /^node:/
+        : /^$/;
     expect([name, foreign.filter((target) => !allowed.test(target))]).toEqual([name, []]);
     expect([name, /\/server\/|prisma|ZodType/.test(source)]).toEqual([name, false]);
   }
@@ -112,12 +117,32 @@ const node = { lib: ["es2022"], types: ["node"], typeRoots: [join(root, "node_mo
 const browser = { lib: ["es2022", "esnext.disposable", "dom", "dom.iterable", "dom.asynciterable"], types: [] };
 const older = { lib: ["es2022", "dom", "dom.iterable"], types: [] };
 
-test.each<[string, keyof typeof typescript, "consumer.ts" | "trpc.ts", "module" | "commonjs", object]>([
+/** What a program needs beside the package, and from where: tRPC in the newest version, and in that of its adapter. */
+const linked: Record<string, [folder: string, names: string[]]> = {
+  "trpc.ts": [join(root, "node_modules"), ["@trpc"]],
+  "tanstack.ts": [tools, ["@trpc", "@tanstack", "react", "@types"]],
+};
+
+async function linkPackages(folder: string, program: string): Promise<void> {
+  const [from, names] = linked[program] ?? ["", []];
+  for (const name of names) await symlink(join(from, name), join(folder, "node_modules", name));
+}
+
+test.each<[string, keyof typeof typescript, "consumer.ts" | "trpc.ts" | "tanstack.ts", "module" | "commonjs", object]>([
   ["ESM", "7", "consumer.ts", "module", { ...node, module: "nodenext" }],
   ["CommonJS", "7", "consumer.ts", "commonjs", { ...node, module: "nodenext" }],
   ["a bundler", "7", "consumer.ts", "module", { ...browser, module: "esnext", moduleResolution: "bundler" }],
   ["a bundler with tRPC", "7", "trpc.ts", "module", { ...browser, module: "esnext", moduleResolution: "bundler" }],
   ["ESM with tRPC", "5.9", "trpc.ts", "module", { ...browser, module: "nodenext" }],
+  // The adapter's own types need those of Node and of ws.
+  ["ESM with TanStack Query", "7", "tanstack.ts", "module", { ...browser, module: "nodenext", skipLibCheck: true }],
+  [
+    "a bundler with TanStack Query",
+    "5.9",
+    "tanstack.ts",
+    "module",
+    { ...browser, module: "esnext", moduleResolution: "bundler", skipLibCheck: true },
+  ],
   ["ESM", "5.9", "consumer.ts", "module", { ...node, module: "node16" }],
   [
     "the resolution of Node 10",
@@ -132,7 +157,7 @@ test.each<[string, keyof typeof typescript, "consumer.ts" | "trpc.ts", "module" 
   "a program compiles, and its mistakes do not: %s, TypeScript %s, %s",
   async (name, version, program, type, options) => {
     const folder = await newProject(`${name} ${version} ${program}`.replace(/\W+/g, "-").toLowerCase(), { type });
-    if (program === "trpc.ts") await symlink(join(root, "node_modules/@trpc"), join(folder, "node_modules/@trpc"));
+    await linkPackages(folder, program);
     await cp(join(projects, program), join(folder, program));
     const compilerOptions = { ...strict, ...options };
     await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: [program] }));
@@ -164,6 +189,21 @@ test.each(
     BIDDER_KEY: people.bidder.key.authorization?.replace("Bearer ", ""),
   });
   expect(output.trim()).toBe("done");
+});
+
+test("its client answers TanStack Query, over tRPC in the version of the adapter", async () => {
+  const folder = await newProject("tanstack", { type: "module" });
+  await linkPackages(folder, "tanstack.ts");
+  await cp(join(projects, "tanstack.ts"), join(folder, "tanstack.ts"));
+  const buyer = agentOf(service, people.buyer);
+  for (const title of ["One", "Two"]) {
+    await buyer.tasks.create({ title, description: "A text.", maxBudgetCents: 100, tags: [] });
+  }
+  const { nextCursor, ...all } = await buyer.tasks.list().page();
+  expect(all.tasks.length).toBeLessThan(10);
+  const script = `import("./tanstack.ts").then(({ work }) => work(${JSON.stringify(service.url)})).then(console.log)`;
+  const output = await run(process.execPath, ["--eval", script], folder);
+  expect(output.trim()).toBe(`${all.tasks.length}, unauthenticated`);
 });
 
 test("a bundle of it works in Chromium", async () => {

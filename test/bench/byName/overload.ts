@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Bench } from "./setup/bench.ts";
-import type { MixedLoad, MixedLoadResult } from "./setup/mixedLoad.ts";
-import { startMixedLoadGenerator } from "./setup/processes.ts";
-import { startRebid } from "./setup/rebid.ts";
-import { seedTasks } from "./setup/seedTasks.ts";
+import type { Bench } from "../setup/bench.ts";
+import type { MixedLoad, MixedLoadResult } from "../setup/mixedLoad.ts";
+import { startMixedLoadGenerator } from "../setup/processes.ts";
+import { startRebid } from "../setup/rebid.ts";
+import { seedTasks } from "../setup/seedTasks.ts";
 
 const TASKS = 20_000;
 /** So many that the service's own queue fills, and not those of single callers. */

@@ -1,11 +1,11 @@
 import { Agent, get } from "node:http";
 import pg from "pg";
-import type { TaskSearch } from "../../server/market/search/filters.ts";
-import { searchTasks } from "../../server/market/search/search.ts";
-import { type TaskStatus, taskStatuses } from "../../server/schemas/task.ts";
-import { type Connection, connectionOver, openPool, sql } from "../../server/store/connection.ts";
-import type { Bench, BenchEnvironment, Measurement } from "./setup/bench.ts";
-import { startRebid } from "./setup/rebid.ts";
+import type { TaskSearch } from "../../../server/market/search/filters.ts";
+import { searchTasks } from "../../../server/market/search/search.ts";
+import { type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
+import { type Connection, connectionOver, openPool, sql } from "../../../server/store/connection.ts";
+import type { Bench, BenchEnvironment, Measurement } from "../setup/bench.ts";
+import { startRebid } from "../setup/rebid.ts";
 
 const TASKS = 1_000_000;
 const WARM_UP = 20;

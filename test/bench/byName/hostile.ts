@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
-import { openDatabase } from "../../server/store/database.ts";
-import { type Operation, readContract } from "../hostile/document.ts";
-import type { Entries } from "../hostile/inputs.ts";
-import { buildRequest, hostileSpecs, plausibleSpecs, type Spec } from "../hostile/requests.ts";
-import { startService } from "../hostile/service.ts";
-import { Known } from "../hostile/values.ts";
-import { Lane, sendRaw } from "../hostile/wire.ts";
-import { goodCallers, World } from "../hostile/world.ts";
-import type { Bench, BenchEnvironment, Measurement } from "./setup/bench.ts";
-import { writeLargeRows } from "./setup/largeRows.ts";
-import { processorTimeOf } from "./setup/processorTime.ts";
+import { openDatabase } from "../../../server/store/database.ts";
+import { type Operation, readContract } from "../../hostile/document.ts";
+import type { Entries } from "../../hostile/inputs.ts";
+import { buildRequest, hostileSpecs, plausibleSpecs, type Spec } from "../../hostile/requests.ts";
+import { startService } from "../../hostile/service.ts";
+import { Known } from "../../hostile/values.ts";
+import { Lane, sendRaw } from "../../hostile/wire.ts";
+import { goodCallers, World } from "../../hostile/world.ts";
+import type { Bench, BenchEnvironment, Measurement } from "../setup/bench.ts";
+import { writeLargeRows } from "../setup/largeRows.ts";
+import { processorTimeOf } from "../setup/processorTime.ts";
 
 const MAX_MS = 50;
 const MAX_BYTES = 1_000_000;

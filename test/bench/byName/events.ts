@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { EventFollower } from "../../server/events/follower.ts";
-import { advanceLog, readLog } from "../../server/events/log.ts";
-import { startSequencer } from "../../server/events/sequencer.ts";
-import { queryOne, sql } from "../../server/store/connection.ts";
-import { openDatabase } from "../../server/store/database.ts";
-import { type Bench, interleave, type Measurement } from "./setup/bench.ts";
+import { EventFollower } from "../../../server/events/follower.ts";
+import { advanceLog, readLog } from "../../../server/events/log.ts";
+import { startSequencer } from "../../../server/events/sequencer.ts";
+import { queryOne, sql } from "../../../server/store/connection.ts";
+import { openDatabase } from "../../../server/store/database.ts";
+import { type Bench, interleave, type Measurement } from "../setup/bench.ts";
 
 const EVENTS = 5_000_000;
 const MANY = 500_000;
@@ -37,7 +37,7 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
     const seat = follower.takeSeat({ userId, types: null });
     const waiting = seat.wait(after, { timeoutMs: 10_000, signal: never });
     await sleep(Math.random() * 100);
-    await database.transaction((tx) => tx.events.record("topup.credited", data, [userId]));
+    await database.transaction(async (tx) => tx.events.record("topup.credited", data, [userId]));
     const committedMs = performance.now();
     after = (await waiting).next;
     delays.push(performance.now() - committedMs);

@@ -1,0 +1,75 @@
+import { type BenchEnvironment, compare, type Measurement, medianOf, takeTurns } from "../bench.ts";
+import { type Load, startLoadGenerator } from "../processes.ts";
+import { type Side, type Sides, type Yardstick, yardsticks } from "./sides.ts";
+
+export const ROUNDS = 5;
+export const SECONDS = Number(process.env.BENCH_SECONDS ?? 1.5);
+
+/** One line of the issue's table: a load, and what the service must at least reach against each yardstick. */
+export interface Row {
+  what: string;
+  load: Omit<Load, "port" | "seconds" | "first">;
+  /** The same as typed RPC. */
+  rpc?: Pick<Load, "path"> & { body?: string };
+  targets: Record<Yardstick, number>;
+}
+
+/** "Not slower" with the noise of a median of five. */
+const RPC_AT_LEAST = 0.97;
+
+/** Sends each row's load to all sides in turns. */
+export async function compareSides(
+  environment: BenchEnvironment,
+  sides: Sides,
+  rows: readonly Row[],
+): Promise<Measurement[]> {
+  const generator = await startLoadGenerator(environment);
+  const measurements: Measurement[] = [];
+  const wanted = process.env.BENCH_ROWS ?? "";
+  for (const { what, load, rpc, targets } of rows.filter((row) => row.what.includes(wanted))) {
+    // Every request of a row has a number of its own in each database, because nobody bids twice for one task.
+    const counters = new Map<number, number>();
+    const processorMs: Record<string, number[]> = {};
+    const measure =
+      (name: string, side: Side, changes: Partial<Load> = {}) =>
+      async () => {
+        const { port } = side;
+        const first = counters.get(port) ?? 0;
+        const beforeMs = await side.processorMs();
+        const { requestsPerSecond, sent } = await generator.run({ ...load, ...changes, port, first, seconds: SECONDS });
+        processorMs[name] = [...(processorMs[name] ?? []), ((await side.processorMs()) - beforeMs) / sent];
+        counters.set(port, first + sent);
+        return requestsPerSecond;
+      };
+    const turns: Record<string, () => Promise<number>> = {
+      rebid: measure("rebid", sides.rebid),
+      ...(rpc && { rpc: measure("rpc", sides.rebid, rpc) }),
+      ...Object.fromEntries(Object.keys(yardsticks).map((name) => [name, measure(name, sides[name as Yardstick])])),
+    };
+    // Warms up what the measurement needs: code, caches, prepared statements on every connection.
+    for (const turn of Object.values(turns)) await turn();
+    const figures = await takeTurns(ROUNDS, turns);
+    const ours = figures.rebid ?? [];
+    const unit = "requests/s";
+    for (const [name, against] of Object.entries(yardsticks)) {
+      const atLeast = targets[name as Yardstick];
+      measurements.push({ what, unit, ...compare(ours, figures[name] ?? []), against, atLeast });
+    }
+    if (figures.rpc) {
+      const ratios = compare(figures.rpc, ours);
+      measurements.push({ what: `${what}: typed RPC`, unit, ...ratios, against: "REST", atLeast: RPC_AT_LEAST });
+    }
+    environment.log(`${what}: ${describeProcessorTime(processorMs)}`);
+  }
+  return measurements;
+}
+
+/** On a machine that does other things as well, the processor time is the steadier figure. */
+export function describeProcessorTime({ rebid = [], ...others }: Record<string, number[]>): string {
+  const ours = medianOf(rebid);
+  const parts = Object.entries(others).map(([name, figures]) => {
+    const figure = medianOf(figures);
+    return `${name} ${(figure * 1000).toFixed(0)} (${(figure / ours).toFixed(2)})`;
+  });
+  return `µs of processor a request, and ratio: ours ${(ours * 1000).toFixed(0)}, ${parts.join(", ")}`;
+}

@@ -1,0 +1,84 @@
+import { type BareRequest, type Handlers, serveBare } from "../bareServer.ts";
+import { newStorageKey, seal, signDownload, signUpload } from "../files.ts";
+import { prepared } from "./database.ts";
+import { lifecycle } from "./lifecycle.ts";
+import { statements } from "./statements.ts";
+
+/**
+ * Yardstick 2, what the design costs: `node:http` and `pg` with the leanest tables and statements that do the same job
+ * (`schema.ts`). It keeps what a caller relies on: the key decides who calls and what they may do; task, money, entries, event and
+ * job commit together; nobody spends what they do not have. It leaves out what the service adds to that: validation, limits,
+ * search, reputation, a ledger that checks itself, keys that are watched and revoked, the snapshot of a task's details.
+ */
+const run = prepared({ ...statements, ...lifecycle });
+
+async function callerOf({ keyHash }: BareRequest, scope?: string): Promise<string> {
+  const [caller] = await run<{ userId: string; scopes: string[] }>("caller", [keyHash]);
+  if (caller === undefined || (scope !== undefined && !caller.scopes.includes(scope))) throw new Error("not permitted");
+  return caller.userId;
+}
+
+function only<Row>([row]: Row[]): Row {
+  if (row === undefined) throw new Error("refused");
+  return row;
+}
+
+const cursorOf = (rows: { createdAt: string }[]) => (rows.length < 50 ? null : rows[49]?.createdAt);
+const pageOf = (tasks: { createdAt: string }[]) => ({ tasks, nextCursor: cursorOf(tasks) });
+
+const handlers: Handlers = {
+  "GET /tasks": async () => pageOf(await run("firstPage", [])),
+  "GET /tasks?cursor": async ({ query }) => pageOf(await run("page", [query.get("cursor")])),
+  "GET /tasks/{id}": async (request) => {
+    const userId = await callerOf(request);
+    const { buyerId, ...task } = only(await run<{ buyerId: string; status: string }>("task", [request.ids[0]]));
+    const bids = await run("bidsOf", [request.ids[0], userId]);
+    const mayBid = task.status === "open" && buyerId !== userId && bids.length === 0;
+    return { task, availableActions: mayBid ? ["bids.place"] : [], bids };
+  },
+  "GET /wallet/ledger?cursor": async (request) => {
+    const userId = await callerOf(request);
+    const entries = await run<{ createdAt: string }>("entries", [userId, request.query.get("cursor")]);
+    return { entries, nextCursor: cursorOf(entries) };
+  },
+  "POST /tasks": async (request) => {
+    const userId = await callerOf(request, "task:write");
+    const { title, description, acceptanceCriteria, maxBudgetCents, tags } = request.body;
+    const values = [userId, title, description, acceptanceCriteria, maxBudgetCents, tags];
+    return { task: only(await run("createTask", values)) };
+  },
+  "POST /tasks/{id}/bids": async (request) => {
+    const userId = await callerOf(request, "bid:write");
+    const { priceCents, etaHours, notes } = request.body;
+    return { bid: only(await run("placeBid", [request.ids[0], userId, priceCents, etaHours, notes])) };
+  },
+  "POST /tasks/{id}/award": async (request) => {
+    const userId = await callerOf(request, "task:write");
+    return only(await run("award", [request.ids[0], request.body.bidId, userId]));
+  },
+  "POST /bids/{id}/delivery/init": async (request) => {
+    const userId = await callerOf(request, "bid:write");
+    const [bidId = ""] = request.ids;
+    const { mimeType, bytes, fileName } = request.body;
+    const storageKey = newStorageKey(bidId);
+    only(await run("startUpload", [bidId, userId, storageKey, mimeType, bytes, fileName]));
+    return { uploadUrl: await signUpload(storageKey, request.body), storageKey };
+  },
+  "POST /bids/{id}/delivery/finalize": async (request) => {
+    const userId = await callerOf(request, "bid:write");
+    const [[bidId], { storageKey }] = [request.ids, request.body];
+    const declared = only(await run<{ bytes: number }>("findUpload", [bidId, userId, storageKey]));
+    const sealed = await seal(storageKey);
+    if (sealed.bytes !== declared.bytes) throw new Error("the file has another size");
+    type Delivered = { acceptanceDeadlineAt: string };
+    const values = [bidId, userId, storageKey, sealed.storageKey];
+    const { acceptanceDeadlineAt, ...row } = only(await run<Delivered>("deliver", values));
+    const delivery = { ...row, sha256: sealed.sha256, downloadUrl: await signDownload(sealed.storageKey) };
+    return { delivery, task: { acceptanceDeadlineAt } };
+  },
+  "POST /tasks/{id}/accept": async (request) => {
+    const userId = await callerOf(request, "task:write");
+    return { task: only(await run("accept", [request.ids[0], userId])) };
+  },
+};
+serveBare(handlers);

@@ -1,0 +1,55 @@
+import { TRPCError } from "@trpc/server";
+import { z } from "zod";
+import { open, prisma, scoped } from "./context.ts";
+import { Bid, bidFields, Entry, listItemFields, Page, Task, TaskListItem, taskFields, toBid } from "./records.ts";
+
+const olderThan = (cursor: string | undefined) => (cursor === undefined ? {} : { createdAt: { lt: new Date(cursor) } });
+const cursorOf = (rows: { createdAt: Date }[], limit: number) =>
+  rows.length < limit ? null : (rows.at(-1)?.createdAt ?? null);
+
+export const listTasks = open
+  .meta({ openapi: { method: "GET", path: "/tasks" } })
+  .input(Page)
+  .output(z.object({ tasks: z.array(TaskListItem), nextCursor: z.date().nullable() }))
+  .query(async ({ input: { cursor, limit } }) => {
+    const tasks = await prisma.task.findMany({
+      ...{ where: { status: "open", ...olderThan(cursor) }, select: listItemFields },
+      ...{ orderBy: { createdAt: "desc" }, take: limit },
+    });
+    return { tasks, nextCursor: cursorOf(tasks, limit) };
+  });
+
+export const readTask = scoped()
+  .meta({ openapi: { method: "GET", path: "/tasks/{id}" } })
+  .input(z.object({ id: z.uuid() }))
+  .output(z.object({ task: Task, availableActions: z.array(z.string()), bids: z.array(Bid) }))
+  .query(async ({ ctx, input: { id } }) => {
+    const task = await prisma.task.findUnique({ where: { id }, select: taskFields });
+    if (task === null) throw new TRPCError({ code: "NOT_FOUND" });
+    const isBuyer = task.buyer.id === ctx.userId;
+    const bids = await prisma.bid.findMany({
+      ...{ where: { taskId: id, ...(isBuyer ? {} : { bidderId: ctx.userId }) }, select: bidFields },
+      ...{ orderBy: { createdAt: "desc" }, take: 100 },
+    });
+    const mayBid = task.status === "open" && !isBuyer && !bids.some(({ status }) => status === "active");
+    return { task, availableActions: mayBid ? ["bids.place"] : [], bids: bids.map(toBid) };
+  });
+
+export const listEntries = scoped()
+  .meta({ openapi: { method: "GET", path: "/wallet/ledger" } })
+  .input(Page)
+  .output(z.object({ entries: z.array(Entry), nextCursor: z.date().nullable() }))
+  .query(async ({ ctx, input: { cursor, limit } }) => {
+    const rows = await prisma.ledgerEntry.findMany({
+      where: { userId: ctx.userId, bucket: { in: ["available", "held"] }, ...olderThan(cursor) },
+      select: {
+        ...{ id: true, userId: true, kind: true, bucket: true, amountCents: true, createdAt: true },
+        transfer: { select: { taskId: true, bidId: true, externalRef: true } },
+      },
+      ...{ orderBy: { createdAt: "desc" }, take: limit },
+    });
+    const entries = rows.map(({ transfer, amountCents, ...entry }) => ({
+      ...{ ...entry, ...transfer, amountCents: Number(amountCents) },
+    }));
+    return { entries, nextCursor: cursorOf(entries, limit) };
+  });
