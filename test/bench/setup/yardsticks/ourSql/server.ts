@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type pg from "pg";
+import pg from "pg";
 import { openPool } from "../../../../../server/store/connection.ts";
 import { isRetryable } from "../../../../../server/store/databaseErrors.ts";
 import { type BareRequest, type Handlers, serveBare } from "../bareServer.ts";
@@ -78,6 +78,12 @@ const nameOf = (text: string) => {
   return name;
 };
 
+/** As the service does: what is sent until the next tick goes out in one piece. */
+function sendTogether({ connection: { stream } }: pg.Client): void {
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
 /** Sends the statements from `from` up to the end of a transaction, or one that stands alone, and returns the next index. */
 async function runPart(steps: readonly Step[], from: number, run: Run): Promise<number> {
   const first = steps[from];
@@ -86,10 +92,16 @@ async function runPart(steps: readonly Step[], from: number, run: Run): Promise<
   const client = isTransaction ? await pool.connect() : pool;
   try {
     const underWay: Promise<void>[] = [];
+    let waitedFor = 0;
+    if (client instanceof pg.Client) sendTogether(client);
     for (const [index, { text, isPrepared, values, after }] of steps.entries()) {
       if (index < from || index > to) continue;
       // What was answered before this one was sent. Earlier parts have been answered in any case.
-      await Promise.all(underWay.slice(0, Math.max(0, after - from)));
+      if (after - from > waitedFor) {
+        waitedFor = after - from;
+        await Promise.all(underWay.slice(0, waitedFor));
+        if (client instanceof pg.Client) sendTogether(client);
+      }
       const query: pg.QueryConfig = { text, values: values.map((value) => resolveValue(value, run)) };
       if (isPrepared) query.name = nameOf(text);
       const answer = client.query(query).then(({ rows }) => {
