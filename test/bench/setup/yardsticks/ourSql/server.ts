@@ -31,6 +31,7 @@ const partOf = (text: string, match: number) => (text.includes("/") ? (matchesOf
 function resolve(source: Source, { request, answers, freshIds }: Run): string {
   if ("id" in source) return request.ids[source.id] ?? "";
   if ("field" in source) return partOf(request.body?.[source.field] ?? request.query.get(source.field), source.match);
+  if ("keyHash" in source) return request.keyHash.toString("hex");
   if ("fresh" in source) {
     freshIds[source.fresh] ??= crypto.randomUUID();
     return freshIds[source.fresh] ?? "";
@@ -43,6 +44,8 @@ function resolve(source: Source, { request, answers, freshIds }: Run): string {
 }
 
 function join(pieces: readonly (string | Source)[], run: Run): string {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined && typeof only !== "string") return resolve(only, run);
   let text = "";
   for (const piece of pieces) text += typeof piece === "string" ? piece : resolve(piece, run);
   return text;
