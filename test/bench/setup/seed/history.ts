@@ -1,5 +1,5 @@
 import pg from "pg";
-import { sqlIdOf, sqlTimeOf } from "./identities.ts";
+import { sqlIdOf, sqlTimeOf, taskIdOf, timeOf, userIdOf } from "./identities.ts";
 import { FUNDS_CENTS, type MarketSize } from "./market.ts";
 
 export interface HistorySize {
@@ -63,13 +63,26 @@ async function seedLedger(client: pg.Client, person: Person, entries: number, pe
   for (const trigger of triggers) await client.query(`ALTER TABLE ${trigger.replace("DISABLE", "ENABLE ALWAYS")}`);
 }
 
+/** What an event about a task keeps of it. */
+const task = {
+  ...{ id: taskIdOf(1), title: "Page 1", maxBudgetCents: 100, tags: ["translation"], status: "open", bidCount: 0 },
+  ...{
+    description: "To be translated.",
+    acceptanceCriteria: null,
+    buyer: { id: userIdOf(2), displayName: "Person 2" },
+  },
+  ...{ awardedBidId: null, awardedAt: null, deliveryDueAt: null, deliveredAt: null, acceptanceDeadlineAt: null },
+  ...{ acceptedAt: null, closedAt: null, createdAt: timeOf(1), updatedAt: timeOf(1) },
+};
+
 async function seedEvents(client: pg.Client, person: Person, events: number): Promise<void> {
   const id = sqlIdOf("event", "n");
   await client.query("TRUNCATE event_log, event_log_entries, event_log_queue");
   await client.query(
     `INSERT INTO events (id, type, task_id, recipients, data, created_at, fanned_out_at)
-     SELECT ${id}, 'task.updated', ${sqlIdOf("task", "1")}, ARRAY[${person("n")}], '{"task":{}}', ${sqlTimeOf(`${events} - n`)}, now()
+     SELECT ${id}, 'task.updated', ${sqlIdOf("task", "1")}, ARRAY[${person("n")}], $1::json, ${sqlTimeOf(`${events} - n`)}, now()
      FROM generate_series(1, ${events}) AS n`,
+    [JSON.stringify({ task })],
   );
   await client.query(
     `INSERT INTO event_log (position, event_id, type, recipients)

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type pg from "pg";
+import pg from "pg";
 import { openPool } from "../../../../../server/store/connection.ts";
 import { isRetryable } from "../../../../../server/store/databaseErrors.ts";
 import { type BareRequest, type Handlers, serveBare } from "../bareServer.ts";
@@ -31,6 +31,7 @@ const partOf = (text: string, match: number) => (text.includes("/") ? (matchesOf
 function resolve(source: Source, { request, answers, freshIds }: Run): string {
   if ("id" in source) return request.ids[source.id] ?? "";
   if ("field" in source) return partOf(request.body?.[source.field] ?? request.query.get(source.field), source.match);
+  if ("keyHash" in source) return request.keyHash.toString("hex");
   if ("fresh" in source) {
     freshIds[source.fresh] ??= crypto.randomUUID();
     return freshIds[source.fresh] ?? "";
@@ -43,6 +44,8 @@ function resolve(source: Source, { request, answers, freshIds }: Run): string {
 }
 
 function join(pieces: readonly (string | Source)[], run: Run): string {
+  const [only] = pieces;
+  if (pieces.length === 1 && only !== undefined && typeof only !== "string") return resolve(only, run);
   let text = "";
   for (const piece of pieces) text += typeof piece === "string" ? piece : resolve(piece, run);
   return text;
@@ -78,6 +81,12 @@ const nameOf = (text: string) => {
   return name;
 };
 
+/** As the service does: what is sent until the next tick goes out in one piece. */
+function sendTogether({ connection: { stream } }: pg.Client): void {
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
 /** Sends the statements from `from` up to the end of a transaction, or one that stands alone, and returns the next index. */
 async function runPart(steps: readonly Step[], from: number, run: Run): Promise<number> {
   const first = steps[from];
@@ -86,10 +95,16 @@ async function runPart(steps: readonly Step[], from: number, run: Run): Promise<
   const client = isTransaction ? await pool.connect() : pool;
   try {
     const underWay: Promise<void>[] = [];
+    let waitedFor = 0;
+    if (client instanceof pg.Client) sendTogether(client);
     for (const [index, { text, isPrepared, values, after }] of steps.entries()) {
       if (index < from || index > to) continue;
       // What was answered before this one was sent. Earlier parts have been answered in any case.
-      await Promise.all(underWay.slice(0, Math.max(0, after - from)));
+      if (after - from > waitedFor) {
+        waitedFor = after - from;
+        await Promise.all(underWay.slice(0, waitedFor));
+        if (client instanceof pg.Client) sendTogether(client);
+      }
       const query: pg.QueryConfig = { text, values: values.map((value) => resolveValue(value, run)) };
       if (isPrepared) query.name = nameOf(text);
       const answer = client.query(query).then(({ rows }) => {

@@ -7,6 +7,8 @@ export type Source =
   /** `match` counts the ids and timestamps in a field's text, from 0. */
   | { field: string; match: number }
   | { statement: number; path: string[]; match: number }
+  /** The hash of the API key, in hexadecimal. */
+  | { keyHash: true }
   /** An id that the service makes itself: the same wherever the same number occurs in one request. */
   | { fresh: number };
 
@@ -56,7 +58,7 @@ export interface Recording {
 export const varying = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,6}Z)/;
 export const matchesOf = (value: unknown): string[] =>
   typeof value === "string" ? (value.match(new RegExp(varying, "g")) ?? []) : [];
-const isId = (text: string) => /^[0-9a-f]{8}-/.test(text);
+const isId = (text: string) => /^[0-9a-f]{8}-[0-9a-f]{4}-/.test(text);
 
 /**
  * Finds out where each value of a recorded request came from: its path, its body, the answer of an earlier statement. What is
@@ -81,10 +83,16 @@ export function createTemplate(recording: Recording, other: Recording, ownFields
     if (isFresh) learn(text, { fresh: freshIds++ });
     return sources.get(text);
   };
-  const piecesOf = (text: string) => text.split(varying).map((piece) => sourceOf(piece) ?? piece);
+  learn(recording.keyHash, { keyHash: true });
+  const dynamic = new RegExp(`(${recording.keyHash}|${varying.source.slice(1, -1)})`);
+  const piecesOf = (text: string) =>
+    text
+      .split(dynamic)
+      .filter((piece) => piece !== "")
+      .map((piece) => sourceOf(piece) ?? piece);
   const createValue = (value: unknown): Value => {
     if (Array.isArray(value)) return { list: value.map(createValue) };
-    if (typeof value === "string" && varying.test(value)) {
+    if (typeof value === "string" && dynamic.test(value)) {
       const pieces = piecesOf(value);
       return pieces.every((piece) => typeof piece === "string") ? { constant: value } : { pieces };
     }
