@@ -2,6 +2,7 @@ import { tanstackRouter } from "@tanstack/router-plugin/vite";
 import react from "@vitejs/plugin-react";
 import { defaultClientConditions, defineConfig } from "vite";
 import { limits } from "./build/limits.ts";
+import { startingPage } from "./build/startingPage.ts";
 
 /** The service that the development server (`npx vite console`) forwards calls to. */
 const service = process.env.REBID_URL ?? "http://localhost:3000";
@@ -21,6 +22,7 @@ export default defineConfig(({ command }) => ({
     }),
     react(),
     limits(new URL("../openapi/openapi.json", import.meta.url)),
+    startingPage(new URL("../server/brand/wordmark.svg", import.meta.url)),
   ],
   build: {
     target: "es2022",

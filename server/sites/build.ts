@@ -100,7 +100,9 @@ async function replace(folder: string, next: string): Promise<void> {
 
 /** In a process of its own, so that the service keeps nothing of a bundler in its memory. */
 function run(builder: string, outputFolder: string): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [builder, outputFolder], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  // A site is the same whoever builds it: with the `NODE_ENV` of a test runner, React would be its development build.
+  const env = { ...process.env, NODE_ENV: "production" };
+  const child = spawn(process.execPath, [builder, outputFolder], { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {

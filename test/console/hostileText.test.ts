@@ -14,7 +14,8 @@ const service = useService();
 
 /** If it ever became more than text, the window would have another title. Short enough for a tag. */
 const script = "<img src=x onerror=document.title=9>";
-const long = "x".repeat(20_001);
+/** One character more than any field may have, in words: Chromium takes seconds to break a line of one word. */
+const long = `${"word ".repeat(4_000)}x`;
 const reversed = `${script}\u202eb`;
 
 /** What runs in the page has no types of its own here. */

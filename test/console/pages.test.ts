@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     });
     await page.goto(`${service.url}/app`, { waitUntil: "networkidle" });
     const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-    expect([...encodings]).toEqual(["gzip"]);
+    expect(encodings).toContain("gzip");
     expect(total).toBeGreaterThan(50_000);
     expect(total).toBeLessThan(200_000);
   });

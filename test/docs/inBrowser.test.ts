@@ -1,9 +1,9 @@
 import { readdir } from "node:fs/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { examine } from "../screenshots/examine.ts";
-import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { browserTimeout, hasBrowser, sharedBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { builtDocs } from "./blocks.ts";
 
@@ -19,10 +19,9 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", browserTimeo
 
   beforeAll(async () => {
     await builtDocs();
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     person = await createPerson(service, { cents: 12_345 });
   });
-  afterAll(() => browser?.close());
 
   beforeEach(async () => {
     foreign = [];

@@ -9,7 +9,6 @@ export const api = createRebidClient({ maxRetries: 0 });
 
 type Outputs = inferRouterOutputs<RebidRouter>;
 
-export type User = Outputs["auth"]["me"]["user"];
 export type Me = Outputs["auth"]["me"];
 export type TaskItem = Outputs["tasks"]["list"]["tasks"][number];
 export type TaskStatus = TaskItem["status"];

@@ -30,9 +30,14 @@ const watch = (watcher: () => void) => {
   return () => watchers.delete(watcher);
 };
 
-/** Whether events arrive at this moment. */
-export const isLive = () => live;
-export const useIsLive = () => useSyncExternalStore(watch, isLive);
+/** While events do not arrive, what is on the screen is read again this often. */
+const POLL_MS = 15_000;
+
+/** How often a query is read again, whatever happens: by default never while events arrive. */
+export const pollWithoutEvents =
+  (withEventsMs: number | false = false) =>
+  () =>
+    live ? withEventsMs : POLL_MS;
 
 /** The number of tasks that were posted since the feed was last read; they wait until somebody asks for them. */
 export const useNewTasks = () => useSyncExternalStore(watch, () => newTasks);

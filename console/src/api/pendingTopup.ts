@@ -3,7 +3,7 @@ import { api } from "./client.ts";
 const STORAGE_KEY = "rebid.topup";
 
 /** A top-up whose checkout page somebody was sent to from this tab. */
-export interface PendingTopup {
+interface PendingTopup {
   sessionId: string;
   amountCents: number;
   /** The end of the event log before the checkout page was opened. */
@@ -21,8 +21,6 @@ export function recallTopup(): PendingTopup | null {
     return null;
   }
 }
-
-export const forgetTopup = () => sessionStorage.removeItem(STORAGE_KEY);
 
 /** Returns the end of the event log. */
 export async function endOfLog(): Promise<string> {

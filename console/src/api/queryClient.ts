@@ -1,10 +1,7 @@
 import { QueryCache, QueryClient } from "@tanstack/react-query";
 import { failureOf, isTransient } from "./client.ts";
-import { isLive } from "./live.ts";
+import { pollWithoutEvents } from "./live.ts";
 import { meQuery } from "./queries.ts";
-
-/** While the event stream is interrupted, what is on the screen is read again this often. */
-const POLL_MS = 15_000;
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
@@ -17,7 +14,7 @@ export const queryClient = new QueryClient({
     queries: {
       retry: (count, error) => count < 2 && isTransient(error),
       staleTime: 2_000,
-      refetchInterval: () => (isLive() ? false : POLL_MS),
+      refetchInterval: pollWithoutEvents(),
     },
   },
 });

@@ -1,6 +1,7 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { createFileRoute, Link, useLocation } from "@tanstack/react-router";
 import { isWhole, type Task, type TaskOperation, type TaskPage } from "../../api/client.ts";
+import { pollWithoutEvents } from "../../api/live.ts";
 import { meQuery, taskQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
 import { ButtonLink } from "../../parts/button.tsx";
@@ -29,7 +30,7 @@ const REFRESH_MS = 600_000;
 
 function ReadTask() {
   const { taskId } = Route.useParams();
-  const { data } = useSuspenseQuery({ ...taskQuery(taskId), refetchInterval: REFRESH_MS });
+  const { data } = useSuspenseQuery({ ...taskQuery(taskId), refetchInterval: pollWithoutEvents(REFRESH_MS) });
   const { data: me } = useQuery(meQuery);
   const { task } = data;
   const full = isWhole(task) ? task : null;
