@@ -32,6 +32,7 @@ async function run(load: Load): Promise<LoadResult> {
   const durations: number[] = [];
   const statuses: Record<string, number> = {};
   let sent = 0;
+  let bodyBytes = 0;
   let refusal: string | undefined;
   await Promise.all(
     connections.map(async ({ headers, connection }) => {
@@ -41,6 +42,7 @@ async function run(load: Load): Promise<LoadResult> {
         const { status, body } = await connection.ask(message);
         durations.push(performance.now() - sentMs);
         statuses[status] = (statuses[status] ?? 0) + 1;
+        bodyBytes += body.length;
         if (!status.startsWith("2")) refusal ??= body.toString();
       }
       connection.close();
@@ -52,7 +54,7 @@ async function run(load: Load): Promise<LoadResult> {
     requestsPerSecond: durations.length / seconds,
     medianMs: durations[Math.floor(durations.length * 0.5)] ?? 0,
     p99Ms: durations[Math.floor(durations.length * 0.99)] ?? 0,
-    ...{ sent, statuses },
+    ...{ sent, statuses, bytesPerBody: bodyBytes / sent },
     ...(refusal !== undefined && { refusal }),
   };
 }

@@ -57,6 +57,7 @@ export interface LoadResult {
   medianMs: number;
   p99Ms: number;
   sent: number;
+  bytesPerBody: number;
   /** The number of responses with each status. */
   statuses: Record<string, number>;
   /** The first body of a response that is no success. */
