@@ -10,7 +10,7 @@ interface SiteOptions {
   base: string;
   /** Files of the site that are served at the root of the service, such as `llms.txt`. */
   atRoot?: readonly string[];
-  /** The page for every path below the base that has no file: that of an app with addresses of its own. */
+  /** The page for every path below the base that has no file, `assets/` aside: that of an app with addresses of its own. */
   fallback?: string;
   /** Origins that its pages may send requests to, beside this service. */
   connect?: readonly string[];
@@ -73,7 +73,9 @@ function nameOf(path: string, { files }: Manifest, { base, fallback = "" }: Site
   if (path.includes("//")) return null;
   const isBelow = path === base || path.startsWith(`${base}/`);
   const relative = (isBelow ? path.slice(base.length) : path).replace(/^\/|\/$/g, "");
-  const candidates = [relative, relative === "" ? "index.html" : `${relative}.html`, fallback];
+  // A script of an earlier build is missed as such, and not taken from a page.
+  const page = relative.startsWith("assets/") ? "" : fallback;
+  const candidates = [relative, relative === "" ? "index.html" : `${relative}.html`, page];
   return candidates.find((name) => Object.hasOwn(files, name)) ?? null;
 }
 

@@ -23,6 +23,8 @@ test("the console's pages allow nothing inline and no host but the object store,
   const [script = ""] = /\/app\/assets\/[^"]+\.js/.exec(page.text) ?? [];
   const file = await rest(service.url, "GET", script);
   expect(file.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+  // After an update, a page of the build before must not take a page for its missing script.
+  expect((await rest(service.url, "GET", "/app/assets/gone-12345678.js", browser)).status).toBe(404);
   // Programs get what they always got.
   expect((await rest(service.url, "GET", "/", browser)).headers.get("location")).toBe("/app");
   expect((await rest(service.url, "GET", "/")).status).toBe(200);
