@@ -43,7 +43,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   };
 }
 
-/** After a run of the whole suite without failures: says which documented answers were given in no test. */
+/** After a run of the whole suite without failures: fails if a documented answer was given in no test. */
 async function checkAnswers(project: TestProject, folder: string): Promise<void> {
   const { state } = project.vitest;
   const { testFiles } = await project.globTestFiles();
@@ -56,4 +56,5 @@ async function checkAnswers(project: TestProject, folder: string): Promise<void>
   const missing = missingAnswers(folder);
   if (missing.length === 0) return;
   console.error(`The API document promises answers that no test has provoked:\n  ${missing.join("\n  ")}`);
+  process.exitCode = 1;
 }
