@@ -49,7 +49,7 @@ export class RawConnection {
   }
 
   get isOpen(): boolean {
-    return !this.#socket.destroyed;
+    return !this.#socket.destroyed && !this.#socket.readableEnded;
   }
 
   async opened(): Promise<void> {
@@ -58,6 +58,7 @@ export class RawConnection {
 
   /** Sends a request and returns the response, once all of it has arrived. */
   ask(message: Buffer): Promise<Answer> {
+    if (!this.isOpen) return Promise.reject(new Error("the server has closed the connection"));
     this.#chunks.length = 0;
     this.#received = 0;
     this.#expected = null;
