@@ -111,9 +111,12 @@ export class Stage {
 
   /** All users but the first have completed the payout onboarding. `errors` collects what the service logs as an error. */
   static async open(database: Database, userCount: number, errors: string[]): Promise<Stage> {
-    const rows = await database.query<{ id: string }>(sql`
-      INSERT INTO users (email, password_hash, display_name)
-      SELECT gen_random_uuid() || '@example.com', 'none', 'Person' FROM generate_series(1, ${userCount}) RETURNING id`);
+    // A transaction, because two sequences may create users in the same microsecond: that one runs again.
+    const rows = await database.transaction((tx) =>
+      tx.query<{ id: string }>(sql`
+        INSERT INTO users (email, password_hash, display_name)
+        SELECT gen_random_uuid() || '@example.com', 'none', 'Person' FROM generate_series(1, ${userCount}) RETURNING id`),
+    );
     const users = rows.map(({ id }) => id);
     const stage = new Stage(database, users, errors);
     for (const user of stage.payees) {
