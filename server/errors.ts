@@ -204,6 +204,11 @@ export class ApiError extends Error {
     return errorCatalogue[this.code].status;
   }
 
+  /** Whether this is our own refusal under load, and not a failure of anything. */
+  get isOverload(): boolean {
+    return this.code === "unavailable" && this.cause === undefined;
+  }
+
   /** The value of the `Retry-After` header; undefined for an error that waiting does not help. */
   get retryAfterSeconds(): number | undefined {
     const entry: CatalogueEntry = errorCatalogue[this.code];

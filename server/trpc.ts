@@ -158,8 +158,7 @@ async function takeTurn<Result>({ ctx, meta }: Call, work: (pause: Pause) => Pro
 function fail({ ctx, meta, path }: Call, thrown: unknown): never {
   const failure = getTRPCErrorFromUnknown(thrown);
   const error = toApiError(failure, pathParametersOf(meta));
-  const isOverload = error.code === "unavailable" && error.cause === undefined; // our own refusal, not a failure
-  if (isOverload) ctx.log.warn({ requestId: ctx.requestId, procedure: path }, "too many calls: one was refused");
+  if (error.isOverload) ctx.log.warn({ requestId: ctx.requestId, procedure: path }, "too many calls: one was refused");
   else if (error.status >= 500)
     ctx.log.error({ requestId: ctx.requestId, procedure: path, error: error.cause ?? failure.cause }, error.code);
   // A login records its own failure, with the account that was tried.

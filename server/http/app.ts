@@ -97,7 +97,9 @@ function handleError(services: Services): ErrorRequestHandler {
     // Errors of procedures have been logged already, with the procedure's name.
     const isLogged = thrown instanceof TRPCError && thrown.cause instanceof ApiError;
     if (error.status >= 500 && !isLogged) {
-      services.log.error({ requestId: response.get("X-Request-Id"), error: thrown }, error.code);
+      const requestId = response.get("X-Request-Id");
+      if (error.isOverload) services.log.warn({ requestId }, "too many calls: one was refused");
+      else services.log.error({ requestId, error: thrown }, error.code);
     }
     if (response.headersSent) return response.destroy();
     // Our own failures are not counted: the caller may repeat what was not their fault.

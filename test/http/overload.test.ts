@@ -145,6 +145,22 @@ test("a client that disconnects while it waits gives up its place, and its call 
   expect((await buyer.get(`/tasks/${taskId}`)).body.task.status).toBe("open");
 });
 
+test("so does one that waits for a shared answer, and that is no failure", async () => {
+  const errors = service.errors.length;
+  await lockTask();
+  const holding = edits(2);
+  await reaches(lockWaits, 2);
+  const leaving = new AbortController();
+  const left = rest(service.url, "GET", "/tasks", { credentials: buyer.session, signal: leaving.signal });
+  await reaches(() => turnWaits(service.url), 1);
+  leaving.abort();
+  await expect(left).rejects.toThrow("aborted");
+  await reaches(() => turnWaits(service.url), 0);
+  await locker.query("COMMIT");
+  expect(await statusesOf(holding)).toEqual([200, 200]);
+  expect(service.errors.length).toBe(errors);
+});
+
 test("beyond the calls that may be under way, everything but the probes is 503 at once, before authentication", async () => {
   const url = await serveWith({ maxCallsUnderWay: 4, turnsPerCaller: 4 });
   await lockTask();
