@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { setPriority } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { takeLock } from "../fileLock.ts";
 import { readManifest, writeManifest } from "./manifest.ts";
@@ -21,8 +22,9 @@ export interface BuildResult {
 /**
  * Builds a site, unless what it is built from has not changed since the last time. Of several processes, one builds and
  * the others wait for it. The folder is replaced when everything is there: a build that is killed leaves the old one.
+ * `onBuilder` is called when the builder's process runs.
  */
-export async function buildSite(site: Site, folder = folderOf(site)): Promise<BuildResult> {
+export async function buildSite(site: Site, folder = folderOf(site), onBuilder = () => {}): Promise<BuildResult> {
   const startedAt = performance.now();
   const result = (outcome: BuildResult["outcome"], failure?: string): BuildResult => {
     return { outcome, failure, seconds: (performance.now() - startedAt) / 1_000 };
@@ -39,7 +41,9 @@ export async function buildSite(site: Site, folder = folderOf(site)): Promise<Bu
     if (await isFresh()) return result("fresh");
     await removeLeftovers(folder);
     const next = await mkdtemp(`${folder}-next-`);
-    const { code, output } = await run(resolve(root, site.builder), next);
+    const building = run(site, next);
+    onBuilder();
+    const { code, output } = await building;
     if (code !== 0) {
       await rm(next, { recursive: true });
       return result("absent", output);
@@ -99,8 +103,10 @@ async function replace(folder: string, next: string): Promise<void> {
 }
 
 /** In a process of its own, so that the service keeps nothing of a bundler in its memory. */
-function run(builder: string, outputFolder: string): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [builder, outputFolder], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+function run({ builder, niceness = 0 }: Site, outputFolder: string): Promise<{ code: number | null; output: string }> {
+  const parameters = [resolve(root, builder), outputFolder];
+  const child = spawn(process.execPath, parameters, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  if (child.pid !== undefined && niceness > 0) setPriority(child.pid, niceness);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {

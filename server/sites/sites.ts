@@ -5,6 +5,8 @@ export interface Site {
   readonly name: string;
   /** The program that builds it: it gets the folder that it has to fill as its only argument. */
   readonly builder: string;
+  /** How much it yields to the other builds: two sites are ready sooner when the longer build goes first. */
+  readonly niceness?: number;
   /** The files and folders that it is built from. When one of them changes, the site is stale. */
   readonly inputs: readonly string[];
 }
@@ -16,6 +18,7 @@ export const root = join(import.meta.dirname, "../..");
 export const docsSite: Site = {
   name: "docs",
   builder: "docs/site/build.ts",
+  niceness: 5,
   inputs: ["docs", "README.md", "openapi/openapi.json", "server/brand", "package-lock.json"],
 };
 

@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { MigrationError } from "../../prisma/migrate.ts";
 import { ConfigError, readConfig } from "../config.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
+import { prepareSites } from "./sites.ts";
 
 /** Work that is unfinished this long after SIGTERM is aborted. */
 const SHUTDOWN_TIMEOUT_MS = 9_000;
@@ -38,8 +39,13 @@ async function main(): Promise<void> {
   const stopped = new Promise<null>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => resolve(null));
   });
-  // Loaded only now, because that takes longer than finding a mistake in the settings.
-  const starting = import("./service.ts").then(({ startService }) => startService(config, log));
+  const start = async () => {
+    const sites = await prepareSites(config, log);
+    // Loaded only now, because that takes longer than finding a mistake in the settings.
+    const { startService } = await import("./service.ts");
+    return startService(config, log, sites.areReady);
+  };
+  const starting = start();
   const service = await Promise.race([starting, stopped]);
   // Stopped during startup: the embedded services stop when the process exits.
   if (service === null) return;

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import getPort from "get-port";
 import type { Logger } from "pino";
 import { type BackingServices, configuredBackingServices } from "../backingServices.ts";
@@ -10,9 +9,6 @@ import { createMetrics } from "../http/metrics.ts";
 import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
 import { createServices, loadEmbedded } from "../services.ts";
-import { buildSite } from "../sites/build.ts";
-import { manifestFile } from "../sites/manifest.ts";
-import { folderOf, sites } from "../sites/sites.ts";
 import { openDatabase } from "../store/database.ts";
 import { followTestClock } from "../store/followTestClock.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
@@ -57,28 +53,14 @@ async function prepareSchema(backing: BackingServices, { production }: Config, l
 }
 
 /**
- * Builds the sites that are missing or stale, except in production, which serves what its release carries. Never fails:
- * without a site, only its pages are absent.
+ * Starts everything that the role needs, and waits for the sites. If a part fails to start, stops the parts that are
+ * running, and rethrows.
  */
-async function prepareSites({ production, role }: Config, log: Logger): Promise<void> {
-  if (role === "worker") return;
-  if (production) {
-    const absent = sites.filter((site) => !existsSync(manifestFile(folderOf(site)))).map(({ name }) => name);
-    if (absent.length > 0) log.warn({ sites: absent }, "not built: their pages are absent; see `npm run build`");
-    return;
-  }
-  await Promise.all(
-    sites.map(async (site) => {
-      const failed = (error: unknown) => ({ outcome: "absent", failure: String(error) });
-      const { outcome, failure } = await buildSite(site).catch(failed);
-      if (outcome === "absent")
-        log.warn({ site: site.name, failure }, "a site could not be built: its pages are absent");
-    }),
-  );
-}
-
-/** Starts everything that the role needs. If a part fails to start, stops the parts that are running, and rethrows. */
-export async function startService(config: Config, log: Logger): Promise<RunningService> {
+export async function startService(
+  config: Config,
+  log: Logger,
+  sitesAreReady: Promise<unknown>,
+): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
   const busy: (() => Promise<void>)[] = [];
   const stopPart = (part: () => Promise<void>) =>
@@ -87,8 +69,6 @@ export async function startService(config: Config, log: Logger): Promise<Running
     await Promise.all(busy.map(stopPart));
     for (const part of stops.toReversed()) await stopPart(part);
   };
-  // Beside everything else, which mostly waits for other processes.
-  const sitesAreReady = prepareSites(config, log);
   try {
     const port = config.port === 0 ? await getPort() : config.port;
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
