@@ -1,3 +1,4 @@
+import { answerOrders } from "./answerOrders.ts";
 import { encode, RawConnection } from "./rawConnection.ts";
 
 /** Whole lifecycles, from the post to the payment. */
@@ -95,13 +96,4 @@ async function runLifecycle(
   await post(server, buyer, `/tasks/${task.id}/accept`);
 }
 
-process.on("message", (load: LifecycleLoad) => {
-  run(load).then(
-    (result) => process.send?.(result),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
-console.log("ready");
+answerOrders(run);

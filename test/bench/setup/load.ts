@@ -1,3 +1,4 @@
+import { answerOrders } from "./answerOrders.ts";
 import type { Load, LoadResult } from "./processes.ts";
 import { encode, type Message, RawConnection } from "./rawConnection.ts";
 import { openTaskAt, taskIdOf, timeOf } from "./seed/identities.ts";
@@ -59,13 +60,4 @@ async function run(load: Load): Promise<LoadResult> {
   };
 }
 
-process.on("message", (load: Load) => {
-  run(load).then(
-    (result) => process.send?.(result),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
-console.log("ready");
+answerOrders(run);

@@ -1,3 +1,4 @@
+import { answerOrders } from "./answerOrders.ts";
 import { encode, RawConnection } from "./rawConnection.ts";
 
 /** Requests of different kinds, sent in turn. Either `rate` or `connections` says how fast. */
@@ -102,13 +103,4 @@ async function run({ port, requests, seconds, rate, connections }: MixedLoad): P
   };
 }
 
-process.on("message", (load: MixedLoad) => {
-  run(load).then(
-    (result) => process.send?.(result),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
-console.log("ready");
+answerOrders(run);
