@@ -32,7 +32,7 @@ describe("the README's first paid task", () => {
     });
   }
 
-  test("works as it is written, twice in the same shell, up to the payout", { timeout: 120_000 }, async () => {
+  test("works as it is written, twice in the same shell, up to the payout", async () => {
     const service = await start({ DATA_DIR: await dataDirectory(), SPAM_GUARD: "on" });
     await service.ready();
     const oneRun = commands.replace("http://localhost:3000", service.url.replace("127.0.0.1", "localhost"));
@@ -52,9 +52,7 @@ describe("the README's first paid task", () => {
     expect((await service.stop()).code).toBe(0);
   });
 
-  test("stops at the first request that fails, whichever it is, and shows its answer", {
-    timeout: 120_000,
-  }, async () => {
+  test("stops at the first request that fails, whichever it is, and shows its answer", async () => {
     // Stands in for curl: answers with every field that some step reads, and refuses the request with the number REFUSED.
     const answer = JSON.stringify({
       ...{ raw: "key", task: { id: "task" }, bid: { id: "bid" }, deliveries: [{ downloadUrl: "file" }] },

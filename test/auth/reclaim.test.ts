@@ -96,7 +96,7 @@ test.for([
         );
         expect(rows).not.toEqual([]);
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: 60_000, interval: 20 },
     );
     await client.query("DELETE FROM sessions WHERE user_id = $1", [person.id]);
     await client.query("COMMIT");

@@ -98,9 +98,7 @@ test("a dispute is resolved once, even if the command line and a moderator's ses
     moderator(["resolve", dispute.id, "refund"]),
     // The command takes a moment to start: the session asks again until the dispute is decided.
     expect
-      .poll(async () => (await person.post(`/disputes/${dispute.id}/resolve`, { resolution: "release" })).status, {
-        timeout: 10_000,
-      })
+      .poll(async () => (await person.post(`/disputes/${dispute.id}/resolve`, { resolution: "release" })).status)
       .toBe(409)
       .then(async () => (await person.get(`/disputes/${dispute.id}`)).body.dispute.resolution),
   ]);

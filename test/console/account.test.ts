@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
 import { createPerson } from "../factories/people.ts";
 import { codeOf } from "../factories/secondFactors.ts";
-import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { hasBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { mailsTo, tokenOf } from "../setup/mails.ts";
 import { useService } from "../setup/testService.ts";
@@ -11,7 +11,7 @@ import { useConsole } from "./visitor.ts";
 
 const service = useService({ worker: true, mailbox: true });
 
-describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
 
   test("a person sets a new password with the link of a mail, once, and leaves no token in the address", async () => {
@@ -27,7 +27,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     const [mail] = await mailsTo(service, person.email);
     const link = mail?.links[0] ?? "";
     await page.goto(link);
-    await expect.poll(() => page.url(), { timeout: 30_000 }).toBe(`${service.url}/app/reset-password`);
+    await expect.poll(() => page.url()).toBe(`${service.url}/app/reset-password`);
     const field = page.getByLabel("New password", { exact: true });
     await field.fill("🔑🔑🔑🔑"); // 8 for the browser, 4 characters for us
     await visitor.button("Set the new password").click();

@@ -1,7 +1,7 @@
 import Stripe from "stripe";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createPerson } from "../factories/people.ts";
-import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { hasBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 import { type Receiver, startReceiver } from "../webhooks/receiver.ts";
@@ -9,7 +9,7 @@ import { useConsole } from "./visitor.ts";
 
 const service = useService({ worker: true, settings: { webhookAllowInsecure: true } });
 
-describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
   let receiver: Receiver;
   /** What the receiver answers. A 4xx is final: nothing is sent again by itself. */
@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.sees("You have no endpoints");
     await visitor.field("Address").fill("ftp://example.com");
     await visitor.button("Register").click();
-    await expect.poll(() => page.locator("[aria-invalid=true]").count(), { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => page.locator("[aria-invalid=true]").count()).toBeGreaterThan(0);
     await visitor.field("Address").fill(`${receiver.url}/hook`);
     await visitor.field("bid.received").check();
     await visitor.field("task.awarded").check();
@@ -52,7 +52,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.sees("Sent again: 1 delivery.");
     await deliveries.getByText("Delivered").waitFor();
     await visitor.button("Send again").click();
-    await expect.poll(() => attempts.count(), { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => attempts.count()).toBe(3);
     await page.getByRole("navigation", { name: "Deliveries by status" }).getByRole("link", { name: "Failed" }).click();
     await visitor.sees("No deliveries");
     const [first] = receiver.received;

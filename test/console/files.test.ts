@@ -2,14 +2,14 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { mp4File, pngFile, wavFile } from "../factories/files.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { awardedTask, uploadFile } from "../factories/tasks.ts";
-import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole } from "./visitor.ts";
 
 const service = useService();
 const pdf = Buffer.from("%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n");
 
-describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
   let buyer: TestPerson;
   let bidder: TestPerson;
@@ -61,7 +61,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     expect(await file("a document.pdf").locator(shown).count()).toBe(0);
     const tab = page.context().waitForEvent("page");
     await file("a document.pdf").getByRole("button", { name: "Open in a new tab" }).click();
-    await expect.poll(async () => (await tab).url(), { timeout: 20_000 }).toMatch(/^blob:/);
+    await expect.poll(async () => (await tab).url()).toMatch(/^blob:/);
 
     await file("a pretender.jpg").getByText("It was declared as image/jpeg, but it is image/png.").waitFor();
     expect(await file("a pretender.jpg").locator(shown).count()).toBe(0);

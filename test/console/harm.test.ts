@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
 import { createPerson } from "../factories/people.ts";
 import { placeBid, postTask } from "../factories/tasks.ts";
-import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole, type Visitor } from "./visitor.ts";
 
@@ -25,7 +25,7 @@ const clickTwice = (button: Locator) =>
     element.click();
   });
 
-describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
 
   test("a double click, a lost answer, a reload and a lost network move money once", async () => {
@@ -72,10 +72,10 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
       await route.abort();
     });
     await ada.button("Post the task").click();
-    await expect.poll(() => lost, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => lost).toBeGreaterThan(0);
     await page.unrouteAll({ behavior: "ignoreErrors" });
     await page.reload();
-    await expect.poll(() => ada.field("Title").inputValue(), { timeout: 20_000 }).toBe("Once only");
+    await expect.poll(() => ada.field("Title").inputValue()).toBe("Once only");
     await clickTwice(ada.button("Post the task"));
     await ada.heading("Once only").waitFor();
     expect(await money(ada)).toEqual({ available: 1_500, held: 500, tasks: 1, topups: 1 });
@@ -105,7 +105,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await page.clock.install();
     await visitor.open(`/tasks/${task.id}`);
     await visitor.sees("No bids yet");
-    await expect.poll(() => attempts, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => attempts).toBeGreaterThan(0);
     await placeBid(bidder, task.id);
     await page.clock.fastForward(16_000);
     await visitor.button("Award").waitFor();

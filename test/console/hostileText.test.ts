@@ -6,7 +6,7 @@ import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { setUpTotp } from "../factories/secondFactors.ts";
 import { deliveredTask, disputedTask, placeBid, postTask } from "../factories/tasks.ts";
-import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole, type Visitor } from "./visitor.ts";
 
@@ -134,7 +134,7 @@ test("every form of the console is among them", () => {
   expect(found.sort()).toEqual([...forms.map(({ operation }) => operation), ...withoutFields].sort());
 });
 
-describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
 
   beforeAll(async () => {
@@ -196,7 +196,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
             each.querySelector("[aria-invalid=true], [role=alert]") !== null,
         ),
       );
-    await expect.poll(isSettled, { timeout: 30_000 }).toBe(true);
+    await expect.poll(isSettled).toBe(true);
     await isHarmless(visitor);
     return (await form.count()) > 0;
   }
@@ -229,9 +229,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     await visitor.open(typeof shownAt === "string" ? shownAt : shownAt());
     await page.locator("main h1").waitFor();
     await expect
-      .poll(async () => (await page.locator("main").innerText()) + (await inputsOf(page.locator("main"))), {
-        timeout: 30_000,
-      })
+      .poll(async () => (await page.locator("main").innerText()) + (await inputsOf(page.locator("main"))))
       .toContain(script);
     await isHarmless(visitor);
   }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
-import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole } from "./visitor.ts";
 
 const service = useService({ worker: true });
 
-describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
 
   test("two people do a whole task through the pages alone: from the top-up to the payout", async () => {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { makeModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask, disputedTask, placeBid, postTask } from "../factories/tasks.ts";
-import { browserTimeout, hasBrowser } from "../setup/browser.ts";
+import { hasBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 import { useBuiltConsole, useConsole, type Visitor } from "./visitor.ts";
@@ -30,7 +30,7 @@ test("the console's pages allow nothing inline and no host but the object store,
   expect((await rest(service.url, "GET", "/")).status).toBe(200);
 });
 
-describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
   let buyer: TestPerson;
   let bidder: TestPerson;
@@ -65,7 +65,7 @@ describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
     if (page.url() === "about:blank") await visitor.open(path);
     else await visitor.follow(path);
     await page.locator("main h1").waitFor();
-    await expect.poll(() => page.getByText("Loading…").count(), { timeout: 30_000 }).toBe(0);
+    await expect.poll(() => page.getByText("Loading…").count()).toBe(0);
     await visitor.fits();
     await visitor.isAccessible();
     await at(1920);

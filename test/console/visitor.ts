@@ -110,7 +110,7 @@ export class Visitor {
     const look = () =>
       this.page.evaluate<string[]>(`axe.run().then(({ violations }) =>
         violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 300)).join(" | ")))`);
-    await expect.poll(look, { timeout: 10_000, message: `what axe finds at ${this.page.url()}` }).toEqual([]);
+    await expect.poll(look, { message: `what axe finds at ${this.page.url()}` }).toEqual([]);
   }
 
   /** No page is wider than its window. */

@@ -73,9 +73,7 @@ function isShownIn(shown: unknown, actual: unknown): boolean {
   return typeof shown === typeof actual;
 }
 
-test("every command of the guides works as it is written, in one terminal, and shows what the guide shows", {
-  timeout: 240_000,
-}, async () => {
+test("every command of the guides works as it is written, in one terminal, and shows what the guide shows", async () => {
   await mkdir(join(root, examples), { recursive: true });
   for (const { info, code } of blocks.filter(isProgram)) await writeFile(join(root, examples, info), code);
   const DATA_DIR = await dataDirectory();

@@ -3,13 +3,13 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { examine } from "../screenshots/examine.ts";
-import { browserTimeout, hasBrowser, sharedBrowser } from "../setup/browser.ts";
+import { hasBrowser, sharedBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { builtDocs } from "./blocks.ts";
 
 const service = useService();
 
-describe.skipIf(!hasBrowser)("the documentation in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;

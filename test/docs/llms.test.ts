@@ -29,9 +29,7 @@ async function buy(buyer: TestPerson, cursor: string): Promise<void> {
   await buyer.post(`/tasks/${task.id}/accept`);
 }
 
-test("an agent that follows llms.txt with an address and a key earns its first cent in at most 12 requests", {
-  timeout: 120_000,
-}, async () => {
+test("an agent that follows llms.txt with an address and a key earns its first cent in at most 12 requests", async () => {
   const agent = await createPerson(service);
   const credentials = await createKey(service.url, agent.session, ["bid:write"]);
   const buyer = await createPerson(service, { cents: 20_000 });

@@ -64,7 +64,7 @@ test("each page's curl command sends the page's operation, with a body if it tak
   }
 });
 
-test("each page's TypeScript compiles with the SDK", { timeout: 120_000 }, async () => {
+test("each page's TypeScript compiles with the SDK", async () => {
   const folder = join(root, ".build/samples");
   await mkdir(folder, { recursive: true });
   const functions = samples.map(({ blocks }, index) => {

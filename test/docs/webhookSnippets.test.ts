@@ -74,7 +74,6 @@ const exists = (tool: string) =>
 for (const [file, program] of Object.entries(programs)) {
   test.runIf(await exists(program.tool))(
     `the guide's ${file} accepts the delivery that was sent, and refuses every other`,
-    { timeout: 120_000 },
     async () => {
       const snippet = (await blocksOf(await builtDocs(), "webhooks")).find(({ info }) => info === file);
       const directory = await mkdtemp(join(tmpdir(), "rebid-snippet-"));

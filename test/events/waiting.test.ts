@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { cursorOf, placeOf } from "../../server/events/cursor.ts";
 import { EventFollower } from "../../server/events/follower.ts";
 import { advanceLog, readLog } from "../../server/events/log.ts";
@@ -17,8 +17,7 @@ import { useService } from "../setup/testService.ts";
 const service = useService();
 
 /** Waits until this many wait for events. */
-const waiting = (count: number) =>
-  vi.waitFor(() => expect(service.services.eventFollower.seatCount).toBe(count), { timeout: 5_000, interval: 10 });
+const waiting = (count: number) => expect.poll(() => service.services.eventFollower.seatCount).toBe(count);
 
 test("2,000 who wait cost no query each, and are told at once", async () => {
   const { database } = service.services;
@@ -88,7 +87,7 @@ test("a process that stops answers those who wait, and they go on elsewhere with
   const held = rest(url, "GET", `/events?after=${nextCursor}&wait=30`, { credentials: ada.key });
   const stream = await openStream(url, `/events/stream?after=${nextCursor}`, ada.key);
   expect((await stream.next())?.id).toBe(nextCursor);
-  await vi.waitFor(() => expect(eventFollower.seatCount).toBe(2));
+  await expect.poll(() => eventFollower.seatCount).toBe(2);
   eventFollower.stop();
   await server.stop();
   expect((await held).body).toEqual({ events: [], nextCursor });

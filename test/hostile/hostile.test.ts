@@ -58,9 +58,7 @@ test(`of ${REQUESTS} hostile requests none is answered otherwise than documented
   }
 });
 
-test("with limits, the same holds, and some requests are refused for being too many", {
-  timeout: 120_000,
-}, async () => {
+test("with limits, the same holds, and some requests are refused for being too many", async () => {
   const variables = { RATE_LIMITS: "on", SPAM_GUARD: "on" };
   const service = await startService(stage.databaseUrl, join(directory, "data"), variables);
   stops.push(service.stop);

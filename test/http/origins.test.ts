@@ -9,7 +9,7 @@ import type { Settings } from "../../server/services.ts";
 import { version } from "../../server/version.ts";
 import { builtDocs } from "../docs/blocks.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { openStream } from "../setup/eventStream.ts";
 import { rawRequest } from "../setup/rawRequest.ts";
@@ -196,7 +196,7 @@ describe("APP_ORIGINS", () => {
   });
 });
 
-describe.skipIf(!hasBrowser)("in a real browser", browserTimeout, () => {
+describe.skipIf(!hasBrowser)("in a real browser", () => {
   let browser: Browser;
   let page: Page;
   let app: string;

@@ -68,7 +68,7 @@ async function turnWaits(url: string): Promise<number> {
 }
 
 /** Polls until a figure is reached, for longer than a busy machine needs. */
-const reaches = (read: () => Promise<number>, count: number) => expect.poll(read, { timeout: 20_000 }).toBe(count);
+const reaches = (read: () => Promise<number>, count: number) => expect.poll(read).toBe(count);
 
 const edit = (url = service.url, signal?: AbortSignal) =>
   rest(url, "PATCH", `/tasks/${taskId}`, { body: { description: "Again." }, credentials: buyer.session, signal });

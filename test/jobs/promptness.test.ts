@@ -13,7 +13,7 @@ async function lateness(taskId: string, status: string): Promise<number> {
     service.services.database.query<{ status: string; lateMs: number }>(sql`
       SELECT status, extract(epoch FROM updated_at - closed_at)::float8 * 1000 AS "lateMs"
       FROM tasks WHERE id = ${taskId}::uuid`);
-  await expect.poll(async () => (await read())[0]?.status, { timeout: 15_000, interval: 50 }).toBe(status);
+  await expect.poll(async () => (await read())[0]?.status, { interval: 50 }).toBe(status);
   return (await read())[0]?.lateMs ?? Number.NaN;
 }
 

@@ -147,7 +147,7 @@ test("a process killed during a migration leaves no part of it behind and does n
   const child = startMigrate();
   await vi.waitUntil(
     async () => (await client.query("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'")).rows.length > 0,
-    { timeout: 5_000, interval: 20 },
+    { timeout: 60_000, interval: 20 },
   );
   const exit = once(child, "exit");
   child.kill("SIGKILL");

@@ -180,7 +180,7 @@ test("a repeat that waits for a claim is 401 as soon as its session has ended", 
   const watch = vi.spyOn(service.services.callerWatch, "watch");
   onTestFinished(() => watch.mockRestore());
   const repeat = send(person, "/wallet/topup", input, key);
-  await vi.waitFor(() => expect(watch).toHaveBeenCalled(), { timeout: 10_000 }); // it has begun to wait
+  await expect.poll(() => watch).toHaveBeenCalled(); // it has begun to wait
   await person.post("/auth/logout");
   expectError(await repeat, "unauthenticated");
 });

@@ -7,7 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import { exampleEvent } from "../../server/webhooks/sample.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
-import { browserTimeout, hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { hasBrowser, launchBrowser } from "../setup/browser.ts";
 import { compileCache } from "../setup/serviceProcess.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -33,14 +33,12 @@ function start(name: string, variables: Record<string, string | undefined>) {
   return { output: () => output, ended };
 }
 
-const patience = { timeout: 60_000 };
-
-test("a buyer's agent and a bidder's agent finish a task with each other", patience, async () => {
+test("a buyer's agent and a bidder's agent finish a task with each other", async () => {
   const [ada, bo] = await Promise.all([createPerson(service, { cents: 100_000 }), createPerson(service)]);
   const keyOf = (person: typeof ada) => person.key.authorization?.replace("Bearer ", "");
   const earlier = await postTask(ada, { tags: ["shouting"], title: "An earlier one" });
   const bidder = start("bidder", { REBID_URL: service.url, REBID_API_KEY: keyOf(bo) });
-  await expect.poll(bidder.output, patience).toMatch("“An earlier one”");
+  await expect.poll(bidder.output).toMatch("“An earlier one”");
   const buyer = start("buyer", { REBID_URL: service.url, REBID_API_KEY: keyOf(ada), TEXT: "good morning" });
   expect([await buyer.ended, buyer.output()]).toEqual([0, expect.stringContaining("GOOD MORNING!\naccepted\n")]);
   expect(bidder.output()).toMatch("delivered “Shout this”");
@@ -48,9 +46,9 @@ test("a buyer's agent and a bidder's agent finish a task with each other", patie
   expect((await ada.get(`/tasks/${earlier.id}`)).body.task.status).toBe("open");
 });
 
-test("the webhook receiver takes an event once, and refuses what is not signed", patience, async () => {
+test("the webhook receiver takes an event once, and refuses what is not signed", async () => {
   const receiver = start("webhookReceiver", { SIGNING_SECRET: "whsec_a", PORT: "0" });
-  await expect.poll(receiver.output, patience).toMatch(/receiving on port \d+/);
+  await expect.poll(receiver.output).toMatch(/receiving on port \d+/);
   const port = /port (\d+)/.exec(receiver.output())?.[1];
   const body = JSON.stringify(exampleEvent("bid.received"));
   const send = async (secret: string) => {
@@ -62,7 +60,7 @@ test("the webhook receiver takes an event once, and refuses what is not signed",
   expect(receiver.output().match(/bid\.received:/g)).toHaveLength(1);
 });
 
-test.skipIf(!hasBrowser)("the page shows open tasks, and a title is text", browserTimeout, async () => {
+test.skipIf(!hasBrowser)("the page shows open tasks, and a title is text", async () => {
   const ada = await createPerson(service, { cents: 100_000 });
   await postTask(ada, { title: "<img src=x onerror=alert(1)> a picture", maxBudgetCents: 1_250 });
   execFileSync("npm", ["run", "build", "--workspace", "client-sdk"], { stdio: "ignore" });

@@ -6,9 +6,6 @@ const executablePath = "/usr/bin/chromium";
 
 export const hasBrowser = existsSync(executablePath);
 
-/** Starting Chromium and rendering a page beside the tests of other files takes long on two cores. */
-export const browserTimeout = { timeout: 120_000 };
-
 let shared: Promise<Browser> | undefined;
 
 /** The browser of this process: test files share it, each with contexts of its own. It ends with the process. */

@@ -17,7 +17,7 @@ export function mailsTo(service: TestService, to: string, count = 1): Promise<Bo
       expect(mails).toHaveLength(count);
       return mails;
     },
-    { timeout: 15_000, interval: 50 },
+    { timeout: 60_000, interval: 50 },
   );
 }
 

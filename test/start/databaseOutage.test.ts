@@ -86,15 +86,15 @@ test("while Postgres is down everything is 503, and then requests, jobs, sweeps 
     await outageEnds;
     postgres = await startPostgres({ directory, durable: false, previousUrl: postgres.url });
 
-    await expect.poll(async () => (await rest(running.url, "GET", "/readyz")).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await rest(running.url, "GET", "/readyz")).status).toBe(200);
     await postTask(buyer, { title: "After the outage" });
     const statusOf = async () => (await buyer.get(`/tasks/${task.id}`)).body.task.status;
-    await expect.poll(statusOf, { timeout: 20_000 }).toBe("accepted");
-    await expect.poll(() => received.toSorted(), { timeout: 20_000 }).toContain("task.accepted");
-    await expect.poll(() => received.filter((type) => type === "task.created"), { timeout: 20_000 }).toHaveLength(2);
+    await expect.poll(statusOf).toBe("accepted");
+    await expect.poll(() => received.toSorted()).toContain("task.accepted");
+    await expect.poll(() => received.filter((type) => type === "task.created")).toHaveLength(2);
     // The job queue runs as well, not only the sweeps.
     const jobs = () => database.query(sql`SELECT 1 FROM graphile_worker.jobs WHERE run_at < now() AND attempts = 0`);
-    await expect.poll(jobs, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(jobs).toEqual([]);
     await expectBooksToBalance(service);
     expect(running.child.exitCode).toBeNull();
   } finally {

@@ -18,7 +18,7 @@ async function topUp(url: string, session: Record<string, string>, amountCents: 
   const body = new URLSearchParams({ outcome: "pays" });
   await fetch(`${topup.body.checkoutUrl}/pay`, { method: "POST", redirect: "manual", body });
   const wallet = async () => (await rest(url, "GET", "/wallet", { credentials: session })).body.availableCents;
-  await expect.poll(wallet, { timeout: 15_000 }).toBe(amountCents);
+  await expect.poll(wallet).toBe(amountCents);
 }
 
 describe("npm start", () => {
@@ -118,10 +118,10 @@ describe("SIGTERM", () => {
       const waiting = await Promise.all(Array.from({ length: 20 }, () => acceptedSignUp(service)));
       const early = waiting.slice(0, 12).map((request) => request.finish());
       const clients = Array.from({ length: 4 }, () => askUntilRefused(service, session));
-      await expect.poll(() => clients.every(({ answers }) => answers > 1), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => clients.every(({ answers }) => answers > 1)).toBe(true);
 
       const stopped = service.stop();
-      await expect.poll(() => clients.some(({ toldToLeave }) => toldToLeave), { timeout: 10_000 }).toBe(true);
+      await expect.poll(() => clients.some(({ toldToLeave }) => toldToLeave)).toBe(true);
       const late = waiting.slice(12).map((request) => request.finish());
 
       const { code, ms } = await stopped;

@@ -31,9 +31,7 @@ async function kill(worker: ChildProcess | undefined): Promise<void> {
 const ENDPOINTS = 5;
 const EVENTS = 400;
 
-test("while workers are killed at random under load, every event reaches every endpoint, duplicates have the same id and bytes, and none is invented", {
-  timeout: 90_000,
-}, async () => {
+test("while workers are killed at random under load, every event reaches every endpoint, duplicates have the same id and bytes, and none is invented", async () => {
   let open = 0;
   const receiver = await startReceiver((_request, count) => (response) => {
     open++;

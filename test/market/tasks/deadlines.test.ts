@@ -113,8 +113,8 @@ test("deadlines that passed while nothing ran are acted on when workers start, a
   service.clock.advance(ETA_SECONDS + GRACE_SECONDS + WINDOW_SECONDS);
   const workers = await Promise.all([1, 2, 3].map(() => startWorker(service.services, { concurrency: 2 })));
   try {
-    await expect.poll(() => statusOf(forgotten.id), { timeout: 10_000 }).toBe("expired");
-    await expect.poll(() => statusOf(waiting.id), { timeout: 10_000 }).toBe("accepted");
+    await expect.poll(() => statusOf(forgotten.id)).toBe("expired");
+    await expect.poll(() => statusOf(waiting.id)).toBe("accepted");
   } finally {
     await Promise.all(workers.map((worker) => worker.stop()));
   }

@@ -63,7 +63,7 @@ function checkoutEvent(
   };
 }
 
-const eventually = (assertion: () => Promise<void>) => expect.poll(() => settled(assertion), { timeout: 15_000 });
+const eventually = (assertion: () => Promise<void>) => expect.poll(() => settled(assertion));
 const settled = (assertion: () => Promise<void>) =>
   assertion().then(
     () => "as expected",

@@ -96,7 +96,7 @@ test("requests that wait for another's copy hold up nothing else, and are 401 as
     UPDATE uploads SET sealing_until = 'infinity' WHERE storage_key = ${storageKey}`);
   const watch = vi.spyOn(service.services.callerWatch, "watch");
   const waiting = Array.from({ length: 3 }, () => bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey }));
-  await vi.waitFor(() => expect(watch.mock.calls.length).toBeGreaterThanOrEqual(3), { timeout: 10_000 });
+  await expect.poll(() => watch.mock.calls.length).toBeGreaterThanOrEqual(3);
   expect((await bidder.get("/wallet")).status).toBe(200);
   expect((await bidder.post("/auth/logout")).status).toBe(204);
   for (const answer of await Promise.all(waiting)) expectError(answer, "unauthenticated");
