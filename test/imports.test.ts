@@ -11,7 +11,7 @@ const floors: readonly (readonly string[])[] = [
   ["http/", "mcp/", "jobs/", "commands/"],
   ["procedures/", "audit/"],
   ["trpc.ts", "market/", "webhooks/", "testClock/"],
-  ["services.ts", "meta.ts", "auth/", "events/", "limits/", "repeats/", "translateErrors.ts", "local/"],
+  ["services.ts", "embedded.ts", "meta.ts", "auth/", "events/", "limits/", "repeats/", "translateErrors.ts", "local/"],
   ["store/", "backingServices.ts"],
   [
     "config.ts",
@@ -24,6 +24,7 @@ const floors: readonly (readonly string[])[] = [
     "brand/",
     "fileLock.ts",
     "requestId.ts",
+    "onFirstUse.ts",
     "version.ts",
     "prisma/",
   ],
@@ -243,7 +244,7 @@ test("the embedded services have one door, which is opened only when it is neede
 test("the environment is read by the configuration and at the entry points", () => {
   const readers = files.filter(({ source }) => source.includes("process.env")).map(({ path }) => path);
   // The embedded Postgres hands PATH on to its own programs.
-  const entryPoints = /^server\/(config\.ts|start\/main\.ts|commands\/\w+\.ts|local\/.*postgres.*\.ts)$/i;
+  const entryPoints = /^server\/(config\.ts|start\/run\.ts|commands\/\w+\.ts|local\/.*postgres.*\.ts)$/i;
   expect(readers.filter((path) => !entryPoints.test(path))).toEqual([]);
 });
 
