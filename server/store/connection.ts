@@ -1,11 +1,22 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { Prisma, PrismaClient } from "../../prisma/generated/client.ts";
+import type { TaskStatus } from "../schemas/task.ts";
 import { failFastClients } from "./failFastClient.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 
 export const { sql, join, empty } = Prisma;
 export type Sql = Prisma.Sql;
+
+/** Puts a value of ours into the text of a statement, so that there is a plan for each. Never for what a caller sent. */
+export const literal = (value: number | TaskStatus): Sql =>
+  Prisma.raw(typeof value === "number" ? String(value) : `'${value}'`);
+
+/**
+ * Hides a value from the planner, which would otherwise see that some user has many rows, never settle on one plan for a
+ * cached statement, and plan it each time: half of the database's time for a page of the ledger (measured).
+ */
+export const hidden = (value: Sql): Sql => sql`(SELECT ${value})`;
 
 export interface QueryOptions {
   /**
