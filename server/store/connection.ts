@@ -48,11 +48,18 @@ const MAX_STATEMENT_NAMES = 500;
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
 
-/** Converts Postgres' `2026-11-20 16:16:32.12+00` (sessions are in UTC) to the API's `2026-11-20T16:16:32.120000Z`. */
+/**
+ * Converts Postgres' `2026-11-20 16:16:32.12+00` (sessions are in UTC) to the API's `2026-11-20T16:16:32.120000Z`. By
+ * position, because regular expressions took a twentieth of the time of a page of tasks (measured).
+ */
 function isoTimestamp(text: string): string {
-  const [seconds = "", fraction = ""] = text.replace(" ", "T").replace(/\+00$/, "").split(".");
-  return `${seconds}.${fraction.padEnd(6, "0")}Z`;
+  const time = text.slice(DAY.length + 1, -"+00".length);
+  const padded =
+    time.length === SECONDS.length ? `${time}.000000` : time.padEnd(SECONDS.length + ".000000".length, "0");
+  return `${text.slice(0, DAY.length)}T${padded}Z`;
 }
+const DAY = "2026-11-20";
+const SECONDS = "16:16:32";
 
 function safeInteger(text: string): number {
   const value = Number(text);
