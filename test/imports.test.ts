@@ -241,10 +241,22 @@ test("the embedded services have one door, which is opened only when it is neede
   expect(visitors.filter(({ to, dynamic }) => to !== "server/local/start.ts" || !dynamic)).toEqual([]);
 });
 
+test("a start loads none of the packages that only some requests need", () => {
+  const ways = imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic);
+  const loadedFrom = Map.groupBy(ways, ({ from }) => from);
+  const loaded = new Set<string>(["server/start/main.ts", "server/start/service.ts", "server/store/schema.ts"]);
+  // A set is walked in the order of its members, also those that are added on the way.
+  for (const file of loaded) for (const { to } of loadedFrom.get(file) ?? []) loaded.add(to);
+  for (const needed of ["express", "pg", "graphile-worker", "zod"]) expect(loaded).toContain(needed);
+  const late =
+    /^(@aws-sdk\/.+|@modelcontextprotocol\/.+|image-size|music-metadata|nodemailer|stripe|trpc-to-openapi|undici|vite)$/;
+  expect([...loaded].filter((target) => late.test(target))).toEqual([]);
+});
+
 test("the environment is read by the configuration and at the entry points", () => {
   const readers = files.filter(({ source }) => source.includes("process.env")).map(({ path }) => path);
   // The embedded Postgres hands PATH on to its own programs.
-  const entryPoints = /^server\/(config\.ts|start\/run\.ts|commands\/\w+\.ts|local\/.*postgres.*\.ts)$/i;
+  const entryPoints = /^server\/(config\.ts|start\/main\.ts|commands\/\w+\.ts|local\/.*postgres.*\.ts)$/i;
   expect(readers.filter((path) => !entryPoints.test(path))).toEqual([]);
 });
 

@@ -70,7 +70,7 @@ describe("npm start", () => {
     const first = await start({ DATA_DIR });
     await new Promise((resume) => setTimeout(resume, 700));
     const { code, ms } = await first.stop();
-    expect([0, "SIGTERM"]).toContain(code); // the latter before run.ts has run
+    expect([0, "SIGTERM"]).toContain(code); // the latter before main.ts has run
     expect(ms).toBeLessThan(10_000);
     await (await start({ DATA_DIR })).ready();
   }, 60_000);
