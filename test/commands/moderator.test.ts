@@ -1,9 +1,10 @@
 import { beforeAll, expect, test } from "vitest";
+import { command } from "../../server/commands/moderator.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { setUpTotp, signIn } from "../factories/secondFactors.ts";
 import { disputedTask, disputeReason } from "../factories/tasks.ts";
-import { operatorSettings, runScript } from "../setup/commandProcess.ts";
+import { operatorSettings, runHere, runScript } from "../setup/commandProcess.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -17,7 +18,7 @@ beforeAll(async () => {
   bidder = await createPerson(service);
 });
 
-const moderator = (words: string[]) => runScript("moderator", words, operatorSettings(service));
+const moderator = (words: string[]) => runHere(command, words, operatorSettings(service));
 
 test("add and remove take effect at once, and say when nothing had to change", async () => {
   const person = await createPerson(service);
