@@ -8,7 +8,7 @@ import { operatorSettings, runHere, runScript } from "../setup/commandProcess.ts
 import { useProcesses } from "../setup/serviceProcess.ts";
 import { useService } from "../setup/testService.ts";
 
-const { start, dataDirectory } = useProcesses();
+const { start, preparedDirectory } = useProcesses();
 const service = useService();
 let buyer: TestPerson;
 let bidder: TestPerson;
@@ -107,7 +107,7 @@ test("a dispute is resolved once, even if the command line and a moderator's ses
 });
 
 test("it works beside a service that runs on its embedded database, and says so when none runs", async () => {
-  const env = { DATA_DIR: await dataDirectory() };
+  const env = { DATA_DIR: await preparedDirectory() };
   const notRunning = await runScript("moderator", ["list"], env);
   expect([notRunning.code, notRunning.stderr]).toEqual([1, expect.stringContaining("npm start")]);
   await (await start(env)).ready();
