@@ -13,7 +13,7 @@ export const deliveries = scoped("webhook:read")
     summary: "List an endpoint's deliveries",
     description:
       "Lists the deliveries to one of your endpoints, newest first, each with its latest 20 attempts. They are kept " +
-      "for 30 days, failed ones until they are replayed or the endpoint is deleted.",
+      "for 30 days, failed ones for 90 days after their last attempt unless the endpoint is deleted.",
     errors: ["not_found"],
   })
   .input(
