@@ -12,3 +12,9 @@ CREATE INDEX processor_events_processed_idx ON processor_events (processed_at) W
 CREATE INDEX webhook_endpoints_deleted_idx ON webhook_endpoints (deleted_at) WHERE deleted_at IS NOT NULL;
 -- To find out whether a host still has an endpoint, also for its foreign key.
 CREATE INDEX webhook_endpoints_host_idx ON webhook_endpoints (host);
+
+-- The failed deliveries of an endpoint, as they are listed.
+CREATE INDEX webhook_deliveries_failed_feed_idx ON webhook_deliveries (endpoint_id, created_at DESC) WHERE failed_at IS NOT NULL;
+
+-- The samples of a bid are counted before each further one.
+CREATE INDEX artifacts_bid_idx ON artifacts (bid_id);
