@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 
 const PREFIX = "rb_live_";
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -15,5 +15,5 @@ export function generateApiKey(): string {
 
 /** SHA-256 of the key: the only form that is stored. A secret of 110 random bits needs no slow hash. */
 export function hashApiKey(key: string): Buffer<ArrayBuffer> {
-  return Buffer.from(createHash("sha256").update(key).digest());
+  return Buffer.from(hash("sha256", key, "buffer"));
 }

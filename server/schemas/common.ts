@@ -111,6 +111,8 @@ export const InputTimestamp = z
 /** The input of a procedure that takes none. Unknown fields are refused here as well. */
 export const NoInput = z.strictObject({}).optional();
 
+export const DEFAULT_PAGE_ROWS = 50;
+
 /**
  * The query of every list with a cursor: rows strictly older than `cursor`, newest first. The list itself is declared in
  * `server/store/cursorLists.ts`. Source: docs/contract.md "Conventions".
@@ -120,7 +122,7 @@ export const PageQuery = z.strictObject({
     description:
       "Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first page.",
   }).optional(),
-  limit: z.int().min(1).max(100).default(50).meta({ description: "Rows per page." }),
+  limit: z.int().min(1).max(100).default(DEFAULT_PAGE_ROWS).meta({ description: "Rows per page." }),
 });
 
 export const NextCursor = z.string().nullable().meta({

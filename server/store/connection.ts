@@ -1,11 +1,22 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { Prisma, PrismaClient } from "../../prisma/generated/client.ts";
+import type { TaskStatus } from "../schemas/task.ts";
 import { failFastClients } from "./failFastClient.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 
 export const { sql, join, empty } = Prisma;
 export type Sql = Prisma.Sql;
+
+/** Puts a value of ours into the text of a statement, so that there is a plan for each. Never for what a caller sent. */
+export const literal = (value: number | TaskStatus): Sql =>
+  Prisma.raw(typeof value === "number" ? String(value) : `'${value}'`);
+
+/**
+ * Hides a value from the planner, which would otherwise see that some user has many rows, never settle on one plan for a
+ * cached statement, and plan it each time: half of the database's time for a page of the ledger (measured).
+ */
+export const hidden = (value: Sql): Sql => sql`(SELECT ${value})`;
 
 export interface QueryOptions {
   /**
@@ -37,11 +48,18 @@ const MAX_STATEMENT_NAMES = 500;
 const TIMESTAMPTZ = 1184;
 const INT8 = 20;
 
-/** Converts Postgres' `2026-11-20 16:16:32.12+00` (sessions are in UTC) to the API's `2026-11-20T16:16:32.120000Z`. */
+/**
+ * Converts Postgres' `2026-11-20 16:16:32.12+00` (sessions are in UTC) to the API's `2026-11-20T16:16:32.120000Z`. By
+ * position, because regular expressions took a twentieth of the time of a page of tasks (measured).
+ */
 function isoTimestamp(text: string): string {
-  const [seconds = "", fraction = ""] = text.replace(" ", "T").replace(/\+00$/, "").split(".");
-  return `${seconds}.${fraction.padEnd(6, "0")}Z`;
+  const time = text.slice(DAY.length + 1, -"+00".length);
+  const padded =
+    time.length === SECONDS.length ? `${time}.000000` : time.padEnd(SECONDS.length + ".000000".length, "0");
+  return `${text.slice(0, DAY.length)}T${padded}Z`;
 }
+const DAY = "2026-11-20";
+const SECONDS = "16:16:32";
 
 function safeInteger(text: string): number {
   const value = Number(text);

@@ -1,4 +1,5 @@
-import { type Connection, empty, type Sql, sql } from "./connection.ts";
+import { DEFAULT_PAGE_ROWS } from "../schemas/common.ts";
+import { type Connection, empty, hidden, literal, type Sql, sql } from "./connection.ts";
 
 interface CursorList {
   table: string;
@@ -52,9 +53,15 @@ export function pageStatement(name: CursorListName, select: Sql, where: Sql, { c
   const after = oldestFirst ? sql`>` : sql`<`;
   return sql`
     ${select}
-    WHERE ${where} ${cursor === undefined ? empty : sql`AND ${createdAt} ${after} ${cursor}::timestamptz`}
-    ORDER BY ${createdAt} ${oldestFirst ? sql`ASC` : sql`DESC`} LIMIT ${limit}`;
+    WHERE ${where} ${cursor === undefined ? empty : sql`AND ${createdAt} ${after} ${hidden(sql`${cursor}::timestamptz`)}`}
+    ORDER BY ${createdAt} ${oldestFirst ? sql`ASC` : sql`DESC`} LIMIT ${rowLimit(limit)}`;
 }
+
+/**
+ * The limit that nearly everybody asks for is part of the statement. Of a parameter, Postgres expects a tenth of all rows, so
+ * that it would plan each time (see `hidden`).
+ */
+export const rowLimit = (rows: number): Sql => (rows === DEFAULT_PAGE_ROWS ? literal(rows) : sql`${rows}`);
 
 /** Reads one page and returns its rows with the cursor of the next page. `select` must return `createdAt`. */
 export async function readPage<Row extends { createdAt: string }>(
