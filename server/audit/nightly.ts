@@ -1,5 +1,6 @@
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
+import { daysAgo, deleteInBatches } from "../store/retention.ts";
 import { audit } from "./audit.ts";
 import type { AuditReport } from "./report.ts";
 
@@ -11,6 +12,9 @@ const PROCESSOR_DAYS = 35;
 
 /** An audit that could not compare with the processor is repeated after this time. */
 const REPEAT_AFTER_MS = 3_600_000;
+
+/** How long a report without discrepancies is kept; one with discrepancies is kept for good. */
+const CLEAN_REPORTS_KEPT_DAYS = 365;
 
 /** Audits the ledger and stores the result, which `/metrics` shows. */
 export async function auditLedger(services: Services): Promise<void> {
@@ -24,6 +28,7 @@ export async function auditLedger(services: Services): Promise<void> {
     const runAt = new Date(clock.now().getTime() + REPEAT_AFTER_MS);
     tx.jobs.add("auditLedger", {}, { runAt, key: "auditLedger again" });
   });
+  await pruneReports(services);
   if (report.notCompared !== null) {
     log.warn(
       { reason: report.notCompared },
@@ -31,6 +36,18 @@ export async function auditLedger(services: Services): Promise<void> {
     );
   }
   if (report.count > 0) log.error({ discrepancies: report.discrepancies }, "the ledger audit found discrepancies");
+}
+
+/** Deletes old reports that found nothing. */
+export async function pruneReports({ database, clock }: Pick<Services, "database" | "clock">): Promise<void> {
+  await deleteInBatches(
+    database,
+    (limit) => sql`
+    DELETE FROM ledger_audits WHERE id IN (
+      SELECT id FROM ledger_audits WHERE discrepancies = 0 AND finished_at < ${daysAgo(clock, CLEAN_REPORTS_KEPT_DAYS)}
+      ORDER BY finished_at LIMIT ${limit} FOR UPDATE SKIP LOCKED)
+    RETURNING 1`,
+  );
 }
 
 /** Returns the result of the last audit; null before the first. */

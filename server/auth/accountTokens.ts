@@ -79,9 +79,3 @@ export async function voidResetTokens(tx: Transaction, userId: string, now: Date
     UPDATE account_tokens SET used_at = ${now.toISOString()}::timestamptz
     WHERE user_id = ${userId}::uuid AND purpose = 'reset_password' AND used_at IS NULL`);
 }
-
-/** Deletes tokens that are older than two days, which have expired, and sessions that have ended. */
-export async function pruneAccounts({ database }: { database: Connection }): Promise<void> {
-  await database.query(sql`DELETE FROM account_tokens WHERE created_at < service_now() - interval '2 days'`);
-  await database.query(sql`DELETE FROM sessions WHERE expires_at < service_now()`);
-}

@@ -30,7 +30,12 @@ async function pruneLog(database: Connection, firstId: string): Promise<number> 
   const deleted = await database.query(sql`
     WITH oldest AS MATERIALIZED (
       SELECT position, event_id, lead(event_id) OVER (ORDER BY position) AS next_id
-      FROM (SELECT position, event_id FROM event_log ORDER BY position LIMIT ${BATCH + 1}) AS first
+      FROM (
+        SELECT position, event_id FROM event_log
+        -- Reads no further if the second one is not old, and so none can be deleted.
+        WHERE (SELECT event_id FROM event_log ORDER BY position OFFSET 1 LIMIT 1) < ${firstId}::uuid
+        ORDER BY position LIMIT ${BATCH + 1}
+      ) AS first
     ), old AS (
       DELETE FROM event_log WHERE position IN (
         SELECT position FROM oldest WHERE event_id < ${firstId}::uuid AND next_id < ${firstId}::uuid)

@@ -2,7 +2,7 @@ import type { TaskList } from "graphile-worker";
 import type { z } from "zod";
 import { auditLedger } from "../audit/nightly.ts";
 import { sendAccountMail } from "../auth/accountMails.ts";
-import { pruneAccounts } from "../auth/accountTokens.ts";
+import { pruneAccounts } from "../auth/prune.ts";
 import { resealFactors } from "../auth/secondFactor.ts";
 import { pruneEvents } from "../events/prune.ts";
 import { startSequencer } from "../events/sequencer.ts";
@@ -10,14 +10,16 @@ import { pruneRateLimits } from "../limits/prune.ts";
 import { windDown } from "../market/accounts/windDown.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
+import { prunePayments } from "../market/prunePayments.ts";
 import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
 import { sweepUploads } from "../market/uploads/sweep.ts";
 import type { Services } from "../services.ts";
 import { crontab } from "../store/crontab.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
+import { pruneFailedJobs } from "../store/queue.ts";
 import { startDeliverer } from "../webhooks/deliverer.ts";
-import { pruneWebhookDeliveries } from "../webhooks/prune.ts";
+import { pruneWebhookDeliveries, pruneWebhookEndpoints } from "../webhooks/prune.ts";
 import { startRunner } from "./runner.ts";
 import { startSweeps } from "./sweeps.ts";
 
@@ -35,8 +37,11 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   auditLedger: handler(jobPayloads.auditLedger, auditLedger),
   pruneEvents: handler(jobPayloads.pruneEvents, pruneEvents),
   pruneWebhookDeliveries: handler(jobPayloads.pruneWebhookDeliveries, pruneWebhookDeliveries),
+  pruneWebhookEndpoints: handler(jobPayloads.pruneWebhookEndpoints, pruneWebhookEndpoints),
   sendAccountMail: handler(jobPayloads.sendAccountMail, sendAccountMail),
   pruneAccounts: handler(jobPayloads.pruneAccounts, pruneAccounts),
+  prunePayments: handler(jobPayloads.prunePayments, prunePayments),
+  pruneFailedJobs: handler(jobPayloads.pruneFailedJobs, pruneFailedJobs),
   resealFactors: handler(jobPayloads.resealFactors, resealFactors),
   pruneRateLimits: handler(jobPayloads.pruneRateLimits, pruneRateLimits),
   sweepUploads: handler(jobPayloads.sweepUploads, sweepUploads),

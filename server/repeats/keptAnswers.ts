@@ -35,7 +35,7 @@ const claimOf = (request: KeyedRequest, owner: string) =>
 const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
 
 /** A request that is still at work keeps its key, even if a test moves the clock forward meanwhile. */
-const isOver = sql`(expires_at <= service_now() AND (answer IS NOT NULL OR coalesce(lease_until <= clock_timestamp(), true)))`;
+const isOver = sql`(expires_at <= (SELECT service_now()) AND (answer IS NOT NULL OR coalesce(lease_until <= clock_timestamp(), true)))`;
 
 /** Returns null for a key that was not used in the last 24 hours, or that is free again. */
 export async function findKey<Result>(connection: Connection, request: KeyedRequest): Promise<KnownKey<Result> | null> {
@@ -129,8 +129,9 @@ const PRUNED_AT_ONCE = 1_000;
 
 /** Deletes kept answers that are older than 24 hours: a batch each time, oldest first. */
 export async function pruneKeptAnswers({ database }: { database: Connection }): Promise<void> {
-  await database.query(sql`
+  const prune = sql`
     DELETE FROM idempotency_keys WHERE (user_id, key) IN (
       SELECT user_id, key FROM idempotency_keys WHERE ${isOver}
-      ORDER BY expires_at LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED)`);
+      ORDER BY expires_at LIMIT ${PRUNED_AT_ONCE} FOR UPDATE SKIP LOCKED)`;
+  await database.query(prune, { plan: "fresh" });
 }

@@ -38,7 +38,10 @@ export const exportLists = {
       ApiKey.extend({
         lastUsedAt: Timestamp.nullable().meta({ description: "When the key was last used.", example: null }),
         revokedAt: Timestamp.nullable().meta({ description: "When the key was revoked.", example: null }),
-      }).meta({ id: "ExportedApiKey", description: "An API key, also one that was revoked or has expired." }),
+      }).meta({
+        id: "ExportedApiKey",
+        description: "An API key, also one that was revoked or has expired within the last 90 days.",
+      }),
     )
     .meta({ description: "Your API keys." }),
   tasks: z.array(Task).meta({ description: "Tasks that you posted." }),
@@ -83,7 +86,10 @@ export const exportLists = {
           createdAt: Timestamp.meta({ description: "When it was started." }),
           updatedAt: Timestamp.meta({ description: "When it last changed." }),
         })
-        .meta({ id: "ExportedTopup", description: "A top-up, also one that was never paid." }),
+        .meta({
+          id: "ExportedTopup",
+          description: "A top-up, also one that failed or expired within the last 90 days.",
+        }),
     )
     .meta({ description: "Your top-ups." }),
   payouts: z.array(Payout).meta({ description: "Your payouts." }),
@@ -91,7 +97,10 @@ export const exportLists = {
     .array(
       Webhook.extend({
         deletedAt: Timestamp.nullable().meta({ description: "When the endpoint was deleted.", example: null }),
-      }).meta({ id: "ExportedWebhook", description: "A webhook endpoint, also one that was deleted." }),
+      }).meta({
+        id: "ExportedWebhook",
+        description: "A webhook endpoint, also one that was deleted within the last 30 days.",
+      }),
     )
     .meta({ description: "Your webhook endpoints." }),
   webhookDeliveries: z.array(WebhookDelivery).meta({ description: "Deliveries to your endpoints." }),

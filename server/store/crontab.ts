@@ -4,8 +4,11 @@ import { parseCrontab } from "graphile-worker";
 export const crontab = `
 17 3 * * * auditLedger ?fill=1d
 37 * * * * pruneWebhookDeliveries
+42 * * * * pruneWebhookEndpoints
 27 * * * * pruneEvents
 47 * * * * pruneAccounts
+52 * * * * prunePayments
+32 4 * * * pruneFailedJobs
 57 * * * * sweepUploads
 7 * * * * resealFactors
 */5 * * * * pruneRateLimits`;

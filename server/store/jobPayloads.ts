@@ -16,8 +16,10 @@ export const jobPayloads = {
   auditLedger: z.object({}),
   /** Deletes events from the log, and for good, that are older than 30 days. */
   pruneEvents: z.object({}),
-  /** Deletes webhook deliveries that are older than 30 days, except failed ones of endpoints that exist. */
+  /** Deletes webhook deliveries that are older than 30 days, and failed ones 90 days after their last attempt. */
   pruneWebhookDeliveries: z.object({}),
+  /** Deletes webhook endpoints that were deleted 30 days ago, and hosts without endpoints. */
+  pruneWebhookEndpoints: z.object({}),
   /** Sends a mail with a link to an account, if there is one with this address. It has no token: sending makes one. */
   sendAccountMail: z.strictObject({
     mailId: z.uuid(),
@@ -25,8 +27,12 @@ export const jobPayloads = {
     email: z.string(),
     requestedAt: z.iso.datetime(),
   }),
-  /** Deletes tokens of mails that have expired, and sessions that have ended. */
+  /** Deletes tokens of mails that have expired, sessions that have ended, and API keys that ended 90 days ago. */
   pruneAccounts: z.object({}),
+  /** Deletes events of the payment processor that were applied, and top-ups that were not paid, after 90 days. */
+  prunePayments: z.object({}),
+  /** Deletes jobs that failed for the last time 30 days ago. */
+  pruneFailedJobs: z.object({}),
   resealFactors: z.object({}),
   /** Deletes the counters of rate limits whose window has ended. */
   pruneRateLimits: z.object({}),

@@ -1,5 +1,6 @@
 import { type Connection, queryOne, sql } from "./connection.ts";
 import type { JobName, JobPayload } from "./jobPayloads.ts";
+import { deleteInBatches } from "./retention.ts";
 
 /**
  * Adds a job in the caller's transaction, so that it exists if and only if the change commits. `runAt` is the earliest
@@ -16,6 +17,23 @@ export async function addJob<Name extends JobName>(
   await connection.query(sql`
     SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => real_time_of(${runAt}::timestamptz),
       job_key => ${options.key ?? null})`);
+}
+
+const FAILED_JOBS_KEPT_DAYS = 30;
+
+/**
+ * Deletes jobs that failed for the last time 30 days ago; until then they are there for an operator to look at. Nothing is
+ * lost with them, because sweeps find in the domain's own rows what is still to be done. Jobs go by real time.
+ */
+export async function pruneFailedJobs({ database }: { database: Connection }): Promise<void> {
+  await deleteInBatches(
+    database,
+    (limit) => sql`
+    SELECT FROM graphile_worker.complete_jobs(ARRAY(
+      SELECT id FROM graphile_worker.jobs
+      WHERE attempts >= max_attempts AND locked_at IS NULL AND updated_at < now() - make_interval(days => ${FAILED_JOBS_KEPT_DAYS})
+      ORDER BY id LIMIT ${limit}))`,
+  );
 }
 
 /** Returns how many jobs are due or under way. Those that have failed for good, or wait for a retry, are not. */

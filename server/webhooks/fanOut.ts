@@ -42,7 +42,8 @@ export async function fanOut({ database, settings, clock }: FanOutServices, maxE
         UNION ALL
         SELECT e.id, batch.id, batch.type
         FROM batch CROSS JOIN LATERAL (SELECT DISTINCT unnest(batch.recipients)) AS recipient (user_id)
-             JOIN webhook_endpoints e ON e.user_id = recipient.user_id AND e.events @> ARRAY[batch.type]
+             -- Not as above: its index finds all subscribers of a type, and here only those of the recipients are wanted.
+             JOIN webhook_endpoints e ON e.user_id = recipient.user_id AND batch.type = ANY (e.events)
                   AND e.created_at <= batch.created_at
              JOIN users u ON u.id = e.user_id AND u.suspended_at IS NULL
         WHERE e.deleted_at IS NULL AND e.switched_off_at IS NULL

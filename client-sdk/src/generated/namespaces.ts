@@ -1054,7 +1054,7 @@ export class WebhooksApi extends Namespace {
    * List an endpoint's deliveries.
    *
    * Lists the deliveries to one of your endpoints, newest first, each with its latest 20 attempts. They are kept for
-   * 30 days, failed ones until they are replayed or the endpoint is deleted.
+   * 30 days, failed ones for 90 days after their last attempt unless the endpoint is deleted.
    *
    * `GET /webhooks/{id}/deliveries`. An API key needs the scope `webhook:read`.
    *

@@ -779,7 +779,7 @@ export interface ExportAccount {
   after?: string | undefined;
 }
 
-/** An API key, also one that was revoked or has expired. */
+/** An API key, also one that was revoked or has expired within the last 90 days. */
 export interface ExportedApiKey {
   id: string;
   /** The name that its owner gave it. */
@@ -881,7 +881,7 @@ export interface ExportedSession {
   secondFactor: boolean;
 }
 
-/** A top-up, also one that was never paid. */
+/** A top-up, also one that failed or expired within the last 90 days. */
 export interface ExportedTopup {
   id: string;
   /** Integer cents. */
@@ -925,7 +925,7 @@ export interface ExportedWallet {
   debtCents: number;
 }
 
-/** A webhook endpoint, also one that was deleted. */
+/** A webhook endpoint, also one that was deleted within the last 30 days. */
 export interface ExportedWebhook {
   id: string;
   /** Where events are sent. A URL. */

@@ -121,6 +121,12 @@ export function readFacts(snapshot: Connection, taskId: string, userId: string):
            (SELECT count(*)::int FROM artifacts a
             WHERE a.task_id = task.id AND a.bid_id = own.id AND a.kind = 'sample') AS "sampleCount"
     FROM (VALUES (${taskId}::uuid)) AS task (id)
-    LEFT JOIN bids own ON own.task_id = task.id AND own.bidder_id = ${userId}::uuid AND own.status IN ('active', 'awarded')`,
+    -- In two parts, each with its own index: otherwise all active bids of the task would be read.
+    LEFT JOIN LATERAL (
+      SELECT b.id, b.status FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid AND b.status = 'active'
+      UNION ALL
+      SELECT b.id, b.status FROM tasks t JOIN bids b ON b.id = t.awarded_bid_id
+      WHERE t.id = task.id AND t.awarded_bidder_id = ${userId}::uuid AND b.status = 'awarded'
+    ) own ON true`,
   );
 }

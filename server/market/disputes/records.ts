@@ -77,7 +77,10 @@ export async function listDisputes(
   connection: Connection,
   { statuses, reader, ...page }: Page & { reader: DisputeReader; statuses?: string[] | undefined },
 ): Promise<DisputeListItem[]> {
-  const where = sql`${isReadableBy(reader)} ${statuses === undefined ? empty : sql`AND d.status = ANY (${statuses}::text[])`}`;
+  const [status, ...others] = statuses ?? [];
+  // With one status, its index has the page. With ANY, the planner would step over all that were resolved before.
+  const selected = others.length === 0 ? sql`AND d.status = ${status}` : sql`AND d.status = ANY (${statuses}::text[])`;
+  const where = sql`${isReadableBy(reader)} ${status === undefined ? empty : selected}`;
   const select = sql`SELECT ${disputeExcerptColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`;
   const statement = pageStatement("disputes.list", select, where, page);
   // Whether to walk the list or to look up the party's tasks depends on how many disputes the party has.

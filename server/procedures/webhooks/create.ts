@@ -41,7 +41,9 @@ export const create = scoped("webhook:write")
       const host = receivingHost(input.url);
       return ctx.change(async (tx) => {
         await lockCaller(tx, ctx.principal);
-        await tx.query(sql`INSERT INTO webhook_hosts (host) VALUES (${host}) ON CONFLICT DO NOTHING`);
+        // A host that exists is locked, so that it is not pruned meanwhile.
+        await tx.query(sql`
+          INSERT INTO webhook_hosts (host) VALUES (${host}) ON CONFLICT (host) DO UPDATE SET host = excluded.host`);
         const [webhook] = await tx.query<Webhook>(sql`
           INSERT INTO webhook_endpoints AS e (user_id, url, host, events, signing_secret)
           SELECT ${ctx.userId}::uuid, ${input.url}, ${host}, ${input.events}::text[], ${signingSecret}

@@ -8,16 +8,18 @@ import { seedHistory } from "../setup/seed/history.ts";
 import { keyIdOf, userIdOf } from "../setup/seed/identities.ts";
 import { type MarketSize, seedMarket } from "../setup/seed/market.ts";
 
-/** `GROWTH_TASKS=1000,10000` takes fewer. */
+/** `GROWTH_TASKS=1000,10000` takes fewer, and `GROWTH_SECONDS=0.2` shorter turns. */
 const SIZES = (process.env.GROWTH_TASKS ?? "10000,100000,1000000").split(",").map(Number);
 const ENTRIES_PER_TASK = 10;
 const EVENTS_PER_TASK = 5;
 const TASKS_PER_PERSON = 10;
 const ROUNDS = 5;
-const SECONDS = 2;
+const SECONDS = Number(process.env.GROWTH_SECONDS ?? 2);
 /** Few, so that a request's time is its own and not that of the others before it. */
 const CONNECTIONS = 2;
 const LIFECYCLES = 300;
+/** Those who go through lifecycles together. */
+const LIFECYCLE_KEYS = 4;
 const AT_MOST = 1.3;
 
 /** One size of the service, and how to reach it. */
@@ -48,9 +50,9 @@ const bench: Bench = async (environment) => {
   const lifecycles = await startLifecycleGenerator(environment);
   const firsts = new Map<string, number>();
   for (let round = -1; round < ROUNDS; round++) {
-    for (const what of Object.keys(loadsOf(stages[0]))) {
+    for (const what of Object.keys(loadsOf(stages[0], 0))) {
       for (const stage of round % 2 === 0 ? stages : stages.toReversed()) {
-        const load = loadsOf(stage)[what];
+        const load = loadsOf(stage, round + 1)[what];
         if (load === undefined) continue;
         const first = firsts.get(`${what} ${stage.tasks}`) ?? 0;
         const { p99Ms, sent } = await generator.run({ ...load, port: stage.port, seconds: SECONDS, first });
@@ -59,7 +61,8 @@ const bench: Bench = async (environment) => {
       }
     }
     for (const stage of round % 2 === 0 ? stages : stages.toReversed()) {
-      const { port, callers: keys } = stage;
+      const { port } = stage;
+      const keys = stage.callers.slice(0, LIFECYCLE_KEYS);
       const { p99Ms } = await lifecycles.run({ port, storePort: store.port, keys, seconds: 2 * SECONDS });
       if (round >= 0) for (const [step, ms] of Object.entries(p99Ms)) note(`POST ${step}, in a lifecycle`, stage, ms);
     }
@@ -90,7 +93,7 @@ async function startStage(
 ): Promise<Stage> {
   const { databases, log } = environment;
   const databaseUrl = await databases.migrated(`growth_${tasks}`);
-  const callers = Array.from({ length: 4 }, generateApiKey);
+  const callers = Array.from({ length: CONNECTIONS * (ROUNDS + 1) }, generateApiKey);
   const size: MarketSize = { tasks, people: tasks / TASKS_PER_PERSON, callers, savers: [], savings: 0 };
   log(`writing ${tasks.toLocaleString("en")} tasks`);
   await seedMarket(databaseUrl, size);
@@ -113,16 +116,19 @@ async function startStage(
 
 type GrowthLoad = Omit<Load, "port" | "seconds" | "first">;
 
-function loadsOf(stage: Stage | undefined): Record<string, GrowthLoad> {
+/** The loads of one turn. Bids have callers of their own in each: nobody bids twice on a task, however few there are. */
+function loadsOf(stage: Stage | undefined, turn: number): Record<string, GrowthLoad> {
   if (stage === undefined) return {};
   const { tasks, owner, callers } = stage;
+  const openTasks = Math.floor(0.7 * tasks);
   const as = (key: string) => ({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" });
   const read = (path: string, key = owner): GrowthLoad => {
     const headers = Array.from({ length: CONNECTIONS }, () => as(key));
-    return { method: "GET", path, headers, modulo: Math.floor((0.7 * tasks) / 50) };
+    return { method: "GET", path, headers, modulo: Math.floor(path.includes("__page__") ? openTasks / 50 : openTasks) };
   };
-  const write = (path: string, input: object): GrowthLoad => {
-    return { method: "POST", path, headers: callers.slice(0, CONNECTIONS).map(as), body: JSON.stringify(input) };
+  const write = (path: string, input: object, from = 0): GrowthLoad => {
+    const headers = callers.slice(from, from + CONNECTIONS).map(as);
+    return { method: "POST", path, headers, body: JSON.stringify(input), modulo: openTasks };
   };
   const newTask = {
     title: "Translate a page",
@@ -141,7 +147,7 @@ function loadsOf(stage: Stage | undefined): Record<string, GrowthLoad> {
     "GET /wallet/ledger": read("/wallet/ledger"),
     "GET /events": read("/events"),
     "POST /tasks": write("/tasks", newTask),
-    "POST /tasks/[id]/bids": write("/tasks/__task__/bids", { priceCents: 90, etaHours: 24 }),
+    "POST /tasks/[id]/bids": write("/tasks/__task__/bids", { priceCents: 90, etaHours: 24 }, turn * CONNECTIONS),
   };
 }
 

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { withoutIndexes, withoutLedgerGuards } from "./bulk.ts";
 import { sqlIdOf, sqlTimeOf, taskIdOf, timeOf, userIdOf } from "./identities.ts";
 import { FUNDS_CENTS, type MarketSize } from "./market.ts";
 
@@ -23,8 +24,11 @@ export async function seedHistory(databaseUrl: string, size: MarketSize, history
      SELECT ${sqlIdOf("bid", "n")}, ${sqlIdOf("task", "2 * n")}, ${person("7 * n")}, 90, 24, 'withdrawn', ${sqlTimeOf("n")}
      FROM generate_series(1, ${size.tasks / 2}) AS n`,
   );
-  await seedLedger(client, person, history.ledgerEntries, size.people);
-  await seedEvents(client, person, history.events);
+  await withoutIndexes(client, ["ledger_transfers", "ledger_entries"], () =>
+    withoutLedgerGuards(client, () => seedLedger(client, person, history.ledgerEntries, size.people)),
+  );
+  await client.query("TRUNCATE event_log, event_log_entries, event_log_queue");
+  await withoutIndexes(client, ["event_log", "event_log_entries"], () => seedEvents(client, person, history.events));
   await client.query("VACUUM ANALYZE");
   await client.end();
 }
@@ -33,11 +37,6 @@ type Person = (number: string) => string;
 
 /** Transfers of a cent from `available` to `held`. The versions follow those of the top-up, which is the first. */
 async function seedLedger(client: pg.Client, person: Person, entries: number, people: number): Promise<void> {
-  const triggers = [
-    "ledger_entries DISABLE TRIGGER ledger_entries_balanced",
-    "wallets DISABLE TRIGGER wallets_equal_entries",
-  ];
-  for (const trigger of triggers) await client.query(`ALTER TABLE ${trigger}`);
   const transfers = entries / 2;
   await client.query(
     `INSERT INTO ledger_transfers (id, task_id, created_at)
@@ -60,7 +59,6 @@ async function seedLedger(client: pg.Client, person: Person, entries: number, pe
            FROM ledger_entries WHERE kind = 'hold' GROUP BY user_id) AS moved
      WHERE wallets.user_id = moved.user_id`,
   );
-  for (const trigger of triggers) await client.query(`ALTER TABLE ${trigger.replace("DISABLE", "ENABLE ALWAYS")}`);
 }
 
 /** What an event about a task keeps of it. */
@@ -77,7 +75,6 @@ const task = {
 
 async function seedEvents(client: pg.Client, person: Person, events: number): Promise<void> {
   const id = sqlIdOf("event", "n");
-  await client.query("TRUNCATE event_log, event_log_entries, event_log_queue");
   await client.query(
     `INSERT INTO events (id, type, task_id, recipients, data, created_at, fanned_out_at)
      SELECT ${id}, 'task.updated', ${sqlIdOf("task", "1")}, ARRAY[${person("n")}], $1::json, ${sqlTimeOf(`${events} - n`)}, now()

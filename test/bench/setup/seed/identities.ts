@@ -13,9 +13,10 @@ export const keyIdOf = idOf(3);
 export const entryIdOf = idOf(4);
 export const transferIdOf = idOf(5);
 
+const kinds = { user: 1, task: 2, key: 3, entry: 4, transfer: 5, bid: 6, event: 7, fundTransfer: 8, fundEntry: 9 };
+
 /** The same expression in SQL. */
-export const sqlIdOf = (kind: "user" | "task" | "key" | "entry" | "transfer" | "bid" | "event", number: string) => {
-  const kinds = { user: 1, task: 2, key: 3, entry: 4, transfer: 5, bid: 6, event: 7 };
+export const sqlIdOf = (kind: keyof typeof kinds, number: string) => {
   return `('01940000-0000-7000-8${kinds[kind].toString(16).padStart(3, "0")}-' || lpad(to_hex((${number})::bigint), 12, '0'))::uuid`;
 };
 

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { hashApiKey } from "../../../../server/auth/apiKeys.ts";
+import { withoutIndexes, withoutLedgerGuards } from "./bulk.ts";
 import { keyIdOf, sqlIdOf, sqlTimeOf, userIdOf } from "./identities.ts";
 
 export interface MarketSize {
@@ -24,8 +25,8 @@ export const saverNumber = ({ people, callers }: MarketSize) => people + callers
 export const DESCRIPTION = "From English to Finnish, in plain words. ".repeat(10);
 
 /**
- * Fills a migrated database within a minute for 1,000,000 tasks: without triggers and foreign keys, and with the search
- * indexes built afterwards.
+ * Fills a migrated database within a minute for 1,000,000 tasks: without triggers and foreign keys, and with the indexes
+ * built afterwards.
  */
 export async function seedMarket(databaseUrl: string, size: MarketSize): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, options: "-c TimeZone=UTC" });
@@ -33,7 +34,7 @@ export async function seedMarket(databaseUrl: string, size: MarketSize): Promise
   try {
     await client.query("SET session_replication_role = replica; SET maintenance_work_mem = '512MB'");
     await seedUsers(client, size);
-    await seedTasks(client, size);
+    await withoutIndexes(client, ["tasks"], () => seedTasks(client, size));
     if (size.savings > 0) await seedSavings(client, size);
     await client.query("VACUUM ANALYZE");
   } finally {
@@ -61,20 +62,31 @@ async function seedUsers(client: pg.Client, size: MarketSize): Promise<void> {
       keys.map(({ key }) => hashApiKey(key)),
     ],
   );
-  // The ledger's own functions, with their triggers.
-  await client.query("SET session_replication_role = origin");
+  await withoutLedgerGuards(client, () => seedFunds(client, saverNumber(size) - 1));
+}
+
+/** A top-up for each of the first users, as the ledger's trigger would write it, from before everything else. */
+async function seedFunds(client: pg.Client, users: number): Promise<void> {
+  const at = "'2000-01-01T00:00:00Z'::timestamptz + n * interval '1 second'";
   await client.query(
-    `SELECT ledger_exchange(${sqlIdOf("user", "n")}, 'topup', ${FUNDS_CENTS}, 'bench ' || n)
-     FROM generate_series(1, ${saverNumber(size) - 1}) AS n`,
+    `INSERT INTO ledger_transfers (id, external_ref, created_at)
+     SELECT ${sqlIdOf("fundTransfer", "n")}, 'bench ' || n, ${at} FROM generate_series(1, ${users}) AS n`,
   );
-  await client.query("SET session_replication_role = replica");
+  await client.query(
+    `INSERT INTO ledger_entries (id, transfer_id, user_id, kind, bucket, amount_cents, balance_after_cents, version, created_at)
+     SELECT ${sqlIdOf("fundEntry", "2 * n + side.number")}, ${sqlIdOf("fundTransfer", "n")},
+            CASE side.number WHEN 0 THEN ${sqlIdOf("user", "n")} END, 'topup', side.bucket, side.cents, side.balance, side.version, ${at}
+     FROM generate_series(1, ${users}) AS n,
+          (VALUES (0, 'available', ${FUNDS_CENTS}, ${FUNDS_CENTS}, 1), (1, 'outside', -${FUNDS_CENTS}, NULL, NULL))
+            AS side (number, bucket, cents, balance, version)`,
+  );
+  await client.query(
+    `INSERT INTO wallets (user_id, available_cents, version, last_entry_at)
+     SELECT ${sqlIdOf("user", "n")}, ${FUNDS_CENTS}, 1, ${sqlTimeOf("0")} FROM generate_series(1, ${users}) AS n`,
+  );
 }
 
 async function seedTasks(client: pg.Client, { tasks, people }: MarketSize): Promise<void> {
-  const indexes = await client.query<{ indexdef: string }>(
-    "SELECT indexdef FROM pg_indexes WHERE indexname LIKE 'tasks_search%'",
-  );
-  await client.query("DROP INDEX tasks_search_idx, tasks_search_sample_idx");
   await client.query(
     `INSERT INTO tasks (id, buyer_id, title, description, max_budget_cents, tags, status, created_at, updated_at)
      SELECT ${sqlIdOf("task", "n")}, ${sqlIdOf("user", `1 + n % ${people}`)}, 'Page ' || n, $1,
@@ -83,7 +95,6 @@ async function seedTasks(client: pg.Client, { tasks, people }: MarketSize): Prom
      FROM generate_series(${tasks}, 1, -1) AS n`,
     [DESCRIPTION],
   );
-  for (const { indexdef } of indexes.rows) await client.query(indexdef);
 }
 
 /** Top-ups of one cent each, as the ledger's trigger would write them. */
