@@ -1,4 +1,3 @@
-import { tanstackRouter } from "@tanstack/router-plugin/vite";
 import react from "@vitejs/plugin-react";
 import { defaultClientConditions, defineConfig } from "vite";
 import { limits } from "./build/limits.ts";
@@ -7,19 +6,11 @@ import { startingPage } from "./build/startingPage.ts";
 /** The service that the development server (`npx vite console`) forwards calls to. */
 const service = process.env.REBID_URL ?? "http://localhost:3000";
 
-export default defineConfig(({ command }) => ({
+export default defineConfig({
   base: "/app/",
   // The SDK's sources, so that it need not be built first.
   resolve: { conditions: ["@rebid/source", ...defaultClientConditions] },
   plugins: [
-    tanstackRouter({
-      target: "react",
-      autoCodeSplitting: true,
-      // Only the development server writes the tree of routes; a build takes the one that was committed.
-      enableRouteGeneration: command === "serve",
-      quoteStyle: "double",
-      semicolons: true,
-    }),
     react(),
     limits(new URL("../openapi/openapi.json", import.meta.url)),
     startingPage(new URL("../server/brand/wordmark.svg", import.meta.url)),
@@ -31,4 +22,4 @@ export default defineConfig(({ command }) => ({
     modulePreload: { polyfill: false },
   },
   server: { proxy: { "/trpc": service } },
-}));
+});

@@ -4,7 +4,7 @@ import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswor
 import { KeyLookup } from "./auth/keyLookup.ts";
 import { openSecurityLog, type SecurityLog } from "./auth/securityLog.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
-import { type Config, ConfigError } from "./config.ts";
+import type { Config } from "./config.ts";
 import { EventFollower } from "./events/follower.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
@@ -12,7 +12,8 @@ import { type Inspector, openInspector } from "./gateways/inspection/inspector.t
 import { type Mail, openMail } from "./gateways/mail.ts";
 import type { Processor } from "./gateways/processor.ts";
 import type { ResolveName } from "./gateways/resolveName.ts";
-import { type Storage, s3Storage } from "./gateways/storage.ts";
+import { s3Storage } from "./gateways/s3Storage.ts";
+import type { Storage } from "./gateways/storage.ts";
 import { stripeProcessor } from "./gateways/stripeProcessor.ts";
 import { type LimiterOptions, openLimiter, type RateLimiter } from "./limits/limiter.ts";
 import { type Database, openDatabase } from "./store/database.ts";
@@ -130,28 +131,10 @@ export function createServices(
       services.securityLog.flush();
       services.callerWatch.stop();
       await services.egress.close();
-      services.storage.close();
-      services.mail?.close();
+      await services.storage.close();
+      await services.mail?.close();
       await services.inspector.close();
       await services.database.close();
     },
   };
-}
-
-/**
- * Loads `server/local`. Call this only when the settings do not name every backing service: a production process runs
- * without that folder and its packages.
- * @throws ConfigError when they are not installed.
- */
-export async function loadEmbedded() {
-  try {
-    return await import("./local/start.ts");
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND")) throw error;
-    throw new ConfigError(
-      "The embedded services are not installed: `npm ci --omit=dev` leaves them out. Run `npm install`, or set " +
-        "DATABASE_URL, SESSION_SECRET, and the keys of the object store (S3_…) and the payment processor (STRIPE_…).",
-      { cause: error },
-    );
-  }
 }

@@ -11,7 +11,7 @@ const floors: readonly (readonly string[])[] = [
   ["http/", "mcp/", "jobs/", "commands/"],
   ["procedures/", "audit/"],
   ["trpc.ts", "market/", "webhooks/", "testClock/"],
-  ["services.ts", "meta.ts", "auth/", "events/", "limits/", "repeats/", "translateErrors.ts", "local/"],
+  ["services.ts", "embedded.ts", "meta.ts", "auth/", "events/", "limits/", "repeats/", "translateErrors.ts", "local/"],
   ["store/", "backingServices.ts"],
   [
     "config.ts",
@@ -24,6 +24,7 @@ const floors: readonly (readonly string[])[] = [
     "brand/",
     "fileLock.ts",
     "requestId.ts",
+    "onFirstUse.ts",
     "version.ts",
     "prisma/",
   ],
@@ -238,6 +239,18 @@ test("the embedded services have one door, which is opened only when it is neede
   );
   expect(visitors.length).toBeGreaterThan(0);
   expect(visitors.filter(({ to, dynamic }) => to !== "server/local/start.ts" || !dynamic)).toEqual([]);
+});
+
+test("a start loads none of the packages that only some requests need", () => {
+  const ways = imports.filter(({ typeOnly, dynamic }) => !typeOnly && !dynamic);
+  const loadedFrom = Map.groupBy(ways, ({ from }) => from);
+  const loaded = new Set<string>(["server/start/main.ts", "server/start/service.ts", "server/store/schema.ts"]);
+  // A set is walked in the order of its members, also those that are added on the way.
+  for (const file of loaded) for (const { to } of loadedFrom.get(file) ?? []) loaded.add(to);
+  for (const needed of ["express", "pg", "graphile-worker", "zod"]) expect(loaded).toContain(needed);
+  const late =
+    /^(@aws-sdk\/.+|@modelcontextprotocol\/.+|image-size|music-metadata|nodemailer|stripe|trpc-to-openapi|undici|vite)$/;
+  expect([...loaded].filter((target) => late.test(target))).toEqual([]);
 });
 
 test("the environment is read by the configuration and at the entry points", () => {

@@ -5,7 +5,7 @@ import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/queryClient.ts";
 import { followOtherTabs } from "./api/session.ts";
 import { ErrorPage, LoadingPage, NotFoundPage } from "./parts/states.tsx";
-import { routeTree } from "./routeTree.gen.ts";
+import { routeTree } from "./routes.ts";
 import "./styles/base.css";
 
 const router = createRouter({

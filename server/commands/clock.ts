@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readConfig } from "../config.ts";
+import { loadEmbedded } from "../embedded.ts";
 import { ClockAdvance, Duration, formatDuration, parseDuration, TestClock } from "../schemas/testClock.ts";
-import { loadEmbedded } from "../services.ts";
 import { CommandFailure, runCommand, UsageError, withArguments } from "./runCommand.ts";
 import { bold, dim } from "./terminal.ts";
 

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { configuredBackingServices } from "../backingServices.ts";
 import { type Config, readConfig } from "../config.ts";
+import { loadEmbedded } from "../embedded.ts";
 import { play } from "./demo/play.ts";
 import { CommandFailure, runCommand, withArguments } from "./runCommand.ts";
 import { bold, dim } from "./terminal.ts";
@@ -16,7 +17,6 @@ Usage:
 /** Returns the URL of the running service that the settings describe, or null if none is ready. */
 async function findService(config: Config): Promise<string | null> {
   const configured = configuredBackingServices(config) !== null;
-  const { loadEmbedded } = await import("../services.ts");
   const embedded = configured ? null : (await loadEmbedded()).findServiceUrl(config.dataDirectory);
   const candidates = [embedded, `http://localhost:${config.port}`];
   for (const url of candidates) {

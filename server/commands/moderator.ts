@@ -5,7 +5,7 @@ import { printResetLink } from "./moderator/resetPassword.ts";
 import { listModerators, setRole } from "./moderator/roles.ts";
 import { listUsers, reinstate, removeSecondFactor, suspend } from "./moderator/users.ts";
 import { withServices } from "./openServices.ts";
-import { runCommand, subcommands, UsageError, withArguments } from "./runCommand.ts";
+import { type Command, runCommand, subcommands, UsageError, withArguments } from "./runCommand.ts";
 
 // Disputes are read and resolved by the same code as over the API. No session is needed: whoever can run this command
 // has the service's settings, with direct access to its database.
@@ -55,7 +55,7 @@ const oneArgument = { options: {}, maxPositionals: 1 } as const;
 const reasonArguments = { options: { reason: { type: "string" } }, maxPositionals: 1 } as const;
 const resolveArguments = { options: { note: { type: "string" } }, maxPositionals: 3 } as const;
 
-export const parse = subcommands({
+const parse = subcommands({
   add: withArguments(oneArgument, ({ positionals: [text] }) => {
     const email = emailOf(text);
     return withServices((services) => setRole(services, email, "moderator"));
@@ -96,4 +96,6 @@ export const parse = subcommands({
   }),
 });
 
-if (import.meta.main) await runCommand({ usage, parse });
+export const command: Command = { usage, parse };
+
+if (import.meta.main) await runCommand(command);

@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { configuredBackingServices } from "../backingServices.ts";
 import { readConfig } from "../config.ts";
+import { loadEmbedded } from "../embedded.ts";
 import { MovableClock } from "../gateways/clock.ts";
 import type { Services } from "../services.ts";
 import { readTestClock } from "../store/testClock.ts";
@@ -16,7 +17,7 @@ const POOL_SIZE = 4;
 async function openServices(): Promise<{ services: Services; close(): Promise<void> }> {
   const config = readConfig(process.env);
   // Loaded only now, because it takes longer than finding a mistake in the arguments or the settings.
-  const { createServices, loadEmbedded } = await import("../services.ts");
+  const { createServices } = await import("../services.ts");
   const configured = configuredBackingServices(config);
   const { settings: backing, serviceUrl } =
     configured !== null ? { settings: configured, serviceUrl: null } : (await loadEmbedded()).findRunning(config);

@@ -66,7 +66,7 @@ export function uuidOf(name: string, text: string): string {
   throw new UsageError(`${name} must be a UUID, not "${text}".`);
 }
 
-interface Command {
+export interface Command {
   /** What `--help` prints, and what is printed below a UsageError. */
   usage: string;
   parse: Parse;
@@ -76,27 +76,30 @@ interface Command {
 
 const asksForHelp = (args: readonly string[]) => args[0] === "help" || args.includes("--help") || args.includes("-h");
 
+/** Runs one of the project's commands with the arguments of this process, and ends the process with its exit code. */
+export async function runCommand(command: Command): Promise<never> {
+  process.exit(await execute(command, process.argv.slice(2)));
+}
+
 /**
- * Runs one of the project's commands with the arguments of this process, prints failures, and ends the process. Exit
- * codes: the action's own, or 0; 2 for invalid arguments; `failureCode` for an action that failed.
+ * Does what the arguments ask for, and prints failures. Resolves to the exit code: the action's own, or 0; 2 for invalid
+ * arguments; `failureCode` for an action that failed.
  */
-export async function runCommand({ usage, parse, failureCode = 1 }: Command): Promise<never> {
-  const args = process.argv.slice(2);
+export async function execute({ usage, parse, failureCode = 1 }: Command, args: string[]): Promise<number> {
   if (asksForHelp(args)) {
     console.log(usage);
-    process.exit(0);
+    return 0;
   }
   try {
-    const code = await parse(args)();
-    process.exit(code ?? 0);
+    return (await parse(args)()) ?? 0;
   } catch (error) {
     const mistake = usageMistakeIn(error);
     if (mistake !== null) {
       console.error(`${mistake}\n\n${usage}`);
-      process.exit(2);
+      return 2;
     }
     console.error(explain(error));
-    process.exit(failureCode);
+    return failureCode;
   }
 }
 

@@ -3,7 +3,15 @@ import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { replayDelivery, replayFailed } from "../webhooks/replay.ts";
 import { withServices } from "./openServices.ts";
-import { CommandFailure, runCommand, subcommands, UsageError, uuidOf, withArguments } from "./runCommand.ts";
+import {
+  type Command,
+  CommandFailure,
+  runCommand,
+  subcommands,
+  UsageError,
+  uuidOf,
+  withArguments,
+} from "./runCommand.ts";
 
 const usage = `Sends webhook deliveries again: same event id and body, new signature, one attempt each.
 
@@ -66,6 +74,8 @@ async function replayAllFailed(
   else console.log(`${count} failed ${count === 1 ? "delivery" : "deliveries"} will be sent again.`);
 }
 
-export const parse = subcommands({ replay });
+const parse = subcommands({ replay });
 
-if (import.meta.main) await runCommand({ usage, parse });
+export const command: Command = { usage, parse };
+
+if (import.meta.main) await runCommand(command);

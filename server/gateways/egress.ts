@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent, buildConnector, request } from "undici";
+import { onFirstUse } from "../onFirstUse.ts";
 import { EgressFailed, EgressRefused } from "./egressErrors.ts";
 import { explain } from "./egressReasons.ts";
 import { assertPublicAddresses, assertPublicHost, bareHost, parseAnyUrl, parsePublicUrl } from "./publicAddress.ts";
@@ -38,44 +38,10 @@ const REGISTRATION_LOOKUP_MS = 1_000;
  */
 export function guardedEgress(options: { allowInsecure: boolean; resolve?: ResolveName }): Egress {
   const { allowInsecure, resolve = allowInsecure ? resolveAnyName : resolvePublicName } = options;
-  const connectPlain = buildConnector({
-    lookup: checkedLookup(resolve, allowInsecure ? () => {} : assertPublicAddresses),
-    // Ends connections that nobody is waiting for any more; the caller's own deadline is shorter.
-    timeout: 15_000,
-    autoSelectFamily: true,
-  });
-  const connecting = new Set<() => void>();
-  const agent = new Agent({
-    connect: (target, done) => {
-      try {
-        if (!allowInsecure) assertPublicHost(target.hostname);
-      } catch (error) {
-        return done(error instanceof Error ? error : new Error(String(error)), null);
-      }
-      // While being destroyed, undici still waits for pending connections, so `close` ends them.
-      const giveUp = () => done(new EgressFailed("The connection was abandoned."), null);
-      connecting.add(giveUp);
-      connectPlain(target, (...result) => {
-        const [, socket] = result;
-        if (connecting.delete(giveUp)) done(...result);
-        else socket?.destroy();
-      });
-    },
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  // Loaded by the first request.
+  const { method, close } = onFirstUse(async () => openAgent(await import("undici"), allowInsecure, resolve));
+  const exchange = method((agent) => agent.exchange);
   const parse = (url: string) => (allowInsecure ? parseAnyUrl(url) : parsePublicUrl(url));
-
-  const exchange = async (target: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal) => {
-    const response = await request(target, { method: "POST", dispatcher: agent, headers, body, signal });
-    let bytes = 0;
-    for await (const chunk of response.body) {
-      bytes += (chunk as Buffer).length; // undici's body yields buffers
-      if (bytes > MAX_RESPONSE_BYTES) break; // leaving the loop closes the connection
-    }
-    return { statusCode: response.statusCode };
-  };
 
   return {
     async check(url) {
@@ -108,6 +74,53 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
       }
     },
 
+    close: () => close((agent) => agent.close()),
+  };
+}
+
+/** Exchanges requests for responses, over connections that are checked. */
+function openAgent(
+  { Agent, buildConnector, request }: typeof import("undici"),
+  allowInsecure: boolean,
+  resolve: ResolveName,
+) {
+  const connectPlain = buildConnector({
+    lookup: checkedLookup(resolve, allowInsecure ? () => {} : assertPublicAddresses),
+    // Ends connections that nobody is waiting for any more; the caller's own deadline is shorter.
+    timeout: 15_000,
+    autoSelectFamily: true,
+  });
+  const connecting = new Set<() => void>();
+  const agent = new Agent({
+    connect: (target, done) => {
+      try {
+        if (!allowInsecure) assertPublicHost(target.hostname);
+      } catch (error) {
+        return done(error instanceof Error ? error : new Error(String(error)), null);
+      }
+      // While being destroyed, undici still waits for pending connections, so `close` ends them.
+      const giveUp = () => done(new EgressFailed("The connection was abandoned."), null);
+      connecting.add(giveUp);
+      connectPlain(target, (...result) => {
+        const [, socket] = result;
+        if (connecting.delete(giveUp)) done(...result);
+        else socket?.destroy();
+      });
+    },
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    async exchange(target: URL, headers: Record<string, string>, body: Buffer, signal: AbortSignal) {
+      const response = await request(target, { method: "POST", dispatcher: agent, headers, body, signal });
+      let bytes = 0;
+      for await (const chunk of response.body) {
+        bytes += (chunk as Buffer).length; // undici's body yields buffers
+        if (bytes > MAX_RESPONSE_BYTES) break; // leaving the loop closes the connection
+      }
+      return { statusCode: response.statusCode };
+    },
     async close() {
       for (const giveUp of connecting) giveUp();
       connecting.clear();

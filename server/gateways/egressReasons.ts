@@ -1,5 +1,3 @@
-import { errors } from "undici";
-
 const reasons: Record<string, string> = {
   ECONNREFUSED: "The connection was refused.",
   ECONNRESET: "The connection was reset.",
@@ -18,7 +16,8 @@ export function explain(error: unknown): string {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   const reason = reasons[code];
   if (reason !== undefined) return reason;
-  if (error instanceof errors.HTTPParserError || code.startsWith("HPE_")) return "The response is not valid HTTP.";
+  if (code.startsWith("HPE_") || (error instanceof Error && error.name === "HTTPParserError"))
+    return "The response is not valid HTTP.";
   return /^(CERT_|ERR_TLS|ERR_SSL|DEPTH_|SELF_SIGNED|UNABLE_TO)/.test(code)
     ? `TLS failed: ${code}.`
     : "The connection failed.";

@@ -1,4 +1,5 @@
-import { createTransport } from "nodemailer";
+import type { Transporter } from "nodemailer";
+import { onFirstUse } from "../onFirstUse.ts";
 
 /** The mail server and the sender. */
 export interface MailSettings {
@@ -25,17 +26,27 @@ export interface Mail {
    * it does not respond or cannot take the mail now.
    */
   send(message: Message): Promise<boolean>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** A server that does not respond holds a job for at most this long. */
 const TIMEOUT_MS = 10_000;
 
-/** Opens the way to the mail server. Connections are made when a mail is sent. */
+/** Opens the way to the mail server. `nodemailer` is loaded, and a connection made, when a mail is sent. */
 export function openMail({ smtpUrl, from }: MailSettings): Mail {
   const timeouts = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS };
-  // A message never names a file or an address whose content is to be attached.
-  const transport = createTransport({ url: smtpUrl, ...timeouts, disableFileAccess: true, disableUrlAccess: true });
+  const { method, close } = onFirstUse(async () => {
+    const { createTransport } = await import("nodemailer");
+    // A message never names a file or an address whose content is to be attached.
+    return mailThrough(
+      createTransport({ url: smtpUrl, ...timeouts, disableFileAccess: true, disableUrlAccess: true }),
+      from,
+    );
+  });
+  return { send: method((mail) => mail.send), close: () => close((mail) => mail.close()) };
+}
+
+function mailThrough(transport: Transporter, from: string): Mail {
   const domain = from.slice(from.lastIndexOf("@") + 1).replace(/[^\w.-].*$/, "");
   return {
     async send({ id, to, subject, text, html }) {
@@ -49,7 +60,9 @@ export function openMail({ smtpUrl, from }: MailSettings): Mail {
         throw error;
       }
     },
-    close: () => transport.close(),
+    async close() {
+      transport.close();
+    },
   };
 }
 

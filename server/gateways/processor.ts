@@ -120,7 +120,7 @@ export interface Processor {
 
   /**
    * Checks the signature over the raw bytes (any of the secrets, at most 300 s old at `now`) and reads the event.
-   * Throws `InvalidEventSignature`.
+   * Rejects with `InvalidEventSignature`.
    */
-  verifyEvent(rawBody: Buffer, signatureHeader: string | undefined, now: Date): ProcessorEvent;
+  verifyEvent(rawBody: Buffer, signatureHeader: string | undefined, now: Date): Promise<ProcessorEvent>;
 }

@@ -18,7 +18,7 @@ export function eventCalls(
       return records(list, eventRecord);
     },
 
-    verifyEvent(rawBody, signatureHeader, now) {
+    async verifyEvent(rawBody, signatureHeader, now) {
       if (!isSigned(stripe, rawBody, signatureHeader, webhookSecrets, now)) {
         throw new InvalidEventSignature("The event's signature is missing, wrong or older than 300 seconds.");
       }

@@ -1,34 +1,33 @@
-import Stripe from "stripe";
+import { onFirstUse } from "../onFirstUse.ts";
 import type { Processor, ProcessorSettings } from "./processor.ts";
-import { accountCalls } from "./stripeAccounts.ts";
-import { balanceCalls } from "./stripeBalance.ts";
-import { checkoutCalls } from "./stripeCheckout.ts";
-import { eventCalls } from "./stripeEvents.ts";
-import { payoutCalls } from "./stripePayouts.ts";
 
-/** Creates the gateway. It opens no connection before the first call. */
+/** The payment processor at Stripe, or at what serves its API. The `stripe` package is loaded by the first call. */
 export function stripeProcessor(settings: ProcessorSettings): Processor {
-  const stripe = new Stripe(settings.secretKey, {
-    ...addressOf(settings.apiBase),
-    // Our jobs retry with the stored key; a retry here would only hide how long a response takes.
-    maxNetworkRetries: 0,
-    timeout: settings.timeoutMs ?? 10_000,
-    telemetry: false,
-    appInfo: { name: "Rebid" },
-  });
-
+  const { method, list } = onFirstUse(async () => (await import("./stripeGateway.ts")).openStripe(settings));
   return {
-    ...checkoutCalls(stripe),
-    ...accountCalls(stripe, settings.accountCountry ?? "us"),
-    ...payoutCalls(stripe),
-    ...balanceCalls(stripe),
-    ...eventCalls(stripe, settings.webhookSecrets),
+    createCheckoutSession: method((stripe) => stripe.createCheckoutSession),
+    getCheckoutSession: method((stripe) => stripe.getCheckoutSession),
+    expireCheckoutSession: method((stripe) => stripe.expireCheckoutSession),
+    findCheckoutSession: method((stripe) => stripe.findCheckoutSession),
+    findRefunds: method((stripe) => stripe.findRefunds),
+    findDisputes: method((stripe) => stripe.findDisputes),
+    createAccount: method((stripe) => stripe.createAccount),
+    findAccount: method((stripe) => stripe.findAccount),
+    stopAutomaticPayouts: method((stripe) => stripe.stopAutomaticPayouts),
+    createOnboardingLink: method((stripe) => stripe.createOnboardingLink),
+    getAccount: method((stripe) => stripe.getAccount),
+    createTransfer: method((stripe) => stripe.createTransfer),
+    findTransfers: method((stripe) => stripe.findTransfers),
+    reverseTransfer: method((stripe) => stripe.reverseTransfer),
+    createPayout: method((stripe) => stripe.createPayout),
+    getPayout: method((stripe) => stripe.getPayout),
+    findPayouts: method((stripe) => stripe.findPayouts),
+    getBalanceCents: method((stripe) => stripe.getBalanceCents),
+    listEvents: list((stripe) => stripe.listEvents),
+    listCheckoutPayments: list((stripe) => stripe.listCheckoutPayments),
+    listTransfers: list((stripe) => stripe.listTransfers),
+    listPayouts: list((stripe) => stripe.listPayouts),
+    listBalanceTransactions: list((stripe) => stripe.listBalanceTransactions),
+    verifyEvent: method((stripe) => stripe.verifyEvent),
   };
-}
-
-function addressOf(apiBase: string | null): Stripe.StripeConfig {
-  if (apiBase === null) return {};
-  const url = new URL(apiBase);
-  const protocol = url.protocol === "https:" ? "https" : "http";
-  return { protocol, host: url.hostname, port: url.port === "" ? (protocol === "https" ? 443 : 80) : url.port };
 }

@@ -3,6 +3,7 @@ import { TRPCError } from "@trpc/server";
 import express, { type ErrorRequestHandler, type Express } from "express";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
+import { onFirstUse } from "../onFirstUse.ts";
 import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
@@ -12,7 +13,6 @@ import { serveConsole } from "./console.ts";
 import { countUnserved } from "./context.ts";
 import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
-import { mcpApi } from "./mcp.ts";
 import { createMetrics, type Metrics, type MetricsAccess, publicMetrics } from "./metrics.ts";
 import { createLoad, type OverloadLimits, shedLoad } from "./overload.ts";
 import { pages } from "./pages.ts";
@@ -45,7 +45,12 @@ export function createApp(
   app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
-  app.use("/mcp", mcpApi(services));
+  // The protocol's package and the tools are loaded by the first message.
+  const mcp = onFirstUse(async () => ({ handle: (await import("./mcp.ts")).mcpApi(services) }));
+  app.use(
+    "/mcp",
+    mcp.method(({ handle }) => handle),
+  );
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
   app.use(serveConsole(services));

@@ -5,14 +5,16 @@ import { type RequestHandler, Router } from "express";
 import type { AppRouter } from "../procedures/router.ts";
 import type { Services } from "../services.ts";
 import { docsSite } from "../sites/sites.ts";
-import { openApiDocument } from "./openApi/document.ts";
 import { allowOnly } from "./sendError.ts";
 import { serveSite } from "./site.ts";
 
 /** `/openapi.json`, the OpenAPI document, and the documentation, which is built ahead: `/docs`, and files for agents. */
 export function documentation(router: AppRouter, { settings, testClock }: Services): Router {
   const options = { embedded: testClock !== null };
-  const document = async () => Buffer.from(JSON.stringify(openApiDocument(router, settings.publicUrl, options)));
+  const document = async () => {
+    const { openApiDocument } = await import("./openApi/document.ts");
+    return Buffer.from(JSON.stringify(openApiDocument(router, settings.publicUrl, options)));
+  };
   return Router()
     .get("/openapi.json", sendDocument(document))
     .all("/openapi.json", allowOnly("GET"))

@@ -17,14 +17,11 @@ export function processorEvents({ processor, clock, database }: Services): Route
   const receive: RequestHandler = async (request, response) => {
     const signature = request.headers["stripe-signature"];
     const body = await readEvent(request, response);
-    const event = (() => {
-      try {
-        return processor.verifyEvent(body, typeof signature === "string" ? signature : undefined, clock.real());
-      } catch (error) {
-        if (error instanceof InvalidEventSignature) return null;
-        throw error;
-      }
-    })();
+    const header = typeof signature === "string" ? signature : undefined;
+    const event = await processor.verifyEvent(body, header, clock.real()).catch((error: unknown) => {
+      if (error instanceof InvalidEventSignature) return null;
+      throw error;
+    });
     if (event === null) {
       return sendError(
         response,

@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { rateGroupOf } from "../meta.ts";
+import { onFirstUse } from "../onFirstUse.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
@@ -8,7 +9,6 @@ import { buildContext, type Context } from "../trpc.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
 import { countUnserved, createContext } from "./context.ts";
 import { sendEventStream } from "./eventStream.ts";
-import { openApiCaller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
 import { SharedAnswers } from "./sharedAnswers.ts";
@@ -21,7 +21,12 @@ import { parseQuery, parseTarget, type Target } from "./target.ts";
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
   const routes = collectRoutes(router._def.procedures, { embedded: services.testClock !== null });
-  const call = openApiCaller(router);
+  // The library and what it brings take a tenth of the time that a start needs for modules: the first call loads them.
+  const { method } = onFirstUse(async () => {
+    const { openApiCaller } = await import("./openApiCall.ts");
+    return { call: openApiCaller(router) };
+  });
+  const call = method((caller) => caller.call);
   // A path is compared with those of its shape only, and not with all of them.
   const routesByShape = Map.groupBy(routes, ({ path }) => shapeOf(path));
 

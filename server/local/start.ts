@@ -7,11 +7,8 @@ import { type Config, ConfigError } from "../config.ts";
 import type { Clock } from "../gateways/clock.ts";
 import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory/claim.ts";
 import { freePort } from "./freePort.ts";
-import { startMailbox } from "./mailbox/start.ts";
-import { startObjectStore } from "./objectStore/start.ts";
 import { ensureServiceRole } from "./postgres/serviceRole.ts";
 import { keepPostgresRunning } from "./postgres/start.ts";
-import { startProcessor } from "./processor/start.ts";
 import { findRunning, findServiceUrl, hasTestClock, ownerUrlOf, settingsOf } from "./runningServices.ts";
 
 const secret = () => randomBytes(32).toString("hex");
@@ -91,6 +88,7 @@ async function startServices(
   try {
     const state = claim.state();
     claim.update({ sessionSecret: state.sessionSecret ?? secret() });
+    // The database first: the others are loaded while it starts.
     await Promise.all([
       config.databaseUrl ? null : startDatabase(claim, log, stops),
       config.storage ? null : startStorage(claim, stops),
@@ -125,6 +123,7 @@ async function startDatabase(claim: DataDirectory, log: Logger, stops: (() => Pr
 }
 
 async function startStorage(claim: DataDirectory, stops: (() => Promise<void>)[]): Promise<void> {
+  const { startObjectStore } = await import("./objectStore/start.ts");
   const previous = claim.state().s3;
   const settings = {
     bucket: "rebid",
@@ -144,6 +143,7 @@ async function startPayments(
   clock: Clock,
   stops: (() => Promise<void>)[],
 ): Promise<void> {
+  const { startProcessor } = await import("./processor/start.ts");
   const previous = claim.state().processor;
   const settings = {
     secretKey: previous?.secretKey ?? `sk_test_${secret()}`,
@@ -157,6 +157,7 @@ async function startPayments(
 }
 
 async function startMail(claim: DataDirectory, from: string, stops: (() => Promise<void>)[]): Promise<void> {
+  const { startMailbox } = await import("./mailbox/start.ts");
   const previous = claim.state().mail;
   const { smtpUrl, pageUrl, stop } = await startMailbox({
     directory: join(claim.directory, "mailbox"),

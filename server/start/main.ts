@@ -1,9 +1,6 @@
-import { enableCompileCache } from "node:module";
-import { join } from "node:path";
 import { pino } from "pino";
-import { MigrationError } from "../../prisma/migrate.ts";
 import { ConfigError, readConfig } from "../config.ts";
-import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
+import { prepareGround } from "./ground.ts";
 import { prepareSites } from "./sites.ts";
 
 /** Work that is unfinished this long after SIGTERM is aborted. */
@@ -14,8 +11,12 @@ const secretPaths = ["password", "token", "raw", "authorization", "cookie", "sig
   (name) => [name, `*.${name}`, `*.*.${name}`],
 );
 
-function explain(error: unknown): string {
-  if (error instanceof ConfigError || error instanceof MigrationError) return error.message;
+async function explain(error: unknown): Promise<string> {
+  if (error instanceof ConfigError) return error.message;
+  // Loaded only now, because they load much of the service, and the database can start before that.
+  const { MigrationError } = await import("../../prisma/migrate.ts");
+  const { isDatabaseUnavailable } = await import("../store/databaseErrors.ts");
+  if (error instanceof MigrationError) return error.message;
   if (isDatabaseUnavailable(error)) return `The database does not respond. Check DATABASE_URL. (${messageOf(error)})`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
@@ -27,8 +28,6 @@ function messageOf(error: unknown): string {
 }
 
 async function main(): Promise<void> {
-  // What is imported from here on is compiled once: the next start takes a third less. Without write access, as before.
-  enableCompileCache(join(import.meta.dirname, "../../.build/compiled"));
   const config = readConfig(process.env);
   const log = pino({
     level: config.logLevel,
@@ -39,11 +38,14 @@ async function main(): Promise<void> {
   const stopped = new Promise<null>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => resolve(null));
   });
-  const start = async () => {
+  const prepareAndLoad = async () => {
     const sites = await prepareSites(config, log);
     // Loaded only now, because that takes longer than finding a mistake in the settings.
-    const { startService } = await import("./service.ts");
-    return startService(config, log, sites.areReady);
+    return { ...sites, ...(await import("./service.ts")) };
+  };
+  const start = async () => {
+    const [ground, { areReady, startService }] = await Promise.all([prepareGround(config, log), prepareAndLoad()]);
+    return startService(config, log, ground, areReady);
   };
   const starting = start();
   const service = await Promise.race([starting, stopped]);
@@ -61,8 +63,8 @@ async function main(): Promise<void> {
 
 main().then(
   () => process.exit(0),
-  (error: unknown) => {
-    console.error(`Rebid did not start.\n${explain(error)}`);
+  async (error: unknown) => {
+    console.error(`Rebid did not start.\n${await explain(error)}`);
     process.exit(1);
   },
 );

@@ -1,18 +1,15 @@
-import getPort from "get-port";
 import type { Logger } from "pino";
-import { type BackingServices, configuredBackingServices } from "../backingServices.ts";
 import type { Config } from "../config.ts";
-import { type Clock, MovableClock } from "../gateways/clock.ts";
 import { createApp, createMetricsApp } from "../http/app.ts";
 import { commonHeaders } from "../http/commonHeaders.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
-import { createServices, loadEmbedded } from "../services.ts";
+import { createServices } from "../services.ts";
 import { openDatabase } from "../store/database.ts";
 import { followTestClock } from "../store/followTestClock.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
-import { checkSchema, migrateDatabase } from "../store/schema.ts";
+import { type Ground, ownAddress } from "./ground.ts";
 
 /** Number of jobs that one process runs concurrently. */
 const WORKER_CONCURRENCY = 8;
@@ -24,41 +21,14 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
-const wildcards = new Set(["0.0.0.0", "::"]);
-
-/** Returns the service's address on this machine. "localhost" may be 127.0.0.1 or ::1; clients try both. */
-export function ownAddress(host: string | null, port: number): string {
-  if (host === null || wildcards.has(host)) return `http://localhost:${port}`;
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-async function startEmbedded(config: Config, eventsUrl: string, log: Logger, clock: Clock): Promise<BackingServices> {
-  const { startLocal } = await loadEmbedded();
-  return startLocal(config, eventsUrl, log, clock);
-}
-
-/** Migrates, except in production: there, `npm run migrate` does so, with rights that the service should not have. */
-async function prepareSchema(backing: BackingServices, { production }: Config, log: Logger): Promise<void> {
-  if (!production) {
-    await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl, { testClock: backing.hasTestClock });
-    return;
-  }
-  const { roleOwnsSchema } = await checkSchema(backing.databaseUrl);
-  if (roleOwnsSchema) {
-    log.warn(
-      "the database role of DATABASE_URL may change the schema, and with it the ledger's guards: give the service a role " +
-        'of its own, as README describes under "Run it in production"',
-    );
-  }
-}
-
 /**
  * Starts everything that the role needs, and waits for the sites. If a part fails to start, stops the parts that are
- * running, and rethrows.
+ * running, the backing services included, and rethrows.
  */
 export async function startService(
   config: Config,
   log: Logger,
+  { port, clock, backing }: Ground,
   sitesAreReady: Promise<unknown>,
 ): Promise<RunningService> {
   const stops: (() => Promise<void>)[] = [];
@@ -70,13 +40,8 @@ export async function startService(
     for (const part of stops.toReversed()) await stopPart(part);
   };
   try {
-    const port = config.port === 0 ? await getPort() : config.port;
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
-    const eventsUrl = `${ownAddress(config.host, port)}/processor/events`;
-    const clock = new MovableClock();
-    const backing = configuredBackingServices(config) ?? (await startEmbedded(config, eventsUrl, log, clock));
     stops.push(backing.stop);
-    await prepareSchema(backing, config, log);
 
     const { databaseUrl, processor, hasTestClock } = backing;
     const stopping = new AbortController();

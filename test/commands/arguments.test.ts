@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { parse as listen } from "../../server/commands/listen.ts";
-import { parse as moderator } from "../../server/commands/moderator.ts";
+import { command as moderator } from "../../server/commands/moderator.ts";
 import { UsageError } from "../../server/commands/runCommand.ts";
-import { parse as webhooks } from "../../server/commands/webhooks.ts";
+import { command as webhooks } from "../../server/commands/webhooks.ts";
 import { runScript } from "../setup/commandProcess.ts";
 
 const commands = ["audit", "demo", "listen", "moderator", "seed", "webhooks"];
@@ -60,13 +60,15 @@ describe("arguments that make no sense are refused before anything is opened", (
     [["resolve", uuid, "split", "1", "2"], "Unexpected argument: 2"],
     [["resolve", uuid, "refund", "--note", "x".repeat(2_001)], "`note` must have at most 2,000 characters"],
   ])("moderator %j", (words, mistake) => {
-    expect(() => moderator(words)).toThrow(UsageError);
-    expect(() => moderator(words)).toThrow(mistake);
+    expect(() => moderator.parse(words)).toThrow(UsageError);
+    expect(() => moderator.parse(words)).toThrow(mistake);
   });
 
   test("moderator resolve … --note without a text", () => {
     const words = ["resolve", uuid, "refund", "--note"];
-    expect(() => moderator(words)).toThrow(expect.objectContaining({ code: "ERR_PARSE_ARGS_INVALID_OPTION_VALUE" }));
+    expect(() => moderator.parse(words)).toThrow(
+      expect.objectContaining({ code: "ERR_PARSE_ARGS_INVALID_OPTION_VALUE" }),
+    );
   });
 
   test.each([
@@ -78,8 +80,8 @@ describe("arguments that make no sense are refused before anything is opened", (
     [["replay", uuid, "--endpoint", uuid], "DELIVERY_ID cannot be combined with --since or --endpoint."],
     [["replay", "--since", "2026-11-20T00:00:00Z", "--endpoint", "x"], '--endpoint must be a UUID, not "x".'],
   ])("webhooks %j", (words, mistake) => {
-    expect(() => webhooks(words)).toThrow(UsageError);
-    expect(() => webhooks(words)).toThrow(mistake);
+    expect(() => webhooks.parse(words)).toThrow(UsageError);
+    expect(() => webhooks.parse(words)).toThrow(mistake);
   });
 
   test.each([

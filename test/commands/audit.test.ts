@@ -7,7 +7,7 @@ import { runScript } from "../setup/commandProcess.ts";
 import { eventually } from "../setup/processorControl.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 
-const { start, dataDirectory } = useProcesses();
+const { start, dataDirectory, preparedDirectory } = useProcesses();
 
 test("without a running service the audit says so and exits with 2", async () => {
   const { code, stderr } = await runScript("audit", [], { DATA_DIR: await dataDirectory() });
@@ -15,7 +15,7 @@ test("without a running service the audit says so and exits with 2", async () =>
 });
 
 test("beside a live service it exits with 0, with 2 when the processor does not answer, and with 1 when a cent is off", async () => {
-  const directory = await dataDirectory();
+  const directory = await preparedDirectory();
   const service = await start({ DATA_DIR: directory });
   await service.ready();
   const { url } = service;

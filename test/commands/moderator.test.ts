@@ -1,13 +1,14 @@
 import { beforeAll, expect, test } from "vitest";
+import { command } from "../../server/commands/moderator.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { setUpTotp, signIn } from "../factories/secondFactors.ts";
 import { disputedTask, disputeReason } from "../factories/tasks.ts";
-import { operatorSettings, runScript } from "../setup/commandProcess.ts";
+import { operatorSettings, runHere, runScript } from "../setup/commandProcess.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import { useService } from "../setup/testService.ts";
 
-const { start, dataDirectory } = useProcesses();
+const { start, preparedDirectory } = useProcesses();
 const service = useService();
 let buyer: TestPerson;
 let bidder: TestPerson;
@@ -17,7 +18,7 @@ beforeAll(async () => {
   bidder = await createPerson(service);
 });
 
-const moderator = (words: string[]) => runScript("moderator", words, operatorSettings(service));
+const moderator = (words: string[]) => runHere(command, words, operatorSettings(service));
 
 test("add and remove take effect at once, and say when nothing had to change", async () => {
   const person = await createPerson(service);
@@ -106,7 +107,7 @@ test("a dispute is resolved once, even if the command line and a moderator's ses
 });
 
 test("it works beside a service that runs on its embedded database, and says so when none runs", async () => {
-  const env = { DATA_DIR: await dataDirectory() };
+  const env = { DATA_DIR: await preparedDirectory() };
   const notRunning = await runScript("moderator", ["list"], env);
   expect([notRunning.code, notRunning.stderr]).toEqual([1, expect.stringContaining("npm start")]);
   await (await start(env)).ready();

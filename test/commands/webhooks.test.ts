@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import Stripe from "stripe";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { command } from "../../server/commands/webhooks.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { placeBid, postTask } from "../factories/tasks.ts";
-import { operatorSettings, runScript } from "../setup/commandProcess.ts";
+import { operatorSettings, runHere } from "../setup/commandProcess.ts";
 import { useService } from "../setup/testService.ts";
 import { eventually, type Receiver, startReceiver } from "../webhooks/receiver.ts";
 
@@ -19,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver.stop());
 
-const webhooks = (...words: string[]) => runScript("webhooks", words, operatorSettings(service));
+const webhooks = (...words: string[]) => runHere(command, words, operatorSettings(service));
 
 test("an operator replays one delivery, and all that have failed since a given time", async () => {
   const { id } = (await bidder.post("/webhooks", { url: `${receiver.url}/broken`, events: ["task.created"] })).body;

@@ -1,14 +1,11 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import { buildSite } from "../../server/sites/build.ts";
 import { consoleSite } from "../../server/sites/sites.ts";
 import type { TestPerson } from "../factories/people.ts";
+import { axeSource } from "../screenshots/examine.ts";
 import { sharedBrowser } from "../setup/browser.ts";
 import type { TestService } from "../setup/testService.ts";
-
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** What a person needs from Chromium to become a test of the console. Each has a browser profile of their own. */
 export class Visitor {
@@ -106,17 +103,19 @@ export class Visitor {
    * the wrong ones where the page moves meanwhile: a second look at the settled page tells those from real findings.
    */
   async isAccessible(): Promise<void> {
-    if (!(await this.page.evaluate<boolean>("'axe' in window"))) await this.page.evaluate(axe);
+    if (!(await this.page.evaluate<boolean>("'axe' in window"))) await this.page.evaluate(axeSource);
     const look = () =>
-      this.page.evaluate<string[]>(`axe.run().then(({ violations }) =>
+      this.page.evaluate<string[]>(`axe.run({ resultTypes: ["violations"] }).then(({ violations }) =>
         violations.map(({ id, nodes }) => id + ": " + nodes.map(({ html }) => html.slice(0, 300)).join(" | ")))`);
     await expect.poll(look, { message: `what axe finds at ${this.page.url()}` }).toEqual([]);
   }
 
-  /** No page is wider than its window. */
+  /** No page is wider than its window, once it is laid out for it. */
   async fits(): Promise<void> {
-    const overflow = await this.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-    expect([this.page.url(), Math.max(0, overflow)]).toEqual([this.page.url(), 0]);
+    const overflow = () => this.page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
+    await expect
+      .poll(overflow, { message: `pixels that ${this.page.url()} is wider than its window` })
+      .toBeLessThanOrEqual(0);
   }
 }
 

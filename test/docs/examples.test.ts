@@ -7,7 +7,7 @@ import { sections } from "../../docs/site/navigation.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import { type Block, blocksOf, builtDocs } from "./blocks.ts";
 
-const { start, dataDirectory } = useProcesses();
+const { start, preparedDirectory } = useProcesses();
 const root = new URL("../..", import.meta.url).pathname;
 
 /** Where programs of the guides are saved: inside the repository, whose packages they import. */
@@ -76,7 +76,7 @@ function isShownIn(shown: unknown, actual: unknown): boolean {
 test("every command of the guides works as it is written, in one terminal, and shows what the guide shows", async () => {
   await mkdir(join(root, examples), { recursive: true });
   for (const { info, code } of blocks.filter(isProgram)) await writeFile(join(root, examples, info), code);
-  const DATA_DIR = await dataDirectory();
+  const DATA_DIR = await preparedDirectory();
   const service = await start({ DATA_DIR });
   await service.ready();
   const shown = commands();

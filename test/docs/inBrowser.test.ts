@@ -2,7 +2,7 @@ import { readdir } from "node:fs/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { examine } from "../screenshots/examine.ts";
+import { axeSource, examine } from "../screenshots/examine.ts";
 import { hasBrowser, sharedBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { builtDocs } from "./blocks.ts";
@@ -113,6 +113,7 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
     const files = (await readdir(await builtDocs(), { recursive: true })).filter((file) => file.endsWith(".html"));
     expect(files.length).toBeGreaterThan(70);
     const groups = new Set<string>();
+    await page.addInitScript(axeSource);
     for (const file of files) {
       // The frame is the same around all pages, and the rows of a table are like each other.
       const isWhole = /^(index|money|reference\/tasks\/create)\.html$/.test(file);

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { inspectFile, nothingKnown } from "../../server/gateways/inspection/inspectFile.ts";
+import { inspectFile } from "../../server/gateways/inspection/inspectFile.ts";
+import { nothingKnown } from "../../server/gateways/inspection/inspection.ts";
 import { openInspector } from "../../server/gateways/inspection/inspector.ts";
 import { box, mp4File, pngFile, wavFile, zipFile } from "../factories/files.ts";
 

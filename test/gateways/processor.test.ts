@@ -252,7 +252,7 @@ describe("events", () => {
     }),
   );
 
-  function verify(raw: Buffer, secret: string, time: number): ProcessorEvent {
+  function verify(raw: Buffer, secret: string, time: number): Promise<ProcessorEvent> {
     const digest = createHmac("sha256", secret).update(`${time}.${raw}`).digest("hex");
     return stripeProcessor({ secretKey, webhookSecrets: ["whsec_a", "whsec_b"], apiBase: null }).verifyEvent(
       raw,
@@ -261,7 +261,7 @@ describe("events", () => {
     );
   }
 
-  test("an event signed with any of the secrets is accepted", () => {
+  test("an event signed with any of the secrets is accepted", async () => {
     const expected = {
       id: "evt_1",
       type: "payout.paid",
@@ -269,11 +269,11 @@ describe("events", () => {
       data: { id: "po_1" },
       relatedObjectId: null,
     };
-    expect(verify(body, "whsec_a", seconds)).toEqual(expected);
-    expect(verify(body, "whsec_b", seconds - 300)).toEqual(expected);
+    await expect(verify(body, "whsec_a", seconds)).resolves.toEqual(expected);
+    await expect(verify(body, "whsec_b", seconds - 300)).resolves.toEqual(expected);
   });
 
-  test("a thin event names the object to fetch", () => {
+  test("a thin event names the object to fetch", async () => {
     const thin = {
       object: "v2.core.event",
       id: "evt_2",
@@ -281,18 +281,22 @@ describe("events", () => {
       created: "2026-11-20T12:00:00Z",
     };
     const raw = Buffer.from(JSON.stringify({ ...thin, related_object: { id: "acct_2" } }));
-    expect(verify(raw, "whsec_a", seconds)).toMatchObject({
+    await expect(verify(raw, "whsec_a", seconds)).resolves.toMatchObject({
       data: null,
       relatedObjectId: "acct_2",
     });
   });
 
-  test("a thin event is accepted whatever its `created` contains", () => {
+  test("a thin event is accepted whatever its `created` contains", async () => {
     const raw = Buffer.from(JSON.stringify({ object: "v2.core.event", id: "evt_3", type: "v2.x", created: "soon" }));
-    expect(verify(raw, "whsec_a", seconds)).toMatchObject({ id: "evt_3", data: null, relatedObjectId: null });
+    await expect(verify(raw, "whsec_a", seconds)).resolves.toMatchObject({
+      id: "evt_3",
+      data: null,
+      relatedObjectId: null,
+    });
   });
 
-  test("characters that Postgres cannot store are replaced in strings and field names, and nothing else changes", () => {
+  test("characters that Postgres cannot store are replaced in strings and field names, and nothing else changes", async () => {
     const sent = {
       "name\u0000": "a\u0000b",
       "\ud800": ["\udc00\ud800", "\ud83d\ude00", '\u0001\n"', "\\u0000 \\\\ud800", -1.5e-7, null, true],
@@ -302,19 +306,19 @@ describe("events", () => {
       "\ufffd": ["\ufffd\ufffd", "\ud83d\ude00", '\u0001\n"', "\\u0000 \\\\ud800", -1.5e-7, null, true],
     };
     const raw = Buffer.from(JSON.stringify({ object: "event", id: "evt_4\u0000", type: "x", data: { object: sent } }));
-    const event = verify(raw, "whsec_a", seconds);
+    const event = await verify(raw, "whsec_a", seconds);
     expect(event).toEqual({ id: "evt_4\ufffd", type: "x", account: null, data: kept, relatedObjectId: null });
   });
 
-  test("a forged, stale, unsigned or meaningless body is refused", () => {
-    expect(() => verify(body, "whsec_c", seconds)).toThrow(InvalidEventSignature);
-    expect(() => verify(body, "whsec_a", seconds - 301)).toThrow(InvalidEventSignature);
-    expect(() => verify(Buffer.from("{}"), "whsec_a", seconds)).toThrow(InvalidEventSignature);
-    expect(() => verify(Buffer.from("not json"), "whsec_a", seconds)).toThrow(InvalidEventSignature);
-    expect(() => verify(Buffer.from(""), "whsec_a", seconds)).toThrow(InvalidEventSignature);
+  test("a forged, stale, unsigned or meaningless body is refused", async () => {
+    await expect(verify(body, "whsec_c", seconds)).rejects.toThrow(InvalidEventSignature);
+    await expect(verify(body, "whsec_a", seconds - 301)).rejects.toThrow(InvalidEventSignature);
+    await expect(verify(Buffer.from("{}"), "whsec_a", seconds)).rejects.toThrow(InvalidEventSignature);
+    await expect(verify(Buffer.from("not json"), "whsec_a", seconds)).rejects.toThrow(InvalidEventSignature);
+    await expect(verify(Buffer.from(""), "whsec_a", seconds)).rejects.toThrow(InvalidEventSignature);
     const gateway = stripeProcessor({ secretKey, webhookSecrets: ["whsec_a"], apiBase: null });
     for (const header of [undefined, "", "t=1", "nonsense"]) {
-      expect(() => gateway.verifyEvent(body, header, now)).toThrow(InvalidEventSignature);
+      await expect(gateway.verifyEvent(body, header, now)).rejects.toThrow(InvalidEventSignature);
     }
   });
 });

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createSealedKey, type Storage, s3Storage } from "../../server/gateways/storage.ts";
+import { s3Storage } from "../../server/gateways/s3Storage.ts";
+import { createSealedKey, type Storage } from "../../server/gateways/storage.ts";
 import { StorageUnavailable } from "../../server/gateways/storageErrors.ts";
 import { startTestStore, type TestStore } from "../setup/testStore.ts";
 
@@ -81,7 +82,7 @@ test("repeating an upload never changes what was sealed", async () => {
 test("nothing can be uploaded under a sealed key", async () => {
   await put(await presign("samples/1/sealed", "x"), "x");
   const sealed = await seal("samples/1/sealed");
-  expect(() => presign(sealed?.storageKey ?? "", "x")).toThrow("sealed");
+  await expect(presign(sealed?.storageKey ?? "", "x")).rejects.toThrow("sealed");
 });
 
 test("a sealed key never repeats, and is not among the uploads", () => {

@@ -1,6 +1,6 @@
 import getPort from "get-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { s3Storage } from "../../server/gateways/storage.ts";
+import { s3Storage } from "../../server/gateways/s3Storage.ts";
 import { stripeProcessor } from "../../server/gateways/stripeProcessor.ts";
 import { createApp } from "../../server/http/app.ts";
 import { type HttpServer, serve } from "../../server/http/server.ts";

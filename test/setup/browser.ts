@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 
-/** Debian's Chromium. */
-const executablePath = "/usr/bin/chromium";
+/** Debian's Chromium. The one without windows is the same engine, and takes half the processor time. */
+const executablePath = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find(existsSync);
 
-export const hasBrowser = existsSync(executablePath);
+export const hasBrowser = executablePath !== undefined;
 
 let shared: Promise<Browser> | undefined;
 

@@ -1,4 +1,7 @@
 import { execFile } from "node:child_process";
+import { formatWithOptions } from "node:util";
+import { vi } from "vitest";
+import { type Command, execute } from "../../server/commands/runCommand.ts";
 import { compileCache } from "./serviceProcess.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -24,6 +27,35 @@ export function runScript(
       done({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });
     });
   });
+}
+
+/**
+ * Does what `runScript` does in this process, which takes a tenth of the processor time, with what is printed in place of
+ * the process' output. One after another: a command reads the environment of the whole process.
+ */
+export async function runHere(
+  command: Command,
+  words: readonly string[],
+  variables: Record<string, string>,
+): Promise<CommandResult> {
+  const output = { stdout: "", stderr: "" };
+  const keep =
+    (stream: keyof typeof output) =>
+    (...values: unknown[]) => {
+      output[stream] += `${formatWithOptions({ colors: false }, ...values)}\n`;
+    };
+  const spies = [
+    vi.spyOn(console, "log").mockImplementation(keep("stdout")),
+    vi.spyOn(console, "error").mockImplementation(keep("stderr")),
+  ];
+  const { env } = process;
+  process.env = { NO_COLOR: "1", ...variables };
+  try {
+    return { code: await execute(command, [...words]), ...output };
+  } finally {
+    process.env = env;
+    for (const spy of spies) spy.mockRestore();
+  }
 }
 
 /** Names every backing service, as an operator does in production. Only the database exists. */

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -13,6 +13,8 @@ declare module "vitest" {
     postgresUrl: string;
     /** The role that the tests' services use, so that a missing grant fails a test. */
     serviceRoleUrl: string;
+    /** A data directory whose service has stopped, with a migrated database: starting on a copy takes two thirds of the time. */
+    preparedDirectory: string;
     /** Where the workers write down which documented answers were given. */
     answersFolder: string;
   }
@@ -23,16 +25,21 @@ export const TEMPLATE_DATABASE = "rebid_template";
 /** One Postgres for the whole run, with a migrated database that each test file clones. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), "rebid-test-"));
-  const postgres = await startPostgres({ directory, durable: false });
-  const admin = new pg.Client({ connectionString: postgres.url });
-  await admin.connect();
-  await admin.query(`CREATE DATABASE ${TEMPLATE_DATABASE}`);
-  const templateUrl = postgres.url.replace(/\/rebid$/, `/${TEMPLATE_DATABASE}`);
+  const first = await startPostgres({ directory, durable: false });
+  await migrateDatabase(first.url, await ensureServiceRole(first.url));
+  await first.stop();
+  const preparedDirectory = join(directory, "prepared");
+  await prepare(preparedDirectory, directory, first.url);
+
+  const postgres = await startPostgres({ directory, durable: false, previousUrl: first.url });
   const serviceRoleUrl = await ensureServiceRole(postgres.url);
-  await migrateDatabase(templateUrl, serviceRoleUrl);
+  const admin = new pg.Client({ connectionString: postgres.url.replace(/\/rebid$/, "/postgres") });
+  await admin.connect();
+  await admin.query(`CREATE DATABASE ${TEMPLATE_DATABASE} TEMPLATE rebid`);
   await admin.end();
   project.provide("postgresUrl", postgres.url);
   project.provide("serviceRoleUrl", serviceRoleUrl);
+  project.provide("preparedDirectory", preparedDirectory);
   const answersFolder = process.env.ANSWERS_FOLDER ?? join(directory, "answers");
   await mkdir(answersFolder, { recursive: true });
   project.provide("answersFolder", answersFolder);
@@ -41,6 +48,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await postgres.stop();
     await rm(directory, { recursive: true, force: true });
   };
+}
+
+/** Copies the stopped cluster of `directory`, with the state that a service would leave, without its port. */
+async function prepare(prepared: string, directory: string, ownerUrl: string): Promise<void> {
+  await cp(join(directory, "postgres"), join(prepared, "postgres"), { recursive: true });
+  const databaseOwnerUrl = Object.assign(new URL(ownerUrl), { port: "" }).href;
+  await writeFile(join(prepared, "local.json"), JSON.stringify({ pid: process.pid, databaseOwnerUrl }));
 }
 
 /** After a run of the whole suite without failures: fails if a documented answer was given in no test. */

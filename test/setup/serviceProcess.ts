@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
-import { afterEach } from "vitest";
+import { afterEach, inject } from "vitest";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -44,11 +44,21 @@ export function useProcesses() {
     for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
   });
 
+  /** A data directory that nothing has started on: it does not exist yet. */
+  async function dataDirectory(): Promise<string> {
+    const directory = await mkdtemp(join(tmpdir(), "rebid-service-"));
+    directories.push(directory);
+    return join(directory, "data");
+  }
+
   return {
-    async dataDirectory(): Promise<string> {
-      const directory = await mkdtemp(join(tmpdir(), "rebid-service-"));
-      directories.push(directory);
-      return join(directory, "data");
+    dataDirectory,
+
+    /** A data directory with a migrated database, where the first start of a service is not what is tested. */
+    async preparedDirectory(): Promise<string> {
+      const directory = await dataDirectory();
+      await cp(inject("preparedDirectory"), directory, { recursive: true });
+      return directory;
     },
 
     /**

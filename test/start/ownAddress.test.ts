@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ownAddress } from "../../server/start/service.ts";
+import { ownAddress } from "../../server/start/ground.ts";
 
 test("the embedded processor finds the service at any address that it listens on", () => {
   // On some systems "localhost" means ::1 only, so 127.0.0.1 would be refused.

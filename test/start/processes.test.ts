@@ -6,7 +6,7 @@ import { cookieOf } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
 import { type ServiceProcess, useProcesses } from "../setup/serviceProcess.ts";
 
-const { start, dataDirectory } = useProcesses();
+const { start, dataDirectory, preparedDirectory } = useProcesses();
 
 let count = 0;
 const signUp = (url: string, email = `person${++count}@example.com`) =>
@@ -47,7 +47,7 @@ describe("npm start", () => {
 
   test("runs beside another instance with its own data directory and port, and says which of them is in use", async () => {
     const DATA_DIR = await dataDirectory();
-    const [a, b] = await Promise.all([start({ DATA_DIR }), start({ DATA_DIR: await dataDirectory() })]);
+    const [a, b] = await Promise.all([start({ DATA_DIR }), start({ DATA_DIR: await preparedDirectory() })]);
     await Promise.all([a.ready(), b.ready()]);
     const [inA, inB] = await Promise.all([signUp(a.url, "same@example.com"), signUp(b.url, "same@example.com")]);
     expect([inA.status, inB.status]).toEqual([201, 201]);
@@ -111,7 +111,7 @@ describe("SIGTERM", () => {
   test.each(commands)(
     "to %s lets every accepted request have its full answer, and exits with 0 within 10 s",
     async (_, command) => {
-      const service = await start({ DATA_DIR: await dataDirectory() }, command);
+      const service = await start({ DATA_DIR: await preparedDirectory() }, command);
       await service.ready();
       const session = cookieOf(await signUp(service.url));
       // Queued password hashes, requests with a late body, and clients that never stop.
@@ -135,7 +135,7 @@ describe("SIGTERM", () => {
   );
 
   test("twice, as npm and a terminal send it, works like once", async () => {
-    const service = await start({ DATA_DIR: await dataDirectory() });
+    const service = await start({ DATA_DIR: await preparedDirectory() });
     await service.ready();
     const waiting = await Promise.all(Array.from({ length: 10 }, () => acceptedSignUp(service)));
     service.child.kill("SIGINT");
@@ -145,7 +145,7 @@ describe("SIGTERM", () => {
   }, 60_000);
 
   test("does not wait indefinitely for a request that never ends", async () => {
-    const service = await start({ DATA_DIR: await dataDirectory() });
+    const service = await start({ DATA_DIR: await preparedDirectory() });
     await service.ready();
     const { failure } = await acceptedSignUp(service);
     const { code, ms } = await service.stop();

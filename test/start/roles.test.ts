@@ -17,7 +17,7 @@ import { rawRequest } from "../setup/rawRequest.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import type { Reachable } from "../setup/testService.ts";
 
-const { start, dataDirectory } = useProcesses();
+const { start, dataDirectory, preparedDirectory } = useProcesses();
 const undos: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const undo of undos.splice(0).toReversed()) await undo();
@@ -63,7 +63,7 @@ async function expectPaidOnce(service: Reachable, delivered: { id: string; bidde
 }
 
 test("a delivery whose window ended while nothing was running is accepted after the restart", async () => {
-  const DATA_DIR = await dataDirectory();
+  const DATA_DIR = await preparedDirectory();
   const first = await start({ ...variables, DATA_DIR });
   await first.ready();
   const before = reach(first.url, readLocalState(DATA_DIR)?.databaseUrl);

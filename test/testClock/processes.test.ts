@@ -9,10 +9,10 @@ import { runScript } from "../setup/commandProcess.ts";
 import { eventually } from "../setup/processorControl.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 
-const { start, dataDirectory } = useProcesses();
+const { start, preparedDirectory } = useProcesses();
 
 test("all processes follow one clock; if the one that moves it is killed, it stands, and moving on finishes the work", async () => {
-  const DATA_DIR = await dataDirectory();
+  const DATA_DIR = await preparedDirectory();
   const api = await start({ DATA_DIR, ROLE: "api" });
   await api.ready();
   const worker = await start({ DATA_DIR, ROLE: "worker" });

@@ -1,21 +1,8 @@
 import { fileTypeFromTokenizer } from "file-type";
 import { imageSize } from "image-size";
 import { parseFromTokenizer } from "music-metadata";
+import type { Inspection } from "./inspection.ts";
 import { type FileParts, PartialFile } from "./partialFile.ts";
-
-/** What a file says about itself. Null is what it does not say, or not in a form that we can read. */
-export interface Inspection {
-  /** As its first bytes identify it, in lower case and without parameters; null for text and for unknown formats. */
-  mimeType: string | null;
-  /** True for UTF-8 without NUL characters, as far as the file was read. */
-  isText: boolean;
-  /** Pixels, of an image or a video. */
-  dimensions: { width: number; height: number } | null;
-  /** Seconds, of audio or video. */
-  durationSec: number | null;
-}
-
-export const nothingKnown: Inspection = { mimeType: null, isText: false, dimensions: null, durationSec: null };
 
 /**
  * Inspects a file, which may be hostile, without its middle. The parsers may throw on it, which is handled here, or run

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import type { Logger } from "pino";
-import { type Inspection, nothingKnown } from "./inspectFile.ts";
+import { type Inspection, nothingKnown } from "./inspection.ts";
 import type { FileParts } from "./partialFile.ts";
 
 /** How much of a file is read: most formats state everything within it, and memory does not depend on the file. */

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { type Clock, systemClock } from "../../gateways/clock.ts";
 import { Api } from "./api/api.ts";
+import { apiVersion } from "./api/parameters.ts";
 import { Deliveries } from "./model/deliveries.ts";
 import { Refusal } from "./model/refusal.ts";
 import { startSchedule } from "./model/schedule.ts";
@@ -44,6 +45,7 @@ export async function startProcessor(options: ProcessorOptions): Promise<{ url: 
   const world: World = {
     store,
     url: "",
+    apiVersion,
     nowMs: () => clock.now().getTime(),
     realMs: () => clock.real().getTime(),
     stepMs: options.stepMs ?? 1_000,

@@ -1,5 +1,5 @@
 import { supportedMimeTypes } from "file-type";
-import type { Inspection } from "../../gateways/inspection/inspectFile.ts";
+import type { Inspection } from "../../gateways/inspection/inspection.ts";
 import { essenceOf } from "./mimeType.ts";
 
 /** Names that the same bytes may rightly have. */

@@ -6,7 +6,7 @@ import { KeyLookup } from "../../../server/auth/keyLookup.ts";
 import { openSecurityLog } from "../../../server/auth/securityLog.ts";
 import { EventFollower } from "../../../server/events/follower.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
-import { nothingKnown } from "../../../server/gateways/inspection/inspectFile.ts";
+import { nothingKnown } from "../../../server/gateways/inspection/inspection.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
 import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
@@ -46,7 +46,7 @@ const storage: Storage = {
   list: async () => [],
   head: async () => ({ ...UPLOAD, sha256: null }),
   delete: async () => undefined,
-  close: () => undefined,
+  close: async () => undefined,
 };
 
 /** The result of a command: its outcome, and the id of what it created. */

@@ -1,4 +1,3 @@
-import Stripe from "stripe";
 import { takeEventFault } from "./faults.ts";
 import { newId, platform, type SnapshotEvent, type ThinEvent } from "./objects.ts";
 import { nowSeconds, type World } from "./world.ts";
@@ -11,7 +10,7 @@ export function recordEvent(world: World, type: string, object: { object: string
     id: newId("evt"),
     object: "event",
     ...(owner === platform ? {} : { account: owner }),
-    api_version: Stripe.API_VERSION,
+    api_version: world.apiVersion,
     created: nowSeconds(world),
     data: { object },
     livemode: false,

@@ -5,6 +5,8 @@ export interface World {
   store: Store;
   /** The processor's own URL, without a trailing slash. */
   url: string;
+  /** The API version, which events name. */
+  apiVersion: string;
   /** The service's time, in milliseconds since the epoch. */
   nowMs(): number;
   /** The real time, for signatures and for how long idempotency keys are remembered. */

@@ -1,4 +1,4 @@
-import { s3Storage } from "../../../../server/gateways/storage.ts";
+import { s3Storage } from "../../../../server/gateways/s3Storage.ts";
 
 /**
  * The object store of all sides, with the service's own calls: a delivery counts only when its bytes can no longer change, on

@@ -1,0 +1,69 @@
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { useState } from "react";
+import { api, isWhole, type Task } from "../../api/client.ts";
+import { taskQuery } from "../../api/queries.ts";
+import { useAction } from "../../api/useAction.ts";
+import type { FieldReader } from "../../parts/fieldReader.ts";
+import { Form } from "../../parts/form.tsx";
+import { MoneyPreview } from "../../parts/money.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { Page } from "../../parts/page.tsx";
+import { NotFoundPage } from "../../parts/states.tsx";
+import { readTask, TaskFields } from "../../task/taskFields.tsx";
+
+export function EditTask() {
+  const { taskId } = useParams({ from: "/_signedIn/edit/$taskId" });
+  const { data } = useSuspenseQuery(taskQuery(taskId));
+  const mayEdit = data.availableActions?.includes("tasks.update") === true;
+  return isWhole(data.task) && mayEdit ? <EditForm task={data.task} /> : <NotFoundPage />;
+}
+
+function EditForm({ task }: { task: Task }) {
+  const navigate = useNavigate();
+  const [budgetCents, setBudgetCents] = useState(task.maxBudgetCents);
+  const showTask = () => navigate({ to: "/tasks/$taskId", params: { taskId: task.id } });
+  const update = useAction("tasks.update", api.tasks.update.mutate, { onSuccess: showTask });
+  const difference = budgetCents - task.maxBudgetCents;
+  const read = (fields: FieldReader) => {
+    const { maxBudgetCents, ...rest } = readTask(fields);
+    // A budget that stays the same is left out: with active bids, any other is refused.
+    return { id: task.id, ...rest, ...(maxBudgetCents !== task.maxBudgetCents && { maxBudgetCents }) };
+  };
+  return (
+    <Page title="Edit the task" width="narrow">
+      {task.bidCount > 0 && (
+        <Notice kind="info">
+          The budget is locked while somebody has an active bid. Bidders see that the text was changed after they had
+          bid.
+        </Notice>
+      )}
+      <Form
+        action={update}
+        operation="tasks.update"
+        read={read}
+        onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
+        submit="Save"
+        fieldOfError={{ budget_locked_by_bids: "maxBudgetCents" }}
+        beside={
+          <Link to="/tasks/$taskId" params={{ taskId: task.id }}>
+            Leave it as it is
+          </Link>
+        }
+      >
+        <TaskFields task={task} />
+        {difference !== 0 && budgetCents > 0 && (
+          <MoneyPreview
+            lines={[
+              {
+                label: difference > 0 ? "Is held in addition" : "Returns to your available balance",
+                cents: Math.abs(difference),
+              },
+              { label: "Held for this task afterwards", cents: budgetCents },
+            ]}
+          />
+        )}
+      </Form>
+    </Page>
+  );
+}

@@ -1,0 +1,91 @@
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { Me } from "../api/client.ts";
+import { meQuery, ownBidsQuery, ownTasksQuery, walletQuery } from "../api/queries.ts";
+import { ButtonLink } from "../parts/button.tsx";
+import { formatMoney } from "../parts/format.ts";
+import { Pages, Rows } from "../parts/list.tsx";
+import { Money } from "../parts/money.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { Empty } from "../parts/states.tsx";
+import { TaskRow } from "../parts/taskRow.tsx";
+import styles from "./home.module.css";
+import { Welcome } from "./welcome.tsx";
+
+export function Home() {
+  const { data: me } = useQuery(meQuery);
+  return me ? <Overview me={me} /> : <Welcome />;
+}
+
+/** For a person who is signed in: what waits for them, and their money. */
+function Overview({ me }: { me: Me }) {
+  const { data: wallet } = useQuery(walletQuery);
+  const posted = useInfiniteQuery(ownTasksQuery("buyer", "open,awarded,delivered,disputed"));
+  const awarded = useInfiniteQuery(ownTasksQuery("bidder", "awarded,delivered,disputed"));
+  const bids = useInfiniteQuery(ownBidsQuery("active"));
+  const activeBids = bids.data?.pages[0]?.bids.length ?? 0;
+  return (
+    <Page title={`Hello, ${me.user.displayName}`}>
+      <div className={styles.figures}>
+        <Link to="/wallet" className={styles.figure}>
+          <span>Available</span>
+          <strong>{wallet ? <Money cents={wallet.availableCents} /> : "…"}</strong>
+          <small>to spend or to pay out</small>
+        </Link>
+        <Link to="/wallet" className={styles.figure}>
+          <span>Held</span>
+          <strong>{wallet ? <Money cents={wallet.heldCents} /> : "…"}</strong>
+          <small>for your open and awarded tasks</small>
+        </Link>
+        <Link to="/work" search={{ show: "bids" }} className={styles.figure}>
+          <span>Active bids</span>
+          <strong>{activeBids}</strong>
+          <small>that wait for a decision</small>
+        </Link>
+      </div>
+      <Section title="Tasks you posted" actions={<Link to="/work">All of them</Link>}>
+        <Pages
+          query={posted}
+          isEmpty={({ pages }) => pages[0]?.tasks.length === 0}
+          empty={
+            <Empty title="Nothing is under way" action={<ButtonLink to="/post">Post a task</ButtonLink>}>
+              {wallet?.availableCents === 0
+                ? "Top up your wallet first: the budget of a task is held while it is open."
+                : `You have ${formatMoney(wallet?.availableCents ?? 0)} for it.`}
+            </Empty>
+          }
+        >
+          {({ pages }) => (
+            <Rows label="Tasks you posted">
+              {pages.flatMap(({ tasks }) => tasks.map((task) => <TaskRow key={task.id} task={task} />))}
+            </Rows>
+          )}
+        </Pages>
+      </Section>
+      <Section
+        title="Tasks you work on"
+        actions={
+          <Link to="/work" search={{ show: "awarded" }}>
+            All of them
+          </Link>
+        }
+      >
+        <Pages
+          query={awarded}
+          isEmpty={({ pages }) => pages[0]?.tasks.length === 0}
+          empty={
+            <Empty title="You work on nothing at the moment" action={<ButtonLink to="/tasks">Browse tasks</ButtonLink>}>
+              A task appears here when its buyer has chosen your bid.
+            </Empty>
+          }
+        >
+          {({ pages }) => (
+            <Rows label="Tasks you work on">
+              {pages.flatMap(({ tasks }) => tasks.map((task) => <TaskRow key={task.id} task={task} />))}
+            </Rows>
+          )}
+        </Pages>
+      </Section>
+    </Page>
+  );
+}

@@ -1,0 +1,49 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { api } from "../api/client.ts";
+import { walletQuery } from "../api/queries.ts";
+import { useAction } from "../api/useAction.ts";
+import { Form } from "../parts/form.tsx";
+import { MoneyPreview } from "../parts/money.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { readTask, TaskFields } from "../task/taskFields.tsx";
+
+export function PostTask() {
+  const navigate = useNavigate();
+  const [budgetCents, setBudgetCents] = useState(0);
+  const { data: wallet } = useQuery(walletQuery);
+  const post = useAction("tasks.create", api.tasks.create.mutate, {
+    onSuccess: ({ task }) => navigate({ to: "/tasks/$taskId", params: { taskId: task.id } }),
+  });
+  const rest = (wallet?.availableCents ?? 0) - budgetCents;
+  return (
+    <Page title="Post a task" width="narrow" lead="The clearer it is, the better the bids.">
+      <Form
+        action={post}
+        operation="tasks.create"
+        read={readTask}
+        onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
+        submit="Post the task"
+        draft="post"
+      >
+        <TaskFields />
+        <MoneyPreview
+          lines={[
+            { label: "Available now", cents: wallet?.availableCents ?? 0 },
+            { label: "Is held for this task", cents: budgetCents },
+            { label: "Available afterwards", cents: rest },
+          ]}
+          note="You pay only the price of the bid that you choose, and only for a delivery. The rest returns. Until you award the task, you can cancel it and get everything back."
+        />
+        {rest < 0 && (
+          <Notice kind="warn">
+            Your balance is too low for this budget. <Link to="/wallet/top-up">Top up your wallet</Link>; your text
+            stays here.
+          </Notice>
+        )}
+      </Form>
+    </Page>
+  );
+}
