@@ -58,7 +58,7 @@ async function write(client: pg.PoolClient, { buyer, bidder, crowdedTaskId, endp
     FROM generate_series(1, 20) AS number, people`);
   await insert(
     `INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, status, created_at, awarded_bidder_id, awarded_bid_id)
-     SELECT CASE WHEN task % 10 IN (0, 5) THEN $1 ELSE p.id END, 'Page ' || task, 'To be translated.', 100 + task * 7919 % 9000,
+     SELECT CASE WHEN task % 10 = 0 THEN $1 ELSE p.id END, 'Page ' || task, 'To be translated.', 100 + task * 7919 % 9000,
             ARRAY['translation', 'topic' || task % 100], status, now() - task * interval '1 minute',
             CASE WHEN status = 'resolved' THEN CASE WHEN task % 15 = 1 THEN $2 ELSE q.id END END,
             CASE WHEN status = 'resolved' THEN gen_random_uuid() END
@@ -81,7 +81,7 @@ async function write(client: pg.PoolClient, { buyer, bidder, crowdedTaskId, endp
     INSERT INTO disputes (task_id, opened_by, reason, status, resolution, buyer_cents, bidder_cents, resolved_at, created_at)
     SELECT id, 'buyer', 'It is not done.', CASE WHEN old THEN 'resolved' ELSE 'open' END, CASE WHEN old THEN 'refund' END,
            CASE WHEN old THEN 100 END, CASE WHEN old THEN 0 END, CASE WHEN old THEN now() END, created_at
-    FROM (SELECT id, created_at, row_number() OVER () % 5 > 0 AS old FROM tasks WHERE status = 'resolved') AS disputed`);
+    FROM (SELECT id, created_at, row_number() OVER () % 10 > 0 AS old FROM tasks WHERE status = 'resolved') AS disputed`);
   await insert(`
     INSERT INTO ratings (task_id, rater_id, ratee_id, role, stars)
     SELECT id, buyer_id, awarded_bidder_id, 'bidder', 5 FROM tasks WHERE status = 'resolved'`);
