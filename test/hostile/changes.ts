@@ -7,8 +7,10 @@ import pg from "pg";
 const touchedByRefusals: Record<string, readonly string[] | "*"> = {
   // When a key was last used, at most once a minute.
   "public.api_keys": ["last_used_at"],
-  // A session is extended once a day.
-  "public.sessions": ["expires_at"],
+  // A session is extended once a day; when it was last used, at most once a minute.
+  "public.sessions": ["expires_at", "last_seen_at"],
+  // An upload is leased while its file is judged. Whether it is finished is watched.
+  "public.uploads": ["sealed_key", "sealing_until"],
   // Before a payout is refused, the payment processor is asked whether its account is ready by now.
   "public.payout_accounts": ["active", "revision", "updated_at"],
   // A code of the second factor is counted before it is checked.
