@@ -1,4 +1,7 @@
+import type { TRPCError } from "@trpc/server";
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
+import { incomingMessageToRequest } from "@trpc/server/adapters/node-http";
+import { resolveResponse } from "@trpc/server/http";
 import { type Request, type RequestHandler, Router } from "express";
 import { ApiError } from "../errors.ts";
 import { definitionOf } from "../meta.ts";
@@ -15,45 +18,78 @@ const MAX_BATCH_SIZE = 20;
 
 /** Serves tRPC. Bodies pass the same checks as over REST. */
 export function rpcApi(router: AppRouter, services: Services): Router {
-  return Router()
-    .use(nameOperation(router))
-    .use(checkRequest(router, services))
-    .use(
-      createExpressMiddleware({
-        router,
-        createContext: async ({ req, res, info }) => {
-          const context = await createContext(services, req, res).catch(async (error: unknown) => {
-            throw (await countUnserved(services, req, res)) ?? error;
-          });
-          return { ...context, calls: info.calls.length };
+  return Router().use(nameOperation(router)).use(checkRequest(router, services)).use(answerCalls(router, services));
+}
+
+type MiddlewareOptions = Parameters<typeof createExpressMiddleware<AppRouter>>[0];
+
+/**
+ * Answers through tRPC. Only a subscription goes through tRPC's own middleware: it sends every answer as a stream, in chunks,
+ * which made a read over typed RPC a fifth slower than over REST (measured).
+ */
+function answerCalls(router: AppRouter, services: Services): RequestHandler {
+  const options = {
+    router,
+    createContext: async ({ req, res, info }) => {
+      const context = await createContext(services, req, res).catch(async (error: unknown) => {
+        throw (await countUnserved(services, req, res)) ?? error;
+      });
+      return { ...context, calls: info.calls.length };
+    },
+    maxBatchSize: MAX_BATCH_SIZE,
+    onError: ({ error }: { error: TRPCError }) => {
+      // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
+      const failure = toApiError(error);
+      if (failure.status < 500 || error.cause instanceof ApiError) return;
+      services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
+    },
+    // tRPC would derive the status from its own codes, and send what it refuses before the procedures as plain text.
+    responseMeta: ({ errors, data, type }) => {
+      if (errors.length === 0) return {};
+      const failures = errors.map((error) => toApiError(error));
+      const statuses = new Set(failures.map(({ status }) => status));
+      const headers = { "Content-Type": "application/json" };
+      const isCommon = errors.length === data.length && statuses.size === 1;
+      if (!isCommon) return { status: 207, headers };
+      const isWrongMethod = failures.some(({ code }) => code === "method_not_allowed");
+      return {
+        status: [...statuses][0] ?? 500,
+        headers: {
+          ...headers,
+          ...errorHeaders(...failures),
+          ...(isWrongMethod && { Allow: type === "mutation" ? "POST" : "GET" }),
         },
-        maxBatchSize: MAX_BATCH_SIZE,
-        onError: ({ error }) => {
-          // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
-          const failure = toApiError(error);
-          if (failure.status < 500 || error.cause instanceof ApiError) return;
-          services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
-        },
-        // tRPC would derive the status from its own codes, and send what it refuses before the procedures as plain text.
-        responseMeta: ({ errors, data, type }) => {
-          if (errors.length === 0) return {};
-          const failures = errors.map((error) => toApiError(error));
-          const statuses = new Set(failures.map(({ status }) => status));
-          const headers = { "Content-Type": "application/json" };
-          const isCommon = errors.length === data.length && statuses.size === 1;
-          if (!isCommon) return { status: 207, headers };
-          const isWrongMethod = failures.some(({ code }) => code === "method_not_allowed");
-          return {
-            status: [...statuses][0] ?? 500,
-            headers: {
-              ...headers,
-              ...errorHeaders(...failures),
-              ...(isWrongMethod && { Allow: type === "mutation" ? "POST" : "GET" }),
-            },
-          };
-        },
-      }),
-    );
+      };
+    },
+  } satisfies MiddlewareOptions;
+  const stream = createExpressMiddleware(options);
+  const procedures: Record<string, unknown> = router._def.procedures;
+
+  return async (request, response, next) => {
+    const path = request.path.slice(1);
+    const name = decoded(path);
+    if (Object.hasOwn(procedures, name) && definitionOf(procedures[name]).type === "subscription")
+      return stream(request, response, next);
+    const answer = await resolveResponse({
+      ...options,
+      ...{ path, error: null, req: incomingMessageToRequest(request, response, { maxBodySize: null }) },
+      createContext: ({ info }) => options.createContext({ req: request, res: response, info }),
+    });
+    const body = await answer.text();
+    response.statusCode = answer.status;
+    for (const [header, value] of answer.headers) response.setHeader(header, value);
+    response.setHeader("Content-Length", Buffer.byteLength(body));
+    response.end(body);
+  };
+}
+
+/** tRPC decodes names in the same way. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 /** Names the operation for the metrics: the procedure of a single call, or "batch". Unknown names are left out. */
