@@ -17,7 +17,8 @@ export async function pruneWebhookDeliveries({ database, clock }: Services): Pro
   while (after !== undefined) {
     const batch: { id: string }[] = await database.query<{ id: string }>(sql`
       WITH batch AS MATERIALIZED (
-        SELECT d.id, d.status, e.deleted_at IS NOT NULL OR d.failed_at < ${daysAgo(clock, ENDED_KEPT_DAYS)} AS is_over FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
+        SELECT d.id, d.status, e.deleted_at IS NOT NULL OR d.failed_at < ${daysAgo(clock, ENDED_KEPT_DAYS)} AS is_over
+        FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
         WHERE d.id > ${after}::uuid AND d.id < ${firstId}::uuid ORDER BY d.id LIMIT ${BATCH}
       ), old AS (
         DELETE FROM webhook_deliveries d USING batch b
