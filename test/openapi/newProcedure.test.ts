@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import type { Services } from "../../server/services.ts";
 import { createPerson } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
@@ -32,6 +33,8 @@ export const praise = signedIn
 /** … and one line in its router. */
 const line = (router: string) => router.replace("router({ ", "router({ praise, ");
 
+/** The copy's messages take the place of this process' own, which the files after this one rely on. */
+const settings = { ...z.config() };
 /** The repository with one more procedure, and its generated files. */
 let copy: string;
 let url: string;
@@ -69,6 +72,7 @@ beforeAll(async () => {
   };
 }, 120_000);
 afterAll(async () => {
+  z.config(settings);
   await stop?.();
   await rm(copy, { recursive: true, force: true });
 });
