@@ -1,7 +1,6 @@
 import type { Logger } from "pino";
 import { CallerWatch } from "./auth/callerWatch.ts";
 import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswords.ts";
-import { KeyLookup } from "./auth/keyLookup.ts";
 import { openSecurityLog, type SecurityLog } from "./auth/securityLog.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import type { Config } from "./config.ts";
@@ -52,8 +51,6 @@ export interface Services {
   readonly inspector: Inspector;
   /** Sends requests to addresses that users chose. */
   readonly egress: Egress;
-  /** Looks up the API keys of requests. */
-  readonly keyLookup: KeyLookup;
   /** Tells waiting requests when their caller's session or key has ended. */
   readonly callerWatch: CallerWatch;
   /** Tells waiting requests what is new in the event log. */
@@ -115,7 +112,6 @@ export function createServices(
     storage: s3Storage(storage),
     inspector: openInspector({ log }),
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
-    keyLookup: new KeyLookup({ database, clock }),
     callerWatch: new CallerWatch({ database, clock, log }),
     eventFollower: new EventFollower({ database, log }),
     isCommonPassword,

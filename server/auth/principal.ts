@@ -2,7 +2,7 @@ import { parseCookie } from "cookie";
 import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
 import type { Connection } from "../store/connection.ts";
-import type { KeyLookup } from "./keyLookup.ts";
+import { findKey } from "./findKey.ts";
 import { isForeign, type OriginPolicy } from "./origins.ts";
 import { findSession, SESSION_LIFETIME_SECONDS, sealSession, sessionCookieName, unsealSession } from "./sessions.ts";
 
@@ -24,7 +24,6 @@ export interface CookieSettings {
 
 interface AuthenticateOptions {
   connection: Connection;
-  keys: KeyLookup;
   cookies: CookieSettings;
   now: Date;
 }
@@ -49,9 +48,9 @@ export async function authenticate(
   return seal === undefined || others.length > 0 ? null : findBySeal(seal, response, options);
 }
 
-async function findByBearer(header: string, { keys }: AuthenticateOptions): Promise<Principal | null> {
+async function findByBearer(header: string, { connection, now }: AuthenticateOptions): Promise<Principal | null> {
   const key = bearerPattern.exec(header)?.[1];
-  const found = key === undefined ? null : await keys.find(key);
+  const found = key === undefined ? null : await findKey(connection, key, now);
   return found && { kind: "apiKey", ...found };
 }
 

@@ -101,12 +101,15 @@ interface SessionRow {
  */
 export async function findSession(connection: Connection, sessionId: string, now: Date): Promise<LiveSession | null> {
   const expiresAt = sql`least(ends_at, ${after(now, SESSION_LIFETIME_SECONDS)}::timestamptz)`;
-  const [session] = await connection.query<SessionRow>(sql`
+  const [session] = await connection.query<SessionRow>(
+    sql`
     SELECT s.user_id AS "userId", u.role, s.second_factor AS "secondFactor",
            ${expiresAt} - s.expires_at > ${`${EXTEND_AFTER_SECONDS} seconds`}::interval AS extendible,
            s.last_seen_at < ${after(now, -TOUCH_AFTER_SECONDS)}::timestamptz AS stale
     FROM sessions s JOIN users u ON u.id = s.user_id
-    WHERE s.id = ${sessionId}::uuid AND s.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`);
+    WHERE s.id = ${sessionId}::uuid AND s.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`,
+    { changesNothing: true },
+  );
   if (!session) return null;
   const { userId, role, secondFactor, extendible, stale } = session;
   if (extendible || stale) {

@@ -87,7 +87,6 @@ async function findPrincipal(services: Services, request: Request, response: Res
   if (request.headers.authorization === undefined && takesKeysOnly(request, services.settings)) return null;
   return authenticate(request, response, {
     connection: services.database,
-    keys: services.keyLookup,
     cookies: services.settings,
     now: services.clock.now(),
   });

@@ -69,7 +69,9 @@ export async function readPage<Row extends { createdAt: string }>(
   name: CursorListName,
   { select, where, cursor, limit }: Page & { select: Sql; where: Sql },
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
-  const rows = await connection.query<Row>(pageStatement(name, select, where, { cursor, limit }));
+  const rows = await connection.query<Row>(pageStatement(name, select, where, { cursor, limit }), {
+    changesNothing: true,
+  });
   return { rows, nextCursor: nextCursorOf(rows, limit) };
 }
 

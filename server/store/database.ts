@@ -1,9 +1,10 @@
-import pg from "pg";
+import type pg from "pg";
 import type { PrismaClient } from "../../prisma/generated/client.ts";
-import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
+import { type Connection, connectionOver, openPool, openPrisma, sendTogether } from "./connection.ts";
 import { isRetryable, isServerSilent } from "./databaseErrors.ts";
 import { ledgerOver } from "./ledger.ts";
 import { type NewEvent, newEvent, recordEvents, recordSampleEvent } from "./outbox.ts";
+import { pipelinedReads } from "./pipelinedReads.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 import { addJob } from "./queue.ts";
 
@@ -126,14 +127,6 @@ function connectionAfter(begun: Promise<unknown>, client: pg.PoolClient): Connec
   };
 }
 
-/** What is sent to Postgres until the next tick goes out in one piece: each write takes longer than the statement's own work here. */
-function sendTogether(client: pg.PoolClient): void {
-  if (!(client instanceof pg.Client)) return;
-  const { stream } = client.connection;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
-}
-
 type Work<Result> = (tx: Transaction) => Promise<Result>;
 
 async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, isReading, end }: Mode): Promise<Result> {
@@ -180,8 +173,10 @@ async function run<Result>(pool: pg.Pool, work: Work<Result>, mode: Mode): Promi
 export function openDatabase(databaseUrl: string, settings: PoolSettings): Database {
   const pool = openPool(databaseUrl, settings);
   const prisma = openPrisma(pool);
+  const reads = pipelinedReads(pool);
+  const others = connectionOver(pool);
   return {
-    ...connectionOver(pool),
+    query: (statement, options) => (options?.changesNothing ? reads : others).query(statement, options),
     prisma,
     pool,
     transaction: (work) => run(pool, work, change),

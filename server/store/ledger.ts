@@ -98,8 +98,11 @@ export function ledgerOver(connection: Connection) {
 
 /** The two buckets that the API shows. Both are 0 for a user without a wallet. */
 export async function readWallet(connection: Connection, userId: string) {
-  const [wallet] = await connection.query<{ availableCents: number; heldCents: number }>(sql`
-    SELECT available_cents AS "availableCents", held_cents AS "heldCents" FROM wallets WHERE user_id = ${userId}::uuid`);
+  const [wallet] = await connection.query<{ availableCents: number; heldCents: number }>(
+    sql`
+    SELECT available_cents AS "availableCents", held_cents AS "heldCents" FROM wallets WHERE user_id = ${userId}::uuid`,
+    { changesNothing: true },
+  );
   return wallet ?? { availableCents: 0, heldCents: 0 };
 }
 

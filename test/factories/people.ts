@@ -52,14 +52,16 @@ async function signUp({ url, services }: Reachable, email: string, displayName: 
     return { id: answer.body.user.id, session: cookieOf(answer) };
   }
   passwordHash ??= hashPassword(password);
-  const { id } = await queryOne<{ id: string }>(
-    services.database,
-    sql`
-    INSERT INTO users (email, password_hash, display_name)
-    VALUES (${email}, ${await passwordHash}, ${displayName}) RETURNING id`,
-  );
+  const hash = await passwordHash;
   const now = services.clock?.now() ?? new Date();
-  const sessionId = await services.database.transaction((tx) => startSession(tx, id, now));
+  const { id, sessionId } = await services.database.transaction(async (tx) => {
+    const user = await queryOne<{ id: string }>(
+      tx,
+      sql`
+      INSERT INTO users (email, password_hash, display_name) VALUES (${email}, ${hash}, ${displayName}) RETURNING id`,
+    );
+    return { id: user.id, sessionId: await startSession(tx, user.id, now) };
+  });
   const seal = await sealSession(sessionId, services.settings.sessionSecrets);
   return { id, session: { cookie: `${sessionCookieName(services.settings.publicUrl)}=${encodeURIComponent(seal)}` } };
 }

@@ -21,6 +21,7 @@ export interface PlanNode {
   "Actual Loops": number;
   "Rows Removed by Filter"?: number;
   "Rows Removed by Index Recheck"?: number;
+  Output?: string[];
   Plans?: PlanNode[];
 }
 
@@ -72,7 +73,7 @@ export async function recordPlans(
     try {
       if (prefersIndexes) await query.call(client, "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off");
       const before = await rowsReadSoFar(client);
-      const { rows } = await query.call(client, `EXPLAIN (ANALYZE, FORMAT JSON, TIMING off) ${text}`, values);
+      const { rows } = await query.call(client, `EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, TIMING off) ${text}`, values);
       const { Plan: plan } = rows[0]["QUERY PLAN"][0];
       const rowsReadInside = difference(before, await rowsReadSoFar(client));
       const returned = rowsReturned(plan);
@@ -150,11 +151,14 @@ function rowsRead(plan: PlanNode): number {
     }, 0);
 }
 
-/** A change without RETURNING returns no rows; then what it wrote counts. */
+/** Rows count that are returned as an array of JSON, too. A change without RETURNING returns none; then what it wrote counts. */
 function rowsReturned(plan: PlanNode): number {
-  const written = nodesOf(plan)
-    .filter((node) => node["Node Type"] === "ModifyTable")
-    .flatMap((node) => node.Plans?.slice(0, 1) ?? [])
-    .reduce((sum, node) => sum + node["Actual Rows"] * node["Actual Loops"], 0);
-  return Math.max(1, plan["Actual Rows"], written);
+  const rowsBelow = (nodes: PlanNode[]) =>
+    nodes
+      .flatMap((node) => node.Plans?.slice(0, 1) ?? [])
+      .reduce((sum, node) => sum + node["Actual Rows"] * node["Actual Loops"], 0);
+  const nodes = nodesOf(plan);
+  const written = rowsBelow(nodes.filter((node) => node["Node Type"] === "ModifyTable"));
+  const inArrays = rowsBelow(nodes.filter((node) => node.Output?.some((column) => column.startsWith("json_agg("))));
+  return Math.max(1, plan["Actual Rows"] + inArrays, written);
 }

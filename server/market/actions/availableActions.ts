@@ -2,7 +2,7 @@ import type { Principal } from "../../auth/principal.ts";
 import type { BidStatus } from "../../schemas/bid.ts";
 import type { Scope } from "../../schemas/scope.ts";
 import { type TaskOperation, taskOperations } from "../../schemas/taskOperation.ts";
-import { type Connection, queryOne, sql } from "../../store/connection.ts";
+import { type Sql, sql } from "../../store/connection.ts";
 import { type BidAction, decideBid } from "../bids/rules.ts";
 import type { TaskRecord } from "../tasks/records.ts";
 import { actorOf, decideTaskAction, type Moment, moderatorActorOf, uploaderOf } from "../tasks/rules.ts";
@@ -10,7 +10,7 @@ import type { TaskAction } from "../tasks/stateMachine.ts";
 import { canAddSample } from "../uploads/limits.ts";
 
 /** What the status of a task does not say, but decides about a caller's operations as well. */
-interface Facts {
+export interface Facts {
   /** The caller's bid that is active or awarded: there is at most one. */
   ownBid: { id: string; status: BidStatus } | null;
   /** Whether the caller has any bid on the task, even a rejected or withdrawn one. */
@@ -105,28 +105,24 @@ export function availableActionsOf(task: TaskRecord, facts: Facts, caller: Calle
   );
 }
 
-/** Reads what `availableActionsOf` needs to know, for one user. */
-export function readFacts(snapshot: Connection, taskId: string, userId: string): Promise<Facts> {
-  return queryOne<Facts>(
-    snapshot,
-    sql`
-    SELECT CASE WHEN own.id IS NOT NULL THEN json_build_object('id', own.id, 'status', own.status) END AS "ownBid",
-           -- Not EXISTS, for which a task full of one user's bids would be read from end to end.
-           (SELECT b.id FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid
-            ORDER BY b.created_at DESC LIMIT 1) IS NOT NULL AS "hasBid",
-           EXISTS (SELECT 1 FROM bids b JOIN users u ON u.id = b.bidder_id
-                   WHERE b.task_id = task.id AND b.status = 'active' AND u.suspended_at IS NULL AND u.closed_at IS NULL)
-             AS "hasAwardableBid",
-           EXISTS (SELECT 1 FROM ratings r WHERE r.task_id = task.id AND r.rater_id = ${userId}::uuid) AS "hasRated",
-           (SELECT count(*)::int FROM artifacts a
-            WHERE a.task_id = task.id AND a.bid_id = own.id AND a.kind = 'sample') AS "sampleCount"
-    FROM (VALUES (${taskId}::uuid)) AS task (id)
-    -- In two parts, each with its own index: otherwise all active bids of the task would be read.
-    LEFT JOIN LATERAL (
-      SELECT b.id, b.status FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid AND b.status = 'active'
-      UNION ALL
-      SELECT b.id, b.status FROM tasks t JOIN bids b ON b.id = t.awarded_bid_id
-      WHERE t.id = task.id AND t.awarded_bidder_id = ${userId}::uuid AND b.status = 'awarded'
-    ) own ON true`,
-  );
-}
+/** JSON of what `availableActionsOf` needs to know about `tasks t`, for one user. */
+export const factsFor = (userId: string): Sql => sql`(
+  SELECT json_build_object(
+    'ownBid', CASE WHEN own.id IS NOT NULL THEN json_build_object('id', own.id, 'status', own.status) END,
+    -- Not EXISTS, for which a task full of one user's bids would be read from end to end.
+    'hasBid', (SELECT b.id FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid
+               ORDER BY b.created_at DESC LIMIT 1) IS NOT NULL,
+    'hasAwardableBid', EXISTS (
+      SELECT 1 FROM bids b JOIN users u ON u.id = b.bidder_id
+      WHERE b.task_id = task.id AND b.status = 'active' AND u.suspended_at IS NULL AND u.closed_at IS NULL),
+    'hasRated', EXISTS (SELECT 1 FROM ratings r WHERE r.task_id = task.id AND r.rater_id = ${userId}::uuid),
+    'sampleCount', (
+      SELECT count(*) FROM artifacts a WHERE a.task_id = task.id AND a.bid_id = own.id AND a.kind = 'sample'))
+  FROM (VALUES (t.id)) AS task (id)
+  -- In two parts, each with its own index: otherwise all active bids of the task would be read.
+  LEFT JOIN LATERAL (
+    SELECT b.id, b.status FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid AND b.status = 'active'
+    UNION ALL
+    SELECT b.id, b.status FROM bids b
+    WHERE b.id = t.awarded_bid_id AND t.awarded_bidder_id = ${userId}::uuid AND b.status = 'awarded'
+  ) own ON true)`;

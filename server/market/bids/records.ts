@@ -1,7 +1,7 @@
 import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import { type BidExcerpt, EXCERPT_CHARACTERS, excerptOfBid } from "../../schemas/excerpts.ts";
-import { type Connection, type Sql, sql } from "../../store/connection.ts";
+import { type Connection, isoTimestamp, literal, type Sql, sql } from "../../store/connection.ts";
 
 const columnsWith = (notes: Sql) => sql`
   b.id, b.task_id AS "taskId", json_build_object('id', bidder.id, 'displayName', bidder.display_name) AS bidder,
@@ -45,28 +45,32 @@ export async function getBid(connection: Connection, bidId: string): Promise<Bid
 const MAX_BIDS_IN_DETAIL = 100;
 
 /**
- * Returns the bids that a task's detail shows to this user: the buyer sees everyone's, anyone else their own. Active bids
- * and the awarded one come first, because a buyer decides about these and any number of withdrawn ones may be newer; within
- * both groups, the newest come first. At most 100.
+ * A JSON array of the bids that the detail of `tasks t` shows to this user: the buyer sees everyone's, anyone else their own.
+ * Active bids and the awarded one come first, because a buyer decides about these and any number of withdrawn ones may be
+ * newer; within both groups, the newest come first. At most 100. Read it with `bidsFromJson`.
  */
-export async function readBidsForDetail(
-  connection: Connection,
-  task: { id: string; buyerId: string },
-  userId: string,
-): Promise<BidExcerpt[]> {
-  // Nobody places a bid while their last one is active, so of one bidder's bids the newest is the one that comes first.
-  const bids = await connection.query<Bid>(
-    task.buyerId === userId
-      ? sql`
-        SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
-        WHERE b.task_id = ${task.id}::uuid
-        ORDER BY (b.status IN ('active', 'awarded')) DESC, b.created_at DESC LIMIT ${MAX_BIDS_IN_DETAIL}`
-      : sql`
-        SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
-        WHERE b.task_id = ${task.id}::uuid AND b.bidder_id = ${userId}::uuid
-        ORDER BY b.created_at DESC LIMIT ${MAX_BIDS_IN_DETAIL}`,
+export const bidsShownTo = (userId: string): Sql => sql`CASE WHEN t.buyer_id = ${userId}::uuid THEN (
+    SELECT json_agg(bid) FROM (
+      SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id WHERE b.task_id = t.id
+      ORDER BY (b.status IN ('active', 'awarded')) DESC, b.created_at DESC LIMIT ${literal(MAX_BIDS_IN_DETAIL)}) bid)
+  ELSE (
+    -- Nobody places a bid while their last one is active, so of one bidder's bids the newest is the one that comes first.
+    SELECT json_agg(bid) FROM (
+      SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id
+      WHERE b.task_id = t.id AND b.bidder_id = ${userId}::uuid
+      ORDER BY b.created_at DESC LIMIT ${literal(MAX_BIDS_IN_DETAIL)}) bid)
+  END`;
+
+/** Returns the bids in what `bidsShownTo` returned, which is null for none. */
+export function bidsFromJson(bids: readonly Bid[] | null): BidExcerpt[] {
+  return (bids ?? []).map(({ createdAt, updatedAt, taskEditedAt, ...bid }) =>
+    excerptOfBid({
+      ...bid,
+      createdAt: isoTimestamp(createdAt),
+      updatedAt: isoTimestamp(updatedAt),
+      taskEditedAt: taskEditedAt && isoTimestamp(taskEditedAt),
+    }),
   );
-  return bids.map(excerptOfBid);
 }
 
 /** Writes `changes` (SQL assignments) to a bid whose task is locked, and returns the new row. */

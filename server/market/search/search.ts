@@ -16,8 +16,11 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
   const { limit } = search;
   if (isUnfiltered(search)) {
     // The front page asks for one status, and its best plan is always the same.
-    const plan = search.statuses.length === 1 ? "cached" : "fresh";
-    return connection.query<TaskListItem>(feed(search, limit), { plan });
+    const isFrontPage = search.statuses.length === 1;
+    return connection.query<TaskListItem>(
+      feed(search, limit),
+      isFrontPage ? { changesNothing: true } : { plan: "fresh" },
+    );
   }
   const { found, isComplete, newestAt, reachedAt, queryTerms } = await walkNewest(connection, search);
   if (found.length === limit || isComplete || newestAt === null || reachedAt === null) return found;

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { mayModerate } from "../../auth/principal.ts";
-import { availableActionsOf, readFacts } from "../../market/actions/availableActions.ts";
-import { readBidsForDetail } from "../../market/bids/records.ts";
+import { availableActionsOf } from "../../market/actions/availableActions.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
+import { type Detail, readDetail } from "../../market/tasks/detail.ts";
 import { findTask } from "../../market/tasks/records.ts";
 import { momentOf } from "../../market/tasks/rules.ts";
 import { readArtifacts } from "../../market/uploads/artifacts.ts";
@@ -65,22 +65,21 @@ export const read = open
     if (principal === null) return { task: PublicTask.parse(await findTask(database, input.id)) };
 
     const { userId } = principal;
-    // What does not wait for each other's answer goes to the database together.
-    return database.snapshot(async (snapshot) => {
-      const [task, facts] = await Promise.all([findTask(snapshot, input.id), readFacts(snapshot, input.id, userId)]);
+    const isParty = ({ task }: Detail) => task.buyerId === userId || task.awardedBidderId === userId;
+    const shown = ({ task, facts, bids }: Detail) => {
       const availableActions = availableActionsOf(task, facts, { principal, settings }, momentOf(ctx));
-      const isParty = task.buyerId === userId || task.awardedBidderId === userId;
-      const mayKnowMore = isParty || mayModerate(principal, settings);
-      const [bids, dispute, ratings, artifacts] = await Promise.all([
-        readBidsForDetail(snapshot, task, userId),
-        mayKnowMore ? findDisputeOfTask(snapshot, task.id) : null,
-        mayKnowMore ? readRatings(snapshot, task.id) : [],
-        mayKnowMore ? readArtifacts({ database: snapshot, storage }, task.id) : {},
+      return { task, availableActions, bids };
+    };
+    const detail = await readDetail(database, input.id, userId);
+    if (!isParty(detail) && !mayModerate(principal, settings)) return shown(detail);
+    return database.snapshot(async (snapshot) => {
+      const [detail, dispute, ratings, artifacts] = await Promise.all([
+        readDetail(snapshot, input.id, userId),
+        findDisputeOfTask(snapshot, input.id),
+        readRatings(snapshot, input.id),
+        readArtifacts({ database: snapshot, storage }, input.id),
       ]);
-      const knowsMore = isParty || dispute !== null;
-      return {
-        ...{ task, availableActions, bids },
-        ...(knowsMore && { ...artifacts, ...(dispute && { dispute }), ratings }),
-      };
+      const knowsMore = isParty(detail) || dispute !== null;
+      return { ...shown(detail), ...(knowsMore && { ...artifacts, ...(dispute && { dispute }), ratings }) };
     });
   });

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { CallerWatch } from "../../../server/auth/callerWatch.ts";
-import { KeyLookup } from "../../../server/auth/keyLookup.ts";
 import { openSecurityLog } from "../../../server/auth/securityLog.ts";
 import { EventFollower } from "../../../server/events/follower.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
@@ -98,7 +97,6 @@ export class Stage {
       storage,
       inspector: { inspect: async () => nothingKnown, close: async () => undefined },
       egress: guardedEgress({ allowInsecure: false }),
-      keyLookup: new KeyLookup({ database, clock: this.#clock }),
       callerWatch: new CallerWatch({ database, clock: this.#clock, log: pino({ level: "silent" }) }),
       eventFollower: new EventFollower({ database, log: pino({ level: "silent" }) }),
       isCommonPassword: () => false,

@@ -1,0 +1,27 @@
+import { ApiError } from "../../errors.ts";
+import type { Bid } from "../../schemas/bid.ts";
+import type { BidExcerpt } from "../../schemas/excerpts.ts";
+import { type Connection, sql } from "../../store/connection.ts";
+import { type Facts, factsFor } from "../actions/availableActions.ts";
+import { bidsFromJson, bidsShownTo } from "../bids/records.ts";
+import { type TaskRecord, taskColumns } from "./records.ts";
+
+/** What a signed-in user may see of every task, and what decides about their operations on it. */
+export interface Detail {
+  task: TaskRecord;
+  facts: Facts;
+  bids: BidExcerpt[];
+}
+
+/** Reads a task's detail in one statement, so that it is from one snapshot. Throws `not_found`. */
+export async function readDetail(connection: Connection, taskId: string, userId: string): Promise<Detail> {
+  const [row] = await connection.query<TaskRecord & { facts: Facts; shownBids: Bid[] | null }>(
+    sql`
+    SELECT ${taskColumns}, ${factsFor(userId)} AS facts, ${bidsShownTo(userId)} AS "shownBids"
+    FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid`,
+    { changesNothing: true },
+  );
+  if (row === undefined) throw new ApiError("not_found");
+  const { facts, shownBids, ...task } = row;
+  return { task, facts, bids: bidsFromJson(shownBids) };
+}
