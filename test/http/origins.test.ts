@@ -93,15 +93,18 @@ describe("CORS_ORIGINS", () => {
     url = await startWith({ corsOrigins: ["https://tools.example"] });
   });
 
-  test("let a page use a key and read the answer and its headers", async () => {
-    const answer = await rest(url, "GET", "/wallet", { credentials: person.key, headers: page });
-    expect(answer.status).toBe(200);
-    expect(answer.headers.get("access-control-allow-origin")).toBe("https://tools.example");
-    expect(answer.headers.get("vary")).toContain("Origin");
-    expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
-    for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id", "Idempotent-Replayed"])
-      expect(answer.headers.get("access-control-expose-headers")?.split(", ")).toContain(name);
-  });
+  test.each(["/wallet", "/trpc/wallet.read", "/trpc/wallet.read?batch=1&input=%7B%7D"])(
+    "let a page use a key and read the answer of GET %s and its headers",
+    async (path) => {
+      const answer = await rest(url, "GET", path, { credentials: person.key, headers: page });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("access-control-allow-origin")).toBe("https://tools.example");
+      expect(answer.headers.get("vary")).toContain("Origin");
+      expect(answer.headers.has("access-control-allow-credentials")).toBe(false);
+      for (const name of ["RateLimit", "RateLimit-Policy", "Retry-After", "X-Request-Id", "Idempotent-Replayed"])
+        expect(answer.headers.get("access-control-expose-headers")?.split(", ")).toContain(name);
+    },
+  );
 
   test("answer the preflight, over REST and RPC, and let a page read errors too", async () => {
     for (const path of ["/tasks", "/trpc/tasks.create", "/bids/x"]) {
