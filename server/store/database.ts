@@ -10,7 +10,13 @@ import { addJob } from "./queue.ts";
 
 /** State (`query`), money (`ledger`), events and jobs, committed together or not at all. */
 export interface Transaction extends Connection {
-  readonly ledger: ReturnType<typeof ledgerOver>;
+  /**
+   * A movement between buckets of users is written at the end, together with the commit, which fails with its `Overdraft`.
+   * One with the outside world is written at once, because its answer says whether it was booked before.
+   */
+  readonly ledger: Omit<Ledger, MovementBetweenUsers> & {
+    [Name in MovementBetweenUsers]: (...movement: Parameters<Ledger[Name]>) => void;
+  };
   readonly events: {
     /** Records an event, after those before it. It is written at the end, together with the commit. */
     record: (...event: Parameters<typeof newEvent>) => void;
@@ -23,6 +29,8 @@ export interface Transaction extends Connection {
     add: (...job: Tail<Parameters<typeof addJob>>) => void;
   };
 }
+type Ledger = ReturnType<typeof ledgerOver>;
+type MovementBetweenUsers = "hold" | "release" | "pay";
 type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer Rest] ? Rest : never;
 
 export interface Database extends Connection {
@@ -51,15 +59,21 @@ const MAX_ATTEMPTS = 8;
 interface Unit {
   readonly client: pg.PoolClient;
   readonly connection: Connection;
+  readonly movements: ((ledger: Ledger) => Promise<void>)[];
   readonly events: NewEvent[];
   readonly jobs: Tail<Parameters<typeof addJob>>[];
   readonly afterCommit: (() => void)[];
 }
 
-function transactionOver({ connection, events, jobs, afterCommit }: Unit): Transaction {
+function transactionOver({ connection, movements, events, jobs, afterCommit }: Unit): Transaction {
   return {
     ...connection,
-    ledger: ledgerOver(connection),
+    ledger: {
+      ...ledgerOver(connection),
+      hold: (...movement) => void movements.push((ledger) => ledger.hold(...movement)),
+      release: (...movement) => void movements.push((ledger) => ledger.release(...movement)),
+      pay: (...movement) => void movements.push((ledger) => ledger.pay(...movement)),
+    },
     events: {
       record: (...event) => void events.push(newEvent(...event)),
       recordSample: (...event) => recordSampleEvent(connection, ...event),
@@ -73,16 +87,20 @@ function transactionOver({ connection, events, jobs, afterCommit }: Unit): Trans
  * Sends what is left to write, and behind it `last`, without waiting in between: after a failure, Postgres refuses the rest
  * and answers COMMIT with ROLLBACK.
  */
-async function flush({ client, events, jobs }: Unit, last: string): Promise<pg.QueryResult> {
+async function flush({ client, movements, events, jobs }: Unit, last: string): Promise<pg.QueryResult> {
   const connection = connectionOver(client);
+  const ledger = ledgerOver(connection);
   sendTogether(client);
   const written = [
+    ...movements.map((move) => move(ledger)),
     ...jobs.map((job) => addJob(connection, ...job)),
     ...(events.length > 0 ? [recordEvents(connection, events)] : []),
   ];
   const end = client.query(last);
-  // The first failure is the one that says what is wrong.
-  await Promise.all([...written, end]);
+  // The first failure is the one that says what is wrong: Postgres refuses what comes after it.
+  const outcomes = await Promise.allSettled([...written, end]);
+  const failure = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failure !== undefined) throw failure.reason;
   return end;
 }
 
@@ -135,7 +153,7 @@ async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, isRea
   const begun = client.query(begin);
   begun.catch(() => {}); // whoever waits for it hears of its failure
   const connection = isReading ? connectionOver(client) : connectionAfter(begun, client);
-  const unit: Unit = { client, connection, events: [], jobs: [], afterCommit: [] };
+  const unit: Unit = { client, connection, movements: [], events: [], jobs: [], afterCommit: [] };
   let broken: Error | undefined;
   try {
     const result = await work(transactionOver(unit));

@@ -79,8 +79,8 @@ describe("a walk by cursor", () => {
     const task = await postTask(buyer, { maxBudgetCents: 100 });
     await service.services.database.transaction(async (tx) => {
       for (let count = 0; count < 120; count++) {
-        await tx.ledger.hold(buyer.id, 5, { taskId: task.id });
-        await tx.ledger.release(buyer.id, 5, { taskId: task.id });
+        tx.ledger.hold(buyer.id, 5, { taskId: task.id });
+        tx.ledger.release(buyer.id, 5, { taskId: task.id });
       }
     });
     const entries = await service.services.database.query<{ id: string }>(sql`

@@ -43,8 +43,8 @@ export async function moveTask(
   const amounts = { budgetCents: task.maxBudgetCents, priceCents: bid?.priceCents ?? 0, bidderCents };
   const { returned, paid, returnKind } = movements[money];
   const reason = { taskId: task.id, bidId: bid?.id ?? null };
-  await tx.ledger.release(task.buyerId, returned(amounts), reason, returnKind);
-  if (bid && paid(amounts) > 0) await tx.ledger.pay(task.buyerId, bid.bidder.id, paid(amounts), reason);
+  tx.ledger.release(task.buyerId, returned(amounts), reason, returnKind);
+  if (bid && paid(amounts) > 0) tx.ledger.pay(task.buyerId, bid.bidder.id, paid(amounts), reason);
 
   // Those whose bids lose by a cancellation hear of both; a decision between bids concerns the winner and the buyer.
   const bidders = bid === null ? rejected.map(({ bidder }) => bidder.id) : [bid.bidder.id];

@@ -46,7 +46,7 @@ export const create = scoped("task:write")
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
         );
         await countSpending(tx, ctx, task.maxBudgetCents);
-        await tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
+        tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
         tx.events.record("task.created", { task }, "everyone");
         return { task };
       })

@@ -84,5 +84,5 @@ async function moveBudget(
   const reason = { taskId: task.id };
   if (differenceCents < 0) return tx.ledger.release(task.buyerId, -differenceCents, reason);
   await countSpending(tx, ctx, differenceCents);
-  await tx.ledger.hold(task.buyerId, differenceCents, reason);
+  tx.ledger.hold(task.buyerId, differenceCents, reason);
 }

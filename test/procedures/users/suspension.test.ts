@@ -158,7 +158,7 @@ test("many open tasks do not make one long transaction, and a run that died goes
       INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, created_at)
       SELECT ${user.id}::uuid, 'Task ' || n, 'One of many.', 10, '{}', now() - n * interval '1 millisecond'
       FROM generate_series(1, 120) n RETURNING id`);
-    for (const { id } of tasks) await tx.ledger.hold(user.id, 10, { taskId: id });
+    for (const { id } of tasks) tx.ledger.hold(user.id, 10, { taskId: id });
   });
   await database.transaction((tx) => suspendUser(tx, service.services, { userId: user.id, by: "operator" }));
   const cancelled = async () => {

@@ -10,8 +10,8 @@ import { useService } from "../../setup/testService.ts";
 const service = useService();
 afterEach(() => expectBooksToBalance(service));
 
-const move = <Result>(work: (ledger: Transaction["ledger"]) => Promise<Result>) =>
-  service.services.database.transaction((tx) => work(tx.ledger));
+const move = <Result>(work: (ledger: Transaction["ledger"]) => Promise<Result> | Result) =>
+  service.services.database.transaction(async (tx) => work(tx.ledger));
 
 async function walletOf(userId: string) {
   const [wallet] = await service.services.database.query<{ available: number; held: number; debt: number }>(sql`
@@ -161,7 +161,7 @@ describe("a debt", () => {
     const bid = (await bidder.post(`/tasks/${task.id}/bids`, { priceCents: 400, etaHours: 1 })).body.bid;
     await buyer.post(`/tasks/${task.id}/award`, { bidId: bid.id });
     await service.services.database.transaction(async (tx) => {
-      await tx.ledger.pay(buyer.id, bidder.id, 400, { taskId: task.id, bidId: bid.id });
+      tx.ledger.pay(buyer.id, bidder.id, 400, { taskId: task.id, bidId: bid.id });
       await tx.query(sql`UPDATE tasks SET status = 'accepted' WHERE id = ${task.id}::uuid`);
     });
     expect(await walletOf(bidder.id)).toEqual({ available: 100, held: 0, debt: 0 });
@@ -249,8 +249,8 @@ test("parallel payments in both directions between the same two wallets do not d
     Array.from({ length: 100 }, (_, index) => {
       const [from, to, task] = index % 2 === 0 ? [a, b, tasks[0]] : [b, a, tasks[1]];
       return service.services.database.transaction(async (tx) => {
-        await tx.ledger.pay(from.id, to.id, 10, { taskId: task.id });
-        await tx.ledger.hold(from.id, 10, { taskId: task.id });
+        tx.ledger.pay(from.id, to.id, 10, { taskId: task.id });
+        tx.ledger.hold(from.id, 10, { taskId: task.id });
       });
     }),
   );
