@@ -63,15 +63,23 @@ export function pageStatement(name: CursorListName, select: Sql, where: Sql, { c
  */
 export const rowLimit = (rows: number): Sql => (rows === DEFAULT_PAGE_ROWS ? literal(rows) : sql`${rows}`);
 
+interface ListPage extends Page {
+  select: Sql;
+  /** What an index finds. */
+  where: Sql;
+  /** What else the rows must be. Many may be read and dropped until a page is full, so other requests do not wait behind it. */
+  filter?: Sql | undefined;
+}
+
 /** Reads one page and returns its rows with the cursor of the next page. `select` must return `createdAt`. */
 export async function readPage<Row extends { createdAt: string }>(
   connection: Connection,
   name: CursorListName,
-  { select, where, cursor, limit }: Page & { select: Sql; where: Sql },
+  { select, where, filter, cursor, limit }: ListPage,
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
-  const rows = await connection.query<Row>(pageStatement(name, select, where, { cursor, limit }), {
-    changesNothing: true,
-  });
+  const condition = filter === undefined ? where : sql`${where} AND ${filter}`;
+  const statement = pageStatement(name, select, condition, { cursor, limit });
+  const rows = await connection.query<Row>(statement, filter === undefined ? { changesNothing: true } : {});
   return { rows, nextCursor: nextCursorOf(rows, limit) };
 }
 

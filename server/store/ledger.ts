@@ -30,8 +30,9 @@ interface Side {
  * entries which sum to zero; inserting an entry changes its wallet. Amounts are positive integer cents. Money that becomes
  * available pays the user's debts at commit.
  *
- * The database refuses an overdraft: the call throws an `Overdraft`, and the transaction must be rolled back. A movement with an `externalRef` is booked only once: repeating it returns null, and reusing the reference
- * with another kind, user or amount throws. Lock order: the task's row first, then wallets by ascending user id.
+ * The database refuses an overdraft: the call throws an `Overdraft`, and the transaction must be rolled back. A movement
+ * with an `externalRef` is booked only once: repeating it returns null, and reusing the reference with another kind, user or
+ * amount throws. Lock order: the task's row first, then wallets by ascending user id.
  */
 export function ledgerOver(connection: Connection) {
   const move = async ({ taskId, bidId }: Reason, ...sides: Side[]): Promise<void> => {

@@ -1,5 +1,5 @@
 import type { ModeratedUser } from "../../schemas/moderation.ts";
-import { type Connection, empty, sql } from "../../store/connection.ts";
+import { type Connection, sql } from "../../store/connection.ts";
 import { type Page, readPage } from "../../store/cursorLists.ts";
 
 /** Columns of `users u`. */
@@ -15,12 +15,13 @@ export function findUsers(
   connection: Connection,
   { query, ...page }: Page & { query?: string | undefined },
 ): Promise<{ rows: ModeratedUser[]; nextCursor: string | null }> {
-  const matches = (part: string) => sql`
-    AND (position(lower(${part}) IN u.email) > 0 OR position(lower(${part}) IN lower(u.display_name)) > 0
-         OR u.id::text = lower(${part}))`;
+  const matches = (part: string) => sql`(
+    position(lower(${part}) IN u.email) > 0 OR position(lower(${part}) IN lower(u.display_name)) > 0
+    OR u.id::text = lower(${part}))`;
   return readPage<ModeratedUser>(connection, "users.list", {
     ...page,
     select: sql`SELECT ${moderatedUserColumns} FROM users u`,
-    where: sql`u.closed_at IS NULL ${query === undefined ? empty : matches(query)}`,
+    where: sql`u.closed_at IS NULL`,
+    filter: query === undefined ? undefined : matches(query),
   });
 }

@@ -3,7 +3,7 @@ import { bidExcerptColumns } from "../../market/bids/records.ts";
 import { type Bid, bidStatuses } from "../../schemas/bid.ts";
 import { listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { BidExcerpt, excerptOfBid } from "../../schemas/excerpts.ts";
-import { empty, hidden, sql } from "../../store/connection.ts";
+import { hidden, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
@@ -23,8 +23,8 @@ export const listOwn = signedIn
     const { rows, nextCursor } = await readPage<Bid>(ctx.database, "bids.listOwn", {
       ...input,
       select: sql`SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
-      where: sql`b.bidder_id = ${hidden(sql`${ctx.userId}::uuid`)}
-        ${input.status === undefined ? empty : sql`AND b.status = ANY (${input.status.split(",")}::text[])`}`,
+      where: sql`b.bidder_id = ${hidden(sql`${ctx.userId}::uuid`)}`,
+      filter: input.status === undefined ? undefined : sql`b.status = ANY (${input.status.split(",")}::text[])`,
     });
     return { bids: rows.map(excerptOfBid), nextCursor };
   });

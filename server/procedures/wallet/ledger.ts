@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { LedgerEntry, ledgerKinds, walletBuckets } from "../../schemas/ledgerEntry.ts";
-import { empty, hidden, sql } from "../../store/connection.ts";
+import { hidden, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
@@ -31,8 +31,8 @@ export const ledger = signedIn
                t.bid_id AS "bidId", t.external_ref AS "externalRef", e.created_at AS "createdAt"
         FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id`,
       where: sql`e.user_id = ${hidden(sql`${ctx.userId}::uuid`)}
-        AND ${input.bucket === undefined ? sql`e.bucket IN ('available', 'held')` : sql`e.bucket = ${input.bucket}`}
-        ${input.kind === undefined ? empty : sql`AND e.kind = ANY (${input.kind.split(",")}::text[])`}`,
+        AND ${input.bucket === undefined ? sql`e.bucket IN ('available', 'held')` : sql`e.bucket = ${input.bucket}`}`,
+      filter: input.kind === undefined ? undefined : sql`e.kind = ANY (${input.kind.split(",")}::text[])`,
     });
     return { entries: rows, nextCursor };
   });

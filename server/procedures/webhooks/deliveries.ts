@@ -2,7 +2,7 @@ import { z } from "zod";
 import { idOf, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
 import { eventTypes } from "../../schemas/event.ts";
 import { deliveryStatuses, WebhookDelivery } from "../../schemas/webhook.ts";
-import { empty, sql } from "../../store/connection.ts";
+import { join, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { scoped } from "../../trpc.ts";
 import { deliveryColumns, requireOwnEndpoint } from "../../webhooks/records.ts";
@@ -28,12 +28,15 @@ export const deliveries = scoped("webhook:read")
   )
   .query(async ({ ctx, input }) => {
     await requireOwnEndpoint(ctx.database, input.id, ctx.userId);
+    const filters = [
+      input.event === undefined ? undefined : sql`d.event_type = ANY (${input.event.split(",")}::text[])`,
+      input.status === undefined ? undefined : hasStatus(input.status.split(",")),
+    ].filter((filter) => filter !== undefined);
     const { rows, nextCursor } = await readPage<WebhookDelivery>(ctx.database, "webhooks.deliveries", {
       ...input,
       select: sql`SELECT ${deliveryColumns} FROM webhook_deliveries d`,
-      where: sql`d.endpoint_id = ${input.id}::uuid
-        ${input.event === undefined ? empty : sql`AND d.event_type = ANY (${input.event.split(",")}::text[])`}
-        ${input.status === undefined ? empty : hasStatus(input.status.split(","))}`,
+      where: sql`d.endpoint_id = ${input.id}::uuid`,
+      filter: filters.length === 0 ? undefined : join(filters, " AND "),
     });
     return { deliveries: rows, nextCursor };
   });
@@ -41,5 +44,5 @@ export const deliveries = scoped("webhook:read")
 /** Failed deliveries are what people look for, and few: they have an index, which must be asked in its own words. */
 const hasStatus = (statuses: string[]) =>
   statuses.every((status) => status === "failed")
-    ? sql`AND d.failed_at IS NOT NULL`
-    : sql`AND d.status = ANY (${statuses}::text[])`;
+    ? sql`d.failed_at IS NOT NULL`
+    : sql`d.status = ANY (${statuses}::text[])`;
