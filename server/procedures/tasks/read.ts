@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { mayModerate } from "../../auth/principal.ts";
 import { availableActionsOf } from "../../market/actions/availableActions.ts";
+import { type Detail, readDetail } from "../../market/actions/detail.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
-import { type Detail, readDetail } from "../../market/tasks/detail.ts";
 import { findTask } from "../../market/tasks/records.ts";
 import { momentOf } from "../../market/tasks/rules.ts";
 import { readArtifacts } from "../../market/uploads/artifacts.ts";

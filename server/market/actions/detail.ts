@@ -2,9 +2,9 @@ import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { BidExcerpt } from "../../schemas/excerpts.ts";
 import { type Connection, sql } from "../../store/connection.ts";
-import { type Facts, factsFor } from "../actions/availableActions.ts";
 import { bidsFromJson, bidsShownTo } from "../bids/records.ts";
-import { type TaskRecord, taskColumns } from "./records.ts";
+import { type TaskRecord, taskColumns } from "../tasks/records.ts";
+import { type Facts, factsFor } from "./availableActions.ts";
 
 /** What a signed-in user may see of every task, and what decides about their operations on it. */
 export interface Detail {
