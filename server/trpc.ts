@@ -39,7 +39,7 @@ export interface Context extends Services {
    * many wait; does not wait without HTTP. If the work needs the caller, it throws `unauthenticated` within a second when
    * the caller's session or key ends during the wait.
    */
-  readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>, needsCaller: boolean) => Promise<Result>;
+  readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>, turn: Turn) => Promise<Result>;
   /** Says that the call only waits from now on, and does not count as under way. Returns what ends that. */
   readonly idle: () => () => void;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
@@ -54,6 +54,12 @@ export interface Context extends Services {
 
 /** What every procedure for a known caller receives. */
 export type CallerContext = Context & Changes & { readonly principal: Principal; readonly userId: string };
+
+/** Calls that only read wait for each other, and so do those that may change something. */
+export interface Turn {
+  readonly onlyReads: boolean;
+  readonly needsCaller: boolean;
+}
 
 /** Waits this long without the turn, so that the caller's other calls go on. */
 export type Pause = (milliseconds: number) => Promise<void>;
@@ -149,9 +155,9 @@ async function enter<Added extends object>(call: Call, admit: Admit<Added>): Pro
  * Lets a caller's excess calls wait outside the database's connection pool. An anonymous caller's signups, logins and
  * password resets wait for password hashing instead: the queue in auth/passwords.ts is theirs.
  */
-async function takeTurn<Result>({ ctx, meta }: Call, work: (pause: Pause) => Promise<Result>): Promise<Result> {
+async function takeTurn<Result>({ ctx, meta, type }: Call, work: (pause: Pause) => Promise<Result>): Promise<Result> {
   if (meta.takesOwnTurns || (ctx.principal === null && meta.hashesPassword)) return work(sleep);
-  return ctx.takeTurn(work, meta.access !== "public");
+  return ctx.takeTurn(work, { onlyReads: type === "query", needsCaller: meta.access !== "public" });
 }
 
 /** Turns a failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */

@@ -9,6 +9,7 @@ import { type After, type LoggedEvent, type Reader, readLog } from "./log.ts";
 
 /** A quiet stream sends something this often, so that no proxy closes it. Source: docs/contract.md "Events and webhooks". */
 const HEARTBEAT_MS = 15_000;
+const turn = { onlyReads: true, needsCaller: true };
 /** Events that a stream reads at a time while it catches up. */
 const CATCH_UP = 100;
 
@@ -19,7 +20,10 @@ interface FollowingCall {
   readonly callerWatch: CallerWatch;
   readonly principal: Principal;
   readonly client: { onLeave(leave: () => void): () => void };
-  readonly takeTurn: <Result>(work: () => Promise<Result>, needsCaller: boolean) => Promise<Result>;
+  readonly takeTurn: <Result>(
+    work: () => Promise<Result>,
+    turn: { onlyReads: boolean; needsCaller: boolean },
+  ) => Promise<Result>;
   readonly idle: () => () => void;
 }
 
@@ -48,7 +52,7 @@ export async function readOrWait(
 ): Promise<{ events: LoggedEvent[]; next: Place }> {
   const deadlineMs = performance.now() + waitMs;
   const reader = readerOf(call.principal, types);
-  const read = (from: After) => call.takeTurn(() => readLog(call.database, reader, { after: from, limit }), true);
+  const read = (from: After) => call.takeTurn(() => readLog(call.database, reader, { after: from, limit }), turn);
   let page = await read(afterOf(after));
   if (page.events.length > 0 || waitMs === 0) return page;
   const seat = call.eventFollower.takeSeat(reader);
@@ -84,7 +88,7 @@ export interface Step {
 export async function* followLog(call: FollowingCall, { after, types }: Question): AsyncGenerator<Step, void> {
   const reader = readerOf(call.principal, types);
   const read = (from: After) =>
-    call.takeTurn(() => readLog(call.database, reader, { after: from, limit: CATCH_UP }), true);
+    call.takeTurn(() => readLog(call.database, reader, { after: from, limit: CATCH_UP }), turn);
   const seat = call.eventFollower.takeSeat(reader);
   const caller = watchCaller(call);
   let resume = () => {};

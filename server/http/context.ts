@@ -36,13 +36,11 @@ export async function createContext(services: Services, request: Request, respon
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
     isForeign: isForeignPage(request, settings),
-    takeTurn: (work, needsCaller) =>
-      takeTurn(
-        response,
-        principal?.userId ?? client.address,
-        work,
-        needsCaller && principal ? (onEnd) => services.callerWatch.watch(principal, onEnd) : undefined,
-      ),
+    takeTurn: (work, { onlyReads, needsCaller }) =>
+      takeTurn(response, principal?.userId ?? client.address, work, {
+        onlyReads,
+        watch: needsCaller && principal ? (onEnd) => services.callerWatch.watch(principal, onEnd) : undefined,
+      }),
     idle: () => idle(response),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
     ...(dryRun !== undefined && { dryRun }),

@@ -8,9 +8,10 @@ import { sendError } from "./sendError.ts";
 export interface OverloadLimits {
   /** Calls under way, not counting those that wait for another call of the same caller. */
   maxCallsUnderWay: number;
-  /** Calls of one caller that may use the database at the same time. */
+  /** Calls of one caller that may use the database at the same time: those that change something, and those that only read. */
   turnsPerCaller: number;
-  /** Calls of one caller that may wait for a turn, and how long. */
+  readTurnsPerCaller: number;
+  /** Calls of one caller that may wait for a turn of one kind, and how long. */
   maxWaitingPerCaller: number;
   maxWaitingMs: number;
   /** Calls of all callers that may wait for a turn: a bound for memory. */
@@ -22,9 +23,12 @@ const defaultLimits: OverloadLimits = {
   // a machine. 20 connections at some 10 ms a call allow 2,000, so the queue is one for the processor. A longer one would
   // only make every response later.
   maxCallsUnderWay: 600,
-  // A tenth of the connections. One caller's calls mostly wait for the processor or for each other's row locks, so more
+  // A tenth of the connections. One caller's changes mostly wait for the processor or for each other's row locks, so more
   // would not be faster; and others wait behind each of them whenever they need the processor, some four times a call.
   turnsPerCaller: 2,
+  // Most reads share a connection (store/pipelinedReads.ts). With 2 turns, one caller's parallel pages of the ledger were half
+  // as many a second (measured).
+  readTurnsPerCaller: 6,
   maxWaitingPerCaller: 300,
   maxWaitingMs: 15_000,
   maxWaiting: 1_200,
@@ -37,7 +41,7 @@ const MAX_CALLS_PER_REQUEST = 20;
 /** Calls its argument when the caller's credential ends. Returns what ends the watch. */
 type Watch = (onEnd: () => void) => () => void;
 
-/** The calls that one caller has running, how to start those that wait, and how many pause without a turn. */
+/** The calls of one kind that one caller has running, how to start those that wait, and how many pause without a turn. */
 interface Line {
   running: number;
   waiting: Set<() => void>;
@@ -74,13 +78,19 @@ class Place {
   }
 
   /** Runs `work` when the caller has a turn free; see `takeTurn` below. */
-  async takeTurn<Result>(caller: string, work: (pause: Pause) => Promise<Result>, watch?: Watch): Promise<Result> {
-    const { lines } = this.#load;
-    const line = lines.get(caller) ?? { running: 0, waiting: new Set(), paused: 0 };
-    lines.set(caller, line);
+  async takeTurn<Result>(
+    caller: string,
+    work: (pause: Pause) => Promise<Result>,
+    { onlyReads, watch }: { onlyReads: boolean; watch?: Watch | undefined },
+  ): Promise<Result> {
+    const { lines, limits } = this.#load;
+    const name = `${onlyReads ? "reads" : "changes"} of ${caller}`;
+    const turns = onlyReads ? limits.readTurnsPerCaller : limits.turnsPerCaller;
+    const line = lines.get(name) ?? { running: 0, waiting: new Set(), paused: 0 };
+    lines.set(name, line);
     let hasTurn = false;
     const enter = async () => {
-      if (line.running < this.#load.limits.turnsPerCaller) line.running++;
+      if (line.running < turns) line.running++;
       else await this.#wait(line, watch);
       hasTurn = true;
     };
@@ -104,7 +114,7 @@ class Place {
       return await work(pause);
     } finally {
       if (hasTurn) leave();
-      if (line.running === 0 && line.paused === 0) lines.delete(caller);
+      if (line.running === 0 && line.paused === 0) lines.delete(name);
     }
   }
 
@@ -221,11 +231,11 @@ export function takeTurn<Result>(
   response: Response,
   caller: string,
   work: (pause: Pause) => Promise<Result>,
-  watch?: Watch,
+  turn: { onlyReads: boolean; watch?: Watch | undefined },
 ): Promise<Result> {
   const place = places.get(response);
   if (place === undefined) throw new Error("the request has not passed `shedLoad`");
-  return place.takeTurn(caller, work, watch);
+  return place.takeTurn(caller, work, turn);
 }
 
 /**

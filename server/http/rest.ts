@@ -38,7 +38,7 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
     await limits.count({ group: rateGroupOf(route.meta, route.type) });
     return answers.get(`${path} ${JSON.stringify(fields)}`, {
       caller: principal?.userId ?? client.address,
-      takeTurn: (work) => takeTurn(work, false),
+      takeTurn: (work) => takeTurn(work, { onlyReads: true, needsCaller: false }),
       make: async () => Buffer.from(await call(buildContext(services, null, { requestId }), route, path, fields)),
     });
   }

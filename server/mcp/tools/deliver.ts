@@ -62,7 +62,10 @@ export const deliver = plainTool({
     const file = bytesOf(content);
     const target = await declare(file.length);
     // One of the few calls that a caller may have running, but in no transaction.
-    await job.context.takeTurn(() => putFile(target.uploadUrl, mimeType, file), true);
+    await job.context.takeTurn(() => putFile(target.uploadUrl, mimeType, file), {
+      onlyReads: false,
+      needsCaller: true,
+    });
     return finish(job, id, target.storageKey);
   },
 });
