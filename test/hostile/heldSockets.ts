@@ -3,8 +3,8 @@ import type { Contract } from "./document.ts";
 import { type Fault, judgeAnyResponse } from "./judge.ts";
 import { BadHttp, takeResponse } from "./wire.ts";
 
-/** A client that has gone silent must have been disconnected after this long. */
-const MAX_SILENCE_MS = 60_000;
+/** A client that has gone silent must have been disconnected after this long: the server waits a minute, and a busy one looks late. */
+const MAX_SILENCE_MS = 120_000;
 const EACH = 8;
 
 /** What clients send before they go silent; those that `end` close their half of the connection. */
@@ -53,11 +53,11 @@ export class HeldSockets {
     );
   }
 
-  /** What came must be well-formed responses; and after a minute the server must have closed. */
+  /** What came must be well-formed responses; and after two minutes the server must have closed. */
   findFaults(contract: Contract): Fault[] {
     const isLate = performance.now() - this.#openedMs > MAX_SILENCE_MS;
     return this.#held.flatMap(({ name, received, closed }): Fault[] => {
-      if (isLate && !closed) return [{ what: `held socket, ${name}: still open after a minute`, detail: "" }];
+      if (isLate && !closed) return [{ what: `held socket, ${name}: still open after two minutes`, detail: "" }];
       try {
         for (let rest = received; rest.length > 0; ) {
           const taken = takeResponse(rest, { ended: closed });
