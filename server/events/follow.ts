@@ -9,9 +9,10 @@ import { type After, type LoggedEvent, type Reader, readLog } from "./log.ts";
 
 /** A quiet stream sends something this often, so that no proxy closes it. Source: docs/contract.md "Events and webhooks". */
 const HEARTBEAT_MS = 15_000;
-const turn = { onlyReads: true, needsCaller: true };
 /** Events that a stream reads at a time while it catches up. */
 const CATCH_UP = 100;
+/** Every look into the log waits for a turn of its own. */
+const turn = { onlyReads: true, needsCaller: true };
 
 /** What following the log needs of a call. */
 interface FollowingCall {

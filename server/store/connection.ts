@@ -25,8 +25,8 @@ export interface QueryOptions {
    */
   plan?: "cached" | "fresh";
   /**
-   * The statement only reads or locks, in a millisecond or so. As the first of a transaction, it saves a round trip. Outside
-   * one, it shares a connection with those of other requests.
+   * The statement only reads or locks. As the first of a transaction, it saves a round trip. Outside one, it shares a
+   * connection with those of other requests, so it must be short and take no lock: they wait behind it.
    */
   changesNothing?: true;
 }
@@ -53,7 +53,8 @@ const INT8 = 20;
 
 /**
  * Converts Postgres' `2026-11-20 16:16:32.12+00` (sessions are in UTC), or `2026-11-20T16:16:32.12+00:00` in JSON, to the
- * API's `2026-11-20T16:16:32.120000Z`. By position, because regular expressions took a twentieth of the time of a page of tasks (measured).
+ * API's `2026-11-20T16:16:32.120000Z`. By position, because regular expressions took a twentieth of the time of a page of
+ * tasks (measured).
  */
 export function isoTimestamp(text: string): string {
   const time = text.slice(DAY.length + 1, text.indexOf("+", DAY.length));
@@ -143,7 +144,10 @@ export function connectionOver(client: pg.Pool | pg.PoolClient): Connection {
   };
 }
 
-/** What is sent to Postgres until the next tick goes out in one piece: each write takes longer than the statement's own work here. */
+/**
+ * What is sent to Postgres until this turn of the event loop ends goes out in one piece: each write takes longer than the
+ * statement's own work here.
+ */
 export function sendTogether(client: pg.PoolClient): void {
   if (!(client instanceof pg.Client)) return;
   const { stream } = client.connection;

@@ -1,10 +1,15 @@
 import { connect, type Socket } from "node:net";
+import { connectionLimits } from "../../server/http/server.ts";
 import type { Contract } from "./document.ts";
 import { type Fault, judgeAnyResponse } from "./judge.ts";
 import { BadHttp, takeResponse } from "./wire.ts";
 
-/** A client that has gone silent must have been disconnected after this long: the server waits a minute, and a busy one looks late. */
-const MAX_SILENCE_MS = 120_000;
+/**
+ * A client that has gone silent must have been disconnected after this long: the limits of the service, and the time that a
+ * busy machine may need to look. Well below `silenceMs`, which would end the connection anyway.
+ */
+const { requestTimeoutMs, checkIntervalMs, farewellMs } = connectionLimits;
+const MAX_SILENCE_MS = requestTimeoutMs + checkIntervalMs + farewellMs + 10_000;
 const EACH = 8;
 
 /** What clients send before they go silent; those that `end` close their half of the connection. */
@@ -53,11 +58,12 @@ export class HeldSockets {
     );
   }
 
-  /** What came must be well-formed responses; and after two minutes the server must have closed. */
+  /** What came must be well-formed responses; and once they have been silent for too long, the server must have closed. */
   findFaults(contract: Contract): Fault[] {
     const isLate = performance.now() - this.#openedMs > MAX_SILENCE_MS;
     return this.#held.flatMap(({ name, received, closed }): Fault[] => {
-      if (isLate && !closed) return [{ what: `held socket, ${name}: still open after two minutes`, detail: "" }];
+      if (isLate && !closed)
+        return [{ what: `held socket, ${name}: still open after ${MAX_SILENCE_MS} ms`, detail: "" }];
       try {
         for (let rest = received; rest.length > 0; ) {
           const taken = takeResponse(rest, { ended: closed });

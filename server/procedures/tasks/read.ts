@@ -70,8 +70,9 @@ export const read = open
       const availableActions = availableActionsOf(task, facts, { principal, settings }, momentOf(ctx));
       return { task, availableActions, bids };
     };
-    const detail = await readDetail(database, input.id, userId);
-    if (!isParty(detail) && !mayModerate(principal, settings)) return shown(detail);
+    const outside = await readDetail(database, input.id, userId);
+    if (!isParty(outside) && !mayModerate(principal, settings)) return shown(outside);
+    // Who may see more gets all of it from one snapshot, so the detail is read again.
     return database.snapshot(async (snapshot) => {
       const [detail, dispute, ratings, artifacts] = await Promise.all([
         readDetail(snapshot, input.id, userId),
