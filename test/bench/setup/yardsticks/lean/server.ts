@@ -1,7 +1,7 @@
 import { type BareRequest, type Handlers, serveBare } from "../bareServer.ts";
 import { newStorageKey, seal, signDownload, signUpload } from "../files.ts";
-import { prepared } from "./database.ts";
-import { lifecycle } from "./lifecycle.ts";
+import { accept, award, createTask, deliver, placeBid } from "./changes.ts";
+import { databaseOf, only } from "./database.ts";
 import { statements } from "./statements.ts";
 
 /**
@@ -10,17 +10,12 @@ import { statements } from "./statements.ts";
  * job commit together; nobody spends what they do not have. It leaves out what the service adds to that: validation, limits,
  * search, reputation, a ledger that checks itself, keys that are watched and revoked, the snapshot of a task's details.
  */
-const run = prepared({ ...statements, ...lifecycle });
+const { run, transaction } = databaseOf(statements);
 
 async function callerOf({ keyHash }: BareRequest, scope?: string): Promise<string> {
   const [caller] = await run<{ userId: string; scopes: string[] }>("caller", [keyHash]);
   if (caller === undefined || (scope !== undefined && !caller.scopes.includes(scope))) throw new Error("not permitted");
   return caller.userId;
-}
-
-function only<Row>([row]: Row[]): Row {
-  if (row === undefined) throw new Error("refused");
-  return row;
 }
 
 const cursorOf = (rows: { createdAt: string }[]) => (rows.length < 50 ? null : rows[49]?.createdAt);
@@ -44,17 +39,19 @@ const handlers: Handlers = {
   "POST /tasks": async (request) => {
     const userId = await callerOf(request, "task:write");
     const { title, description, acceptanceCriteria, maxBudgetCents, tags } = request.body;
-    const values = [userId, title, description, acceptanceCriteria, maxBudgetCents, tags];
-    return { task: only(await run("createTask", values)) };
+    const fields = [title, description, acceptanceCriteria, maxBudgetCents, tags];
+    return transaction((run) => createTask(run, userId, fields, maxBudgetCents));
   },
   "POST /tasks/{id}/bids": async (request) => {
     const userId = await callerOf(request, "bid:write");
     const { priceCents, etaHours, notes } = request.body;
-    return { bid: only(await run("placeBid", [request.ids[0], userId, priceCents, etaHours, notes])) };
+    const [taskId = ""] = request.ids;
+    return transaction((run) => placeBid(run, taskId, userId, [priceCents, etaHours, notes]));
   },
   "POST /tasks/{id}/award": async (request) => {
     const userId = await callerOf(request, "task:write");
-    return only(await run("award", [request.ids[0], request.body.bidId, userId]));
+    const [taskId = ""] = request.ids;
+    return transaction((run) => award(run, taskId, request.body.bidId, userId));
   },
   "POST /bids/{id}/delivery/init": async (request) => {
     const userId = await callerOf(request, "bid:write");
@@ -66,19 +63,19 @@ const handlers: Handlers = {
   },
   "POST /bids/{id}/delivery/finalize": async (request) => {
     const userId = await callerOf(request, "bid:write");
-    const [[bidId], { storageKey }] = [request.ids, request.body];
+    const [[bidId = ""], { storageKey }] = [request.ids, request.body];
     const declared = only(await run<{ bytes: number }>("findUpload", [bidId, userId, storageKey]));
     const sealed = await seal(storageKey);
     if (sealed.bytes !== declared.bytes) throw new Error("the file has another size");
-    type Delivered = { acceptanceDeadlineAt: string };
-    const values = [bidId, userId, storageKey, sealed.storageKey];
-    const { acceptanceDeadlineAt, ...row } = only(await run<Delivered>("deliver", values));
-    const delivery = { ...row, sha256: sealed.sha256, downloadUrl: await signDownload(sealed.storageKey) };
-    return { delivery, task: { acceptanceDeadlineAt } };
+    const { delivery, task } = await transaction((run) => deliver(run, bidId, userId, storageKey, sealed.storageKey));
+    const downloadUrl = await signDownload(sealed.storageKey);
+    const { acceptanceDeadlineAt } = task;
+    return { delivery: { ...delivery, sha256: sealed.sha256, downloadUrl }, task: { acceptanceDeadlineAt } };
   },
   "POST /tasks/{id}/accept": async (request) => {
     const userId = await callerOf(request, "task:write");
-    return { task: only(await run("accept", [request.ids[0], userId])) };
+    const [taskId = ""] = request.ids;
+    return transaction((run) => accept(run, taskId, userId));
   },
 };
 serveBare(handlers);
