@@ -8,7 +8,7 @@ export const defaultLimits = {
   login: 10,
   recovery: 10,
   credentials: 10,
-  exports: 10,
+  exports: 60,
   "anonymous-public-reads": 60,
   "anonymous-task-writes": 30,
   anonymous: 300,

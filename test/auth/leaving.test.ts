@@ -88,17 +88,17 @@ test("a large account comes in parts of bounded size, which together have each r
   await service.services.database.query(sql`
     INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, created_at, status)
     SELECT ${person.id}::uuid, 'Task ' || n, repeat('é', 20000), 10, '{}', now() - n * interval '1 second', 'cancelled'
-    FROM generate_series(1, 650) n`);
+    FROM generate_series(1, 65) n`);
   const seen: string[] = [];
   let parts = 0;
   for (let after: string | null = ""; after !== null; parts++) {
     const { text, body } = await person.get(`/auth/export${after && `?after=${encodeURIComponent(after)}`}`);
-    expect(text.length).toBeLessThan(11_000_000);
+    expect(Buffer.byteLength(text)).toBeLessThan(1_100_000);
     expect(body.user.id).toBe(person.id);
     seen.push(...body.tasks.map(({ title }: { title: string }) => title));
     after = body.nextPart;
   }
-  expect([parts, seen.length, new Set(seen).size]).toEqual([2, 650, 650]);
+  expect([parts, seen.length, new Set(seen).size]).toEqual([3, 65, 65]);
   for (const after of [
     "tasks",
     "tasks~x~y",

@@ -12,11 +12,11 @@ import { type PayoutRow, toPayout } from "../payouts/publicRecord.ts";
 import { exportSources } from "./exportLists.ts";
 
 /**
- * A part ends with the page that reaches this size, so a part needs little memory however large the account is. Most
- * accounts fit into one: it is some 10,000 records.
+ * A part ends with the record that reaches this size, so that it holds up nobody else's requests, however large the account
+ * is. Most accounts fit into one: it is some 2,000 records.
  */
-const MAX_PART_CHARACTERS = 8_000_000;
-const PAGE = 100;
+const MAX_PART_BYTES = 1_000_000;
+const PAGE = 50;
 
 type Row = Record<string, unknown> & { id: string; createdAt: string };
 type Lists = Record<ExportListName, unknown[]>;
@@ -34,27 +34,27 @@ export async function exportAccount(
   // Every name is a key, and each has its own list.
   const lists = Object.fromEntries(exportListNames.map((name) => [name, []])) as unknown as Lists;
   let nextPart: string | null = null;
-  let characters = 0;
-  for await (const { list, rows, last } of pagesOf(database, userId, after)) {
-    for (const row of rows) lists[list].push(row);
-    characters += JSON.stringify(rows).length;
-    if (characters < MAX_PART_CHARACTERS) continue;
-    nextPart = last;
+  let bytes = 0;
+  for await (const { list, row, position } of rowsOf(database, userId, after)) {
+    lists[list].push(row);
+    bytes += Buffer.byteLength(JSON.stringify(row));
+    if (bytes < MAX_PART_BYTES) continue;
+    nextPart = printPosition(position);
     break;
   }
   return { exportedAt: timestampOf(clock.now()), ...profile, ...lists, nextPart };
 }
 
-async function* pagesOf(connection: Connection, userId: string, start: ExportPosition | null) {
+async function* rowsOf(connection: Connection, userId: string, start: ExportPosition | null) {
   const first = start === null ? 0 : exportListNames.indexOf(start.list);
   for (const list of exportListNames.slice(first)) {
     let after = start?.list === list ? start : null;
     for (;;) {
       const rows: Row[] = await readRows(connection, userId, list, after);
-      const last = rows.at(-1);
-      if (last === undefined) break;
-      after = { list, createdAt: last.createdAt, id: last.id };
-      yield { list, rows: rows.map((row) => publicRow(list, row)), last: printPosition(after) };
+      for (const row of rows) {
+        after = { list, createdAt: row.createdAt, id: row.id };
+        yield { list, row: publicRow(list, row), position: after };
+      }
       if (rows.length < PAGE) break;
     }
   }
