@@ -27,7 +27,7 @@ type MiddlewareOptions = Parameters<typeof createExpressMiddleware<AppRouter>>[0
 interface Answer {
   status?: number;
   headers?: Record<string, string>;
-  body: string;
+  body: string | Buffer;
 }
 
 /**
@@ -83,7 +83,9 @@ function answerCalls(router: AppRouter, services: Services): RequestHandler {
     });
     // Nothing depends on the headers that tRPC names.
     answer.headers.delete("Vary");
-    return { status: answer.status, headers: Object.fromEntries(answer.headers), body: await answer.text() };
+    // Its bytes as they are: a batch's may be many, and as text they would be decoded and encoded once more.
+    const body = Buffer.from(await answer.arrayBuffer());
+    return { status: answer.status, headers: Object.fromEntries(answer.headers), body };
   }
 
   return async (request, response, next) => {
