@@ -173,7 +173,8 @@ async function readExactly(body: Readable, count: number): Promise<Uint8Array> {
     for await (const chunk of body) {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes >= count) break; // which closes the connection if there is more
+      // This closes the connection. After the last byte, its end is awaited, so that it serves the next request.
+      if (bytes > count) break;
     }
   } catch (error) {
     throw new StorageUnavailable(error);

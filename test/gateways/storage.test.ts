@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { createRequire } from "node:module";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { s3Storage } from "../../server/gateways/s3Storage.ts";
@@ -101,6 +101,49 @@ test("a part of an object is read, and no more", async () => {
   await expect(read(5, 20)).rejects.toBeInstanceOf(StorageUnavailable);
 });
 
+/** An object store that answers every request with `answer`. */
+async function pretendedStore(answer: RequestListener) {
+  const server = createServer(answer);
+  let connections = 0;
+  server.on("connection", () => connections++);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const pretended = s3Storage({ ...amazonAccount, endpoint: `http://127.0.0.1:${port}` });
+  return {
+    storage: pretended,
+    connections: () => connections,
+    stop() {
+      pretended.close();
+      server.close();
+    },
+  };
+}
+
+test("the connection of a read serves the next request", async () => {
+  const { storage, connections, stop } = await pretendedStore((_request, response) => {
+    response.writeHead(206, { "Content-Length": 3 }).end("abc");
+  });
+  for (let count = 0; count < 3; count++) expect(Buffer.from(await storage.read("a", 0, 3)).toString()).toBe("abc");
+  expect(connections()).toBe(1);
+  stop();
+});
+
+test("of a store that never stops sending, no more is taken than was asked for", async () => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  const { storage, stop } = await pretendedStore((_request, response) => {
+    response.once("close", resolve);
+    const send = () => {
+      while (!response.destroyed && response.write("abc".repeat(1_000)));
+    };
+    response.writeHead(200).on("drain", send);
+    send();
+  });
+  expect(Buffer.from(await storage.read("a", 0, 5)).toString()).toBe("abcab");
+  await closed;
+  stop();
+});
+
 test("objects are listed by prefix, in pages, in the order of their keys", async () => {
   const bodies = { "list/1/a": "a", "list/1/b&<": "b", "list/2/é": "c", "list/2/z": "d", "lists/1": "e" };
   for (const [key, body] of Object.entries(bodies)) await put(await presign(key, body), body);
@@ -192,18 +235,13 @@ test.each([500, 503, 429])(
   "a response with status %i counts as StorageUnavailable, after one retry",
   async (status) => {
     let requests = 0;
-    const failing = createServer((_request, response) => {
+    const { storage, stop } = await pretendedStore((_request, response) => {
       requests += 1;
       response.writeHead(status).end();
     });
-    await new Promise<void>((resolve) => failing.listen(0, "127.0.0.1", resolve));
-    const address = failing.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-    const failingStorage = s3Storage({ ...amazonAccount, endpoint: `http://127.0.0.1:${port}` });
-    await expect(failingStorage.head("a")).rejects.toBeInstanceOf(StorageUnavailable);
+    await expect(storage.head("a")).rejects.toBeInstanceOf(StorageUnavailable);
     expect(requests).toBe(2);
-    failingStorage.close();
-    failing.close();
+    stop();
   },
 );
 
