@@ -112,6 +112,22 @@ test("a caller's reads do not wait for their changes", async () => {
   expect(await statusesOf(waiting)).toEqual([200, 200, 200, 200]);
 });
 
+test("a caller has four lone reads under way, and of a batch two", async () => {
+  await locker.query("BEGIN; LOCK TABLE wallets IN ACCESS EXCLUSIVE MODE");
+  const lone: Promise<Answer>[] = [];
+  for (let count = 0; count < 6; count++) {
+    lone.push(buyer.get("/wallet"));
+    await sleep(100); // By now its connection counts as slow, so that the next session is not looked up behind it.
+  }
+  await reaches(() => turnWaits(service.url), 2);
+  const paths = Array(6).fill("wallet.read").join(",");
+  const batch = fetch(`${service.url}/trpc/${paths}?batch=1&input=%7B%7D`, { headers: other.session });
+  await reaches(() => turnWaits(service.url), 2 + 4);
+  await locker.query("COMMIT");
+  expect(await statusesOf(lone)).toEqual(Array(6).fill(200));
+  expect((await batch).status).toBe(200);
+});
+
 test("the calls of a batch take their turns one by one", async () => {
   await lockTask();
   const batches = [editInBatch(20), editInBatch(20)];
