@@ -37,7 +37,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await visitor.button("Done").click();
     await visitor.link(`${receiver.url}/hook`).click();
     await visitor.heading(new URL(receiver.url).host).waitFor();
-    expect(await page.content()).not.toContain(secret);
+    await expect.poll(() => page.content()).not.toContain(secret);
     expect((await person.get("/webhooks")).body.webhooks).toMatchObject([{ events: ["bid.received", "task.awarded"] }]);
 
     const deliveries = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
@@ -84,7 +84,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     expect(me.body.auth).toMatchObject({ scopes: ["task:write"], key: { spendLimit: { cents: 2_500, per: "day" } } });
     await visitor.button("Done").click();
     await visitor.sees("$0.00 of $25.00 spent");
-    expect(await page.content()).not.toContain(raw);
+    await expect.poll(() => page.content()).not.toContain(raw);
     await visitor.button("Revoke").click();
     await visitor.confirm("Revoke the key");
     await visitor.sees("You have no keys");

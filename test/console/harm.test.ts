@@ -73,8 +73,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     });
     await ada.button("Post the task").click();
     await expect.poll(() => lost).toBeGreaterThan(0);
-    await page.unrouteAll({ behavior: "ignoreErrors" });
     await page.reload();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
     await expect.poll(() => ada.field("Title").inputValue()).toBe("Once only");
     await clickTwice(ada.button("Post the task"));
     await ada.heading("Once only").waitFor();
@@ -88,6 +88,31 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await context.setOffline(false);
     await page.getByText("Cancelled", { exact: true }).waitFor();
     expect(await money(ada)).toEqual({ available: 2_000, held: 0, tasks: 1, topups: 1 });
+  });
+
+  test("once a task is posted, a reload of a page that is still reading offers an empty form", async () => {
+    const buyer = await createPerson(service, { cents: 10_000 });
+    const visitor = await console.arrive("Buyer");
+    const { page } = visitor;
+    await visitor.enterAs(buyer);
+    await visitor.open("/post");
+    await visitor.field("Title").fill("Once only");
+    await visitor.field(/^Description/).fill("All of it.");
+    await visitor.field("Budget").fill("5");
+    // After the answer, whatever is read again hangs.
+    const posted = Promise.withResolvers<void>();
+    await page.route("**/trpc/**", async (route) => {
+      if (!route.request().url().includes("tasks.create")) return;
+      await route.fulfill({ response: await route.fetch() });
+      posted.resolve();
+    });
+    const isReading = page.waitForRequest(/wallet\.read/);
+    await visitor.button("Post the task").click();
+    await Promise.all([posted.promise, isReading]);
+    await page.reload();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await visitor.button("Post the task").waitFor();
+    expect(await visitor.field("Title").inputValue()).toBe("");
   });
 
   test("where the event stream cannot be reached, changes appear by polling", async () => {

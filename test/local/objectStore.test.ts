@@ -324,12 +324,8 @@ describe("a presigned URL", () => {
     ["another bucket", (url) => url.replace(`/${bucket}/`, "/other/"), "403 SignatureDoesNotMatch"],
     ["a longer expiry", (url) => url.replace("Expires=60", "Expires=600"), "403 SignatureDoesNotMatch"],
     [
-      "a later date",
-      (url) =>
-        url.replace(
-          /Date=\d{8}T\d{6}/,
-          `Date=${new Date(Date.now() + 60_000).toISOString().slice(0, 19).replace(/[-:]/g, "")}`,
-        ),
+      "another second",
+      (url) => url.replace(/(?<=Date=\d{8}T\d{5})\d/, (digit) => (digit === "0" ? "1" : "0")),
       "403 SignatureDoesNotMatch",
     ],
     ["an added parameter", (url) => `${url}&response-content-type=text/html`, "403 SignatureDoesNotMatch"],

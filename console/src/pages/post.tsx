@@ -15,6 +15,7 @@ export function PostTask() {
   const [budgetCents, setBudgetCents] = useState(0);
   const { data: wallet } = useQuery(walletQuery);
   const post = useAction("tasks.create", api.tasks.create.mutate, {
+    draft: "post",
     onSuccess: ({ task }) => navigate({ to: "/tasks/$taskId", params: { taskId: task.id } }),
   });
   const rest = (wallet?.availableCents ?? 0) - budgetCents;
@@ -26,7 +27,6 @@ export function PostTask() {
         read={readTask}
         onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
         submit="Post the task"
-        draft="post"
       >
         <TaskFields />
         <MoneyPreview

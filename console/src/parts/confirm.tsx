@@ -1,5 +1,5 @@
-import type { UseMutationResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
+import type { Action } from "../api/useAction.ts";
 import { Button } from "./button.tsx";
 import styles from "./confirm.module.css";
 import { Ask, Cancel } from "./dialog.tsx";
@@ -15,7 +15,7 @@ interface ConfirmProps<Input, Output> {
   children: ReactNode;
   /** The text of the button that does it. */
   confirm: string;
-  action: UseMutationResult<Output, Error, Input>;
+  action: Action<Input, Output>;
   operation: string;
   read: Parameters<typeof Form<Input, Output>>[0]["read"];
   onInput?: Parameters<typeof Form<Input, Output>>[0]["onInput"];

@@ -1,8 +1,9 @@
-import type { UseMutationResult } from "@tanstack/react-query";
 import { createContext, type FormEvent, type ReactNode, use, useEffect, useRef, useState } from "react";
 import { failureOf } from "../api/client.ts";
+import { keepDraft, restoreDraft } from "../api/draft.ts";
+import type { Action } from "../api/useAction.ts";
 import { Button } from "./button.tsx";
-import { discardDraft, keepDraft, restoreDraft } from "./draft.ts";
+
 import { FieldReader, type Issue } from "./fieldReader.ts";
 import styles from "./form.module.css";
 import { Problem } from "./problem.tsx";
@@ -21,7 +22,7 @@ export const useForm = () => use(FormContext);
 export const isAbout = ({ path }: Issue, name: string | null) => path === name || path.startsWith(`${name}.`);
 
 interface FormProps<Input, Output> {
-  action: UseMutationResult<Output, Error, Input>;
+  action: Action<Input, Output>;
   operation: string;
   /** Turns the fields into the operation's input. */
   read: (fields: FieldReader) => Input;
@@ -33,8 +34,6 @@ interface FormProps<Input, Output> {
   fieldOfError?: Record<string, string>;
   /** Errors that the page itself shows. */
   handles?: readonly string[];
-  /** The name under which the fields survive a reload, until they are sent. */
-  draft?: string;
   /** A second button or link beside the first. */
   beside?: ReactNode;
   /** Is called when it is done and everything has been read again. */
@@ -52,7 +51,6 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
     look = "primary",
     fieldOfError = {},
     handles = [],
-    draft,
     beside,
     children,
   } = props;
@@ -60,6 +58,7 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<Error | null>(null);
   const { onInput } = props;
+  const { draft } = action;
 
   useEffect(() => {
     if (draft === undefined || form.current === null) return;
@@ -94,10 +93,7 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
     if (fields.issues.length > 0 || action.isPending) return;
     action.mutate(input, {
       onError: fail,
-      onSuccess: () => {
-        if (draft !== undefined) discardDraft(draft);
-        props.onDone?.();
-      },
+      onSuccess: () => props.onDone?.(),
     });
   };
 

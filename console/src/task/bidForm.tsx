@@ -25,7 +25,7 @@ const readBid = (fields: FieldReader) => ({
 /** Places a bid on an open task. */
 export function PlaceBid({ task }: { task: Task }) {
   const [priceCents, setPriceCents] = useState(0);
-  const place = useAction("bids.place", api.bids.place.mutate);
+  const place = useAction("bids.place", api.bids.place.mutate, { draft: `bid.${task.id}` });
   return (
     <Section title="Place a bid" card>
       <Form
@@ -35,7 +35,6 @@ export function PlaceBid({ task }: { task: Task }) {
         onInput={(fields) => setPriceCents(fields.money("priceCents"))}
         submit="Place the bid"
         fieldOfError={{ price_above_budget: "priceCents" }}
-        draft={`bid.${task.id}`}
       >
         <BidFields task={task} />
         {priceCents > 0 && (
