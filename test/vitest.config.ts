@@ -1,5 +1,6 @@
 import { existsSync, statfsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
+import { compileCache } from "./setup/compileCache.ts";
 import { LongestFirst } from "./setup/longestFirst.ts";
 
 /** Linux' file system in memory. */
@@ -14,6 +15,9 @@ function hasMemory(): boolean {
 
 // Databases and data directories are files that live for seconds: a disk's file system took a tenth of the processor time.
 if (process.env.TMPDIR === undefined && hasMemory()) process.env.TMPDIR = MEMORY;
+
+// Inherited by the workers and what they start.
+Object.assign(process.env, compileCache);
 
 export default defineConfig({
   // The SDK's package, from its source. Not `module`, which Vite adds: it leads to files of the AWS SDK that Node cannot load.

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
 import { operatorSettings } from "../setup/commandProcess.ts";
-import { compileCache } from "../setup/serviceProcess.ts";
+import { compileCache } from "../setup/compileCache.ts";
 import { useService } from "../setup/testService.ts";
 import { eventually, type Receiver, startReceiver } from "../webhooks/receiver.ts";
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import getPort from "get-port";
 import { openDatabase } from "../../server/store/database.ts";
-import { compileCache } from "../setup/serviceProcess.ts";
+import { compileCache } from "../setup/compileCache.ts";
 import { watchChanges } from "./changes.ts";
 import { readContract } from "./document.ts";
 import { SESSION_SECRET, World } from "./world.ts";

@@ -50,9 +50,10 @@ export class World {
     this.#database = database;
     this.#people = people;
     this.#credentials = credentials;
-    for (const { id, email } of Object.values(people)) {
+    for (const { id, email, password } of Object.values(people)) {
       this.#add("users", id);
       this.#add("emails", email);
+      this.#add("passwords", password);
     }
   }
 
@@ -219,7 +220,7 @@ export class World {
       this.#pools.set(name, ids);
       // The newest replace the oldest, so that there are always some whose state is early.
       if (!ids.includes(id) && ids.push(id) > POOL_SIZE) ids.shift();
-      if (pool === "emails" || pool === "storageKeys" || pool === "timestamps") return;
+      if (["emails", "passwords", "storageKeys", "timestamps"].includes(pool)) return;
     }
   }
 }

@@ -8,7 +8,7 @@ import { exampleEvent } from "../../server/webhooks/sample.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
 import { hasBrowser, launchBrowser } from "../setup/browser.ts";
-import { compileCache } from "../setup/serviceProcess.ts";
+import { compileCache } from "../setup/compileCache.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService({ settings: { trustLocalhost: true } });

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { formatWithOptions } from "node:util";
 import { vi } from "vitest";
 import { type Command, execute } from "../../server/commands/runCommand.ts";
-import { compileCache } from "./serviceProcess.ts";
+import { compileCache } from "./compileCache.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 

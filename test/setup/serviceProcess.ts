@@ -5,11 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
 import { afterEach, inject } from "vitest";
+import { compileCache } from "./compileCache.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
-
-/** Starting one of our processes takes half the CPU time when its TypeScript has been stripped and compiled before. */
-export const compileCache = { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/node") };
 
 export interface ServiceProcess {
   child: ChildProcess;
