@@ -1,6 +1,9 @@
 import pg from "pg";
 import { requestPool } from "../../server/store/poolSettings.ts";
 
+/** The other ways to join read a small table whole. */
+const PREFER_INDEXES = ["seqscan", "hashjoin", "mergejoin"].map((way) => `SET LOCAL enable_${way} = off`).join("; ");
+
 /** What Postgres did for one statement of the service, with the values that it really had. */
 export interface QueryPlan {
   text: string;
@@ -71,7 +74,7 @@ export async function recordPlans(
     const isInside = inTransaction.has(client);
     await query.call(client, isInside ? "SAVEPOINT plan" : "BEGIN");
     try {
-      if (prefersIndexes) await query.call(client, "SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off");
+      if (prefersIndexes) await query.call(client, PREFER_INDEXES);
       const before = await rowsReadSoFar(client);
       const { rows } = await query.call(client, `EXPLAIN (ANALYZE, VERBOSE, FORMAT JSON, TIMING off) ${text}`, values);
       const { Plan: plan } = rows[0]["QUERY PLAN"][0];

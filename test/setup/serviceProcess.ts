@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import getPort from "get-port";
 import { afterEach, inject } from "vitest";
 import { compileCache } from "./compileCache.ts";
+import { unusedPort } from "./unusedPort.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -64,7 +64,7 @@ export function useProcesses() {
      * given.
      */
     async start(variables: Record<string, string>, command = [process.execPath, "server/start/main.ts"]) {
-      const port = variables.PORT ?? String(await getPort());
+      const port = variables.PORT ?? String(await unusedPort());
       const [file = "", ...parameters] = command;
       const startedAt = performance.now();
       const child = spawn(file, parameters, {

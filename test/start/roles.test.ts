@@ -1,7 +1,7 @@
 import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import getPort from "get-port";
+
 import pg from "pg";
 import { afterEach, describe, expect, inject, test } from "vitest";
 import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
@@ -16,6 +16,7 @@ import { rest } from "../setup/client.ts";
 import { rawRequest } from "../setup/rawRequest.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import type { Reachable } from "../setup/testService.ts";
+import { unusedPort } from "../setup/unusedPort.ts";
 
 const { start, dataDirectory, preparedDirectory } = useProcesses();
 const undos: (() => Promise<void>)[] = [];
@@ -141,7 +142,7 @@ describe("api and worker as separate processes", () => {
   }, 90_000);
 
   test("on external backing services: two of each, one worker killed", async () => {
-    const [apiPort, otherPort] = [await getPort(), await getPort()];
+    const [apiPort, otherPort] = [await unusedPort(), await unusedPort()];
     const settings = { ...variables, ...(await provideBackingServices(apiPort)) };
     // All at the same time, on an empty database.
     const [api, other, worker, killed] = await Promise.all([
@@ -164,7 +165,7 @@ describe("api and worker as separate processes", () => {
 });
 
 test("a production process starts, serves and stops without server/local, and so do the operator's commands", async () => {
-  const port = await getPort();
+  const port = await unusedPort();
   const owned = await provideBackingServices(port);
   const settings = {
     ...owned,
@@ -173,7 +174,7 @@ test("a production process starts, serves and stops without server/local, and so
     HOST: "127.0.0.1",
     PUBLIC_URL: "https://rebid.example",
     PORT: String(port),
-    METRICS_PORT: String(await getPort()),
+    METRICS_PORT: String(await unusedPort()),
   };
   const copy = await copyWithoutLocal();
   const early = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
