@@ -25,7 +25,7 @@ export async function migrateDatabase(
   { testClock = false }: { testClock?: boolean } = {},
 ): Promise<string[]> {
   const applied = await applyMigrations(ownerUrl);
-  await runMigrations({ connectionString: ownerUrl });
+  await migrateQueue(ownerUrl);
   const role = new pg.Client({ connectionString: serviceUrl }).user;
   if (role === undefined) throw new MigrationError("DATABASE_URL must name the service's role.");
   await withClient(ownerUrl, async (owner) => {
@@ -36,6 +36,21 @@ export async function migrateDatabase(
     await owner.query("COMMIT");
   });
   return applied;
+}
+
+/**
+ * graphile-worker's own pool takes its listeners off before its connection has closed. Postgres that is stopped right then
+ * tells that connection, and the error would end this process.
+ */
+async function migrateQueue(ownerUrl: string): Promise<void> {
+  const pool = new pg.Pool({ connectionString: ownerUrl, application_name: "migrate", max: 1 });
+  pool.on("error", () => undefined);
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  try {
+    await runMigrations({ pgPool: pool });
+  } finally {
+    await pool.end();
+  }
 }
 
 async function withClient<Result>(url: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
