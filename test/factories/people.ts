@@ -1,9 +1,11 @@
+import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
 import { hashPassword } from "../../server/auth/passwords.ts";
 import type { Principal } from "../../server/auth/principal.ts";
 import { sealSession, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import type { Scope } from "../../server/schemas/scope.ts";
 import { scopes as allScopes } from "../../server/schemas/scope.ts";
 import { queryOne, sql } from "../../server/store/connection.ts";
+import type { Transaction } from "../../server/store/database.ts";
 import { type Answer, type Credentials, rest } from "../setup/client.ts";
 import type { Reachable } from "../setup/testService.ts";
 
@@ -30,40 +32,57 @@ export function cookieOf(answer: Pick<Answer, "headers">): Credentials {
   return { cookie: pair };
 }
 
+const bearer = (key: string): Credentials => ({ authorization: `Bearer ${key}` });
+
 export async function createKey(
   url: string,
   session: Credentials,
   scopes: readonly Scope[] = allScopes,
 ): Promise<Credentials> {
   const answer = await rest(url, "POST", "/keys", { body: { label: "test", scopes }, credentials: session });
-  return { authorization: `Bearer ${answer.body.raw}` };
+  return bearer(answer.body.raw);
 }
 
 const password = "correct horse battery";
 let passwordHash: Promise<string> | undefined;
 
 /**
- * Writes the rows that signing up would write, with one password hash for everybody: a hash takes 20 ms of a core, and the
- * suite has some thousand people. A service in another process, whose secrets are not at hand, is asked over HTTP.
+ * Writes the rows that signing up and creating a key would write, with one password hash for everybody: a hash takes 20 ms of
+ * a core, a request 3 ms, and the suite has some thousand people. A service in another process, whose secrets are not at hand,
+ * is asked over HTTP.
  */
-async function signUp({ url, services }: Reachable, email: string, displayName: string) {
+async function signUp(service: Reachable, email: string, displayName: string, cents: number) {
+  const { url, services } = service;
   if (services.settings === undefined) {
     const answer = await rest(url, "POST", "/auth/signup", { body: { email, password, displayName } });
-    return { id: answer.body.user.id, session: cookieOf(answer) };
+    const { id } = answer.body.user;
+    const session = cookieOf(answer);
+    if (cents > 0) await fund(service, id, cents);
+    return { id, session, key: await createKey(url, session) };
   }
   passwordHash ??= hashPassword(password);
   const hash = await passwordHash;
   const now = services.clock?.now() ?? new Date();
+  const key = generateApiKey();
   const { id, sessionId } = await services.database.transaction(async (tx) => {
-    const user = await queryOne<{ id: string }>(
+    const { id } = await queryOne<{ id: string }>(
       tx,
       sql`
-      INSERT INTO users (email, password_hash, display_name) VALUES (${email}, ${hash}, ${displayName}) RETURNING id`,
+      WITH person AS (
+        INSERT INTO users (email, password_hash, display_name) VALUES (${email}, ${hash}, ${displayName}) RETURNING id),
+      key AS (
+        INSERT INTO api_keys (user_id, label, scopes, key_hash, last4, expires_at)
+        SELECT id, 'test', ${allScopes}::text[], ${hashApiKey(key)}, ${key.slice(-4)}, 'infinity' FROM person)
+      SELECT id FROM person`,
     );
-    return { id: user.id, sessionId: await startSession(tx, user.id, now) };
+    if (cents > 0) await deposit(tx, id, cents);
+    return { id, sessionId: await startSession(tx, id, now) };
   });
   const seal = await sealSession(sessionId, services.settings.sessionSecrets);
-  return { id, session: { cookie: `${sessionCookieName(services.settings.publicUrl)}=${encodeURIComponent(seal)}` } };
+  const session: Credentials = {
+    cookie: `${sessionCookieName(services.settings.publicUrl)}=${encodeURIComponent(seal)}`,
+  };
+  return { id, session, key: bearer(key) };
 }
 
 /** A person who has signed up. Calls go with the session unless `using: "key"`. `cents` are credited to the wallet. */
@@ -75,9 +94,7 @@ export async function createPerson(
   const number = ++count;
   const email = `person${number}@example.com`;
   const displayName = `Person ${number}`;
-  const { id, session } = await signUp(service, email, displayName);
-  const key = await createKey(url, session);
-  if (options.cents) await fund(service, id, options.cents);
+  const { id, session, key } = await signUp(service, email, displayName, options.cents ?? 0);
   const credentials = options.using === "key" ? key : session;
   return {
     ...{ id, email, password, displayName, session, key },
@@ -99,7 +116,8 @@ export async function callerOf({ services }: Reachable, { id }: TestPerson): Pro
 
 /** Credits money from outside, without a checkout page. */
 export async function fund(service: Reachable, userId: string, cents: number): Promise<void> {
-  await service.services.database.transaction((tx) =>
-    tx.ledger.deposit(userId, "topup", cents, `test ${crypto.randomUUID()}`),
-  );
+  await service.services.database.transaction((tx) => deposit(tx, userId, cents));
 }
+
+const deposit = (tx: Transaction, userId: string, cents: number) =>
+  tx.ledger.deposit(userId, "topup", cents, `test ${crypto.randomUUID()}`);

@@ -1,3 +1,5 @@
+import { Agent, type IncomingMessage, request } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { createTRPCClient, httpLink, TRPCClientError } from "@trpc/client";
 import type { AppRouter } from "../../server/procedures/router.ts";
 
@@ -12,27 +14,37 @@ export interface Answer {
 /** The headers that authenticate a caller: a cookie or a bearer token; empty for an anonymous caller. */
 export type Credentials = Record<string, string>;
 
-/** One REST request as any client in any language would send it. */
+const agent = new Agent({ keepAlive: true });
+
+/**
+ * One REST request as any client in any language would send it. Through `node:http`: the suite sends some ten thousand of them,
+ * and `fetch` takes four times the processor time for each.
+ */
 export async function rest(
   url: string,
   method: string,
   path: string,
   options: { body?: unknown; credentials?: Credentials; headers?: Record<string, string>; signal?: AbortSignal } = {},
 ): Promise<Answer> {
-  const response = await fetch(url + path, {
-    method,
-    redirect: "manual",
-    signal: options.signal,
+  const body = options.body === undefined ? undefined : JSON.stringify(options.body);
+  const sent = request(url + path, {
+    ...{ method, agent, signal: options.signal },
     headers: {
-      ...(options.body !== undefined && { "content-type": "application/json" }),
+      ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
       ...options.credentials,
       ...options.headers,
     },
-    body: options.body === undefined ? undefined : JSON.stringify(options.body),
   });
-  const text = await response.text();
-  const isJson = text !== "" && response.headers.get("content-type")?.startsWith("application/json");
-  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : undefined, text };
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    sent.once("response", resolve).once("error", reject).end(body);
+  });
+  const text = (await buffer(response)).toString();
+  const headers = new Headers();
+  for (const [name, values] of Object.entries(response.headersDistinct)) {
+    for (const value of values ?? []) headers.append(name, value);
+  }
+  const isJson = text !== "" && headers.get("content-type")?.startsWith("application/json");
+  return { status: response.statusCode ?? 0, headers, body: isJson ? JSON.parse(text) : undefined, text };
 }
 
 /** A typed RPC client as a front-end team would create it. */
