@@ -139,7 +139,9 @@ function validatorOf(route: Route, status: number): ValidateFunction | null {
     .reduce<Json | undefined>((part, name) => (isObject(part) ? part[name] : undefined), compiler.document);
   const media = isObject(content) && isObject(content.content) ? content.content["application/json"] : undefined;
   const schema = isObject(media) ? media.schema : undefined;
-  const validate = isObject(schema) ? compiler.ajv.compile({ $ref: `document${String(schema.$ref)}` }) : null;
+  // Compiled once, however many operations share it.
+  const validate = isObject(schema) ? compiler.ajv.getSchema(`document${String(schema.$ref)}`) : null;
+  if (validate === undefined) throw new Error(`the body of ${key} has no schema of its own`);
   validators.set(key, validate);
   return validate;
 }
@@ -155,7 +157,7 @@ const formats = {
  */
 function openCompiler(): { ajv: Ajv2020; document: JsonObject } {
   const document = openApiDocument(appRouter, "http://localhost:3000");
-  const ajv = new Ajv2020({ strict: false, formats, logger: false });
+  const ajv = new Ajv2020({ strict: false, formats, logger: false, inlineRefs: false });
   const schemas = isObject(document.components) ? document.components.schemas : {};
   ajv.addSchema({ $id: "document", components: { schemas: toJson(mapObjects(schemas ?? {}, close)) } });
   return { ajv, document };
