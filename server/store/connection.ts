@@ -145,12 +145,12 @@ export function connectionOver(client: pg.Pool | pg.PoolClient): Connection {
 }
 
 /**
- * What is sent to Postgres until this turn of the event loop ends goes out in one piece: each write takes longer than the
- * statement's own work here.
+ * What is sent to Postgres until `later` calls, by default when this turn of the event loop ends, goes out in one piece: each
+ * write takes longer than the statement's own work here.
  */
-export function sendTogether(client: pg.PoolClient): void {
+export function sendTogether(client: pg.PoolClient, later: (work: () => void) => void = setImmediate): void {
   if (!(client instanceof pg.Client)) return;
   const { stream } = client.connection;
   stream.cork();
-  setImmediate(() => stream.uncork());
+  later(() => stream.uncork());
 }

@@ -133,13 +133,22 @@ const reading: Mode = { begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 /**
  * The connection of a transaction whose BEGIN is under way. A statement that changes nothing goes out behind it at once; any
- * other waits, because without a transaction it would last.
+ * other waits, because without a transaction it would last. From then on statements run in the order in which they were asked
+ * for, and those that are asked for together go out together: a round trip takes longer than most statements do.
  */
 function connectionAfter(begun: Promise<unknown>, client: pg.PoolClient): Connection {
   const connection = connectionOver(client);
+  let hasBegun = false;
+  begun.then(
+    () => {
+      hasBegun = true;
+    },
+    () => {}, // whoever waits for it hears of its failure
+  );
   return {
     async query(statement, options) {
-      if (!options?.changesNothing) await begun;
+      if (!hasBegun && !options?.changesNothing) await begun;
+      sendTogether(client, process.nextTick);
       return connection.query(statement, options);
     },
   };
@@ -151,7 +160,6 @@ async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, isRea
   const client = await pool.connect();
   sendTogether(client);
   const begun = client.query(begin);
-  begun.catch(() => {}); // whoever waits for it hears of its failure
   const connection = isReading ? connectionOver(client) : connectionAfter(begun, client);
   const unit: Unit = { client, connection, movements: [], events: [], jobs: [], afterCommit: [] };
   let broken: Error | undefined;

@@ -2,8 +2,8 @@ import type { Services } from "../../services.ts";
 import { empty, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
-import { getBid } from "../bids/records.ts";
 import { decideBid } from "../bids/rules.ts";
+import { lockBid } from "../tasks/lockBid.ts";
 import { moveTask } from "../tasks/moveTask.ts";
 import { lockTask } from "../tasks/records.ts";
 import { decideTaskAction, momentOf } from "../tasks/rules.ts";
@@ -71,8 +71,7 @@ async function cancelTask(tx: Transaction, services: Services, userId: string, t
 }
 
 async function withdraw(tx: Transaction, userId: string, bidId: string): Promise<void> {
-  await lockTask(tx, (await getBid(tx, bidId)).taskId);
-  const bid = await getBid(tx, bidId);
+  const { bid } = await lockBid(tx, bidId);
   if (decideBid("withdraw", bid.status, "owner").refused !== null || !(await isWindingDown(tx, userId))) return;
   await withdrawBid(tx, bid, "owner");
 }

@@ -12,6 +12,8 @@ import { movements, type TaskAction, type TaskActor } from "./stateMachine.ts";
 interface Move {
   actor: TaskActor;
   moment: Moment;
+  /** The awarded bid, if the caller has read it behind the task's lock. */
+  bid?: Bid;
   dispute?: Dispute;
   /** SQL assignments to columns of `tasks` besides the status and its timestamps. */
   changes?: Sql;
@@ -29,17 +31,19 @@ export async function moveTask(
   tx: Transaction,
   action: TaskAction,
   task: TaskRecord,
-  { actor, moment, dispute, changes, bidderCents = 0 }: Move,
+  { actor, moment, bid: known, dispute, changes, bidderCents = 0 }: Move,
 ): Promise<TaskRecord> {
   const { to, after, money, rejectsBids, event } = assertTaskAction(action, task, actor, moment);
   if (to === task.status) throw new Error(`${action} does not move a task`);
-  const rejected = rejectsBids ? await rejectActiveBids(tx, task.id) : [];
-
   const at = (after && deadlineOf(task, after, moment)) ?? moment.now;
   const assignments = [sql`status = ${to}`, timestampsOf(to, at), changes].filter((part) => part !== undefined);
-  const moved = await updateTask(tx, task.id, join(assignments));
+  const [rejected, moved, bid] = await Promise.all([
+    rejectsBids ? rejectActiveBids(tx, task.id) : [],
+    updateTask(tx, task.id, join(assignments)),
+    known ?? (task.awardedBidId === null ? null : getAwardedBid(tx, task)),
+  ]);
+  if (moved.awardedBidId !== (bid?.id ?? null)) throw new Error(`${action} does not know the awarded bid`);
 
-  const bid = moved.awardedBidId === null ? null : await getAwardedBid(tx, moved);
   const amounts = { budgetCents: task.maxBudgetCents, priceCents: bid?.priceCents ?? 0, bidderCents };
   const { returned, paid, returnKind } = movements[money];
   const reason = { taskId: task.id, bidId: bid?.id ?? null };

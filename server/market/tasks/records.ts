@@ -1,6 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import type { Task } from "../../schemas/task.ts";
-import { type Connection, type Sql, sql } from "../../store/connection.ts";
+import { type Connection, empty, type Sql, sql } from "../../store/connection.ts";
 
 /** A task's row: the public record, and the ids that the rules need. */
 export interface TaskRecord extends Task {
@@ -23,32 +23,39 @@ export const taskListColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
   t.bid_count AS "bidCount"`;
 
-/** Throws `not_found`. Takes no lock: the task can change before the caller acts on it. */
-export async function findTask(connection: Connection, taskId: string): Promise<TaskRecord> {
+async function selectTask(connection: Connection, id: Sql, lock: Sql): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(
     sql`
-    SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid`,
+    SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${id} ${lock}`,
     { changesNothing: true },
   );
   if (!task) throw new ApiError("not_found");
   return task;
 }
 
+const locked = sql`FOR NO KEY UPDATE OF t`;
+const idOf = (taskId: string) => sql`${taskId}::uuid`;
+const idOfBid = (bidId: string) => sql`(SELECT task_id FROM bids WHERE id = ${bidId}::uuid)`;
+
+/** Throws `not_found`. Takes no lock: the task can change before the caller acts on it. */
+export const findTask = (connection: Connection, taskId: string): Promise<TaskRecord> =>
+  selectTask(connection, idOf(taskId), empty);
+
+/** Like `findTask`, for the task of a bid. */
+export const findTaskOfBid = (connection: Connection, bidId: string): Promise<TaskRecord> =>
+  selectTask(connection, idOfBid(bidId), empty);
+
 /**
  * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this
  * lock first, so changes to one task happen one after another, and each sees the result of the one before. Throws
  * `not_found`.
  */
-export async function lockTask(connection: Connection, taskId: string): Promise<TaskRecord> {
-  const [task] = await connection.query<TaskRecord>(
-    sql`
-    SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid
-    FOR NO KEY UPDATE OF t`,
-    { changesNothing: true },
-  );
-  if (!task) throw new ApiError("not_found");
-  return task;
-}
+export const lockTask = (connection: Connection, taskId: string): Promise<TaskRecord> =>
+  selectTask(connection, idOf(taskId), locked);
+
+/** Like `lockTask`, for the task of a bid. */
+export const lockTaskOfBid = (connection: Connection, bidId: string): Promise<TaskRecord> =>
+  selectTask(connection, idOfBid(bidId), locked);
 
 /** Writes `changes` (SQL assignments) to a locked task, and returns the new row. */
 export async function updateTask(connection: Connection, taskId: string, changes: Sql): Promise<TaskRecord> {

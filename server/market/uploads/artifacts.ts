@@ -65,15 +65,16 @@ export async function addArtifact(
 ): Promise<ArtifactRow> {
   if (sealed === null) throw invalidStorageKey("Nothing has been uploaded under this key yet.");
   const { lease, sha256, detectedMimeType, mimeTypeDiffers, detectedDimensions, detectedDurationSec } = sealed;
-  if (!(await finishUpload(tx, lease))) throw new ApiError("unavailable");
-  await tx.query(sql`
-    INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind, sha256, detected_mime_type, mime_type_differs,
-                           detected_width, detected_height, detected_duration_sec)
-    VALUES (${lease.storageKey}, ${lease.sealedKey}, ${bid.id}::uuid, ${bid.taskId}::uuid, ${kind}, ${sha256},
-            ${detectedMimeType}, ${mimeTypeDiffers}, ${detectedDimensions?.width ?? null},
-            ${detectedDimensions?.height ?? null}, ${detectedDurationSec})`);
-  const row = await findArtifact(tx, lease.storageKey);
-  if (row === null) throw new Error("the new artifact cannot be found");
+  const [row] = await tx.query<ArtifactRow>(sql`
+    WITH u AS (${finishUpload(lease)}), a AS (
+      INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind, sha256, detected_mime_type, mime_type_differs,
+                             detected_width, detected_height, detected_duration_sec)
+      SELECT u.storage_key, u.sealed_key, ${bid.id}::uuid, ${bid.taskId}::uuid, ${kind}, ${sha256}, ${detectedMimeType},
+             ${mimeTypeDiffers}::boolean, ${detectedDimensions?.width ?? null}::int,
+             ${detectedDimensions?.height ?? null}::int, ${detectedDurationSec}::float8
+      FROM u RETURNING *)
+    SELECT ${artifactColumns} FROM a JOIN u ON u.storage_key = a.upload_key`);
+  if (row === undefined) throw new ApiError("unavailable");
   return row;
 }
 

@@ -3,8 +3,8 @@ import type { Bid } from "../../schemas/bid.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { getBid } from "../bids/records.ts";
-import { findTask, lockTask, type TaskRecord } from "../tasks/records.ts";
+import { findBidOfTask, lockBid } from "../tasks/lockBid.ts";
+import type { TaskRecord } from "../tasks/records.ts";
 import { assertTaskAction, type Moment, momentOf, uploaderOf } from "../tasks/rules.ts";
 import type { TaskActor } from "../tasks/stateMachine.ts";
 import type { DeclaredUpload } from "./limits.ts";
@@ -24,11 +24,9 @@ export async function checkUpload(
   uploader: Uploader,
   kind: UploadKind,
   bidId: string,
-): Promise<Bid> {
-  const bid = await getBid(connection, bidId);
-  const task = await findTask(connection, bid.taskId);
+): Promise<void> {
+  const { task, bid } = await findBidOfTask(connection, bidId);
   assertTaskAction(actionOf[kind], task, uploaderOf(task, bid, uploader.userId), momentOf(uploader));
-  return bid;
 }
 
 /** What an upload URL is signed for. */
@@ -64,13 +62,29 @@ export async function signUpload({ storage }: Pick<Services, "storage">, upload:
 export const invalidStorageKey = (message: string) =>
   new ApiError("invalid_input", { issues: [{ path: "storageKey", message }] });
 
-/** Returns the upload that was declared with this key for this bid. Throws `invalid_input` when there is none. */
-export async function findDeclared({ database }: Services, kind: UploadKind, bidId: string, storageKey: string) {
+/**
+ * Returns the upload that was declared with this key for this bid. Throws what `checkUpload` throws, and `invalid_input`
+ * when there is none.
+ */
+export async function findDeclared(
+  services: Uploader & Pick<Services, "database">,
+  kind: UploadKind,
+  bidId: string,
+  storageKey: string,
+): Promise<SignedUpload> {
+  const [, [declared]] = await Promise.all([
+    checkUpload(services.database, services, kind, bidId),
+    services.database.query<SignedUpload & { bidId: string; kind: string }>(
+      sql`
+      SELECT storage_key AS "storageKey", mime_type AS "mimeType", bytes, bid_id AS "bidId", kind
+      FROM uploads WHERE storage_key = ${storageKey}`,
+      { changesNothing: true },
+    ),
+  ]);
   if (!storageKey.startsWith(`${prefixOf[kind]}/${bidId}/`)) {
     throw invalidStorageKey(`The key must start with ${prefixOf[kind]}/${bidId}/.`);
   }
-  const declared = await database.prisma.upload.findUnique({ where: { storageKey } });
-  if (declared === null || declared.bidId !== bidId || declared.kind !== kind) {
+  if (declared === undefined || declared.bidId !== bidId || declared.kind !== kind) {
     throw invalidStorageKey("No upload was started with this key.");
   }
   return declared;
@@ -83,9 +97,7 @@ export async function lockForUpload(
   kind: UploadKind,
   bidId: string,
 ): Promise<{ task: TaskRecord; bid: Bid; actor: TaskActor; moment: Moment }> {
-  const { taskId } = await getBid(tx, bidId);
-  const task = await lockTask(tx, taskId);
-  const bid = await getBid(tx, bidId);
+  const { task, bid } = await lockBid(tx, bidId);
   const [actor, moment] = [uploaderOf(task, bid, uploader.userId), momentOf(uploader)];
   assertTaskAction(actionOf[kind], task, actor, moment);
   return { task, bid, actor, moment };

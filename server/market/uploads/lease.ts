@@ -1,6 +1,6 @@
 import { createSealedKey } from "../../gateways/storage.ts";
 import type { Services } from "../../services.ts";
-import { type Connection, queryOne, sql } from "../../store/connection.ts";
+import { type Connection, type Sql, sql } from "../../store/connection.ts";
 
 /** An upload that this request alone is finalising. */
 export interface Lease {
@@ -36,7 +36,7 @@ export async function takeLease(
   return taken ? { lease: { storageKey, sealedKey }, abandonedKey: taken.abandonedKey } : null;
 }
 
-/** Runs `work` while extending the lease, and gives the lease up afterwards. */
+/** Runs `work` while extending the lease. If `work` fails, gives the lease up; otherwise it has finished the upload. */
 export async function holdLease<Result>(
   { database, log }: Pick<Services, "database" | "log">,
   lease: Lease,
@@ -48,18 +48,15 @@ export async function holdLease<Result>(
   const timer = setInterval(() => set(leaseEnd), EXTENSION_INTERVAL_MS);
   try {
     return await work();
-  } finally {
+  } catch (error) {
     clearInterval(timer);
     await set(sql`clock_timestamp()`);
+    throw error;
+  } finally {
+    clearInterval(timer);
   }
 }
 
-/** Marks the upload as finished, in the transaction that records its artifact. Returns false if the lease was lost. */
-export async function finishUpload(connection: Connection, lease: Lease): Promise<boolean> {
-  const { finished } = await queryOne<{ finished: boolean }>(
-    connection,
-    sql`WITH marked AS (UPDATE uploads SET finished = true WHERE ${isMine(lease)} RETURNING 1)
-        SELECT EXISTS (SELECT FROM marked) AS finished`,
-  );
-  return finished;
-}
+/** Marks the upload as finished, for the statement that records its artifact. Returns its row; none if the lease was lost. */
+export const finishUpload = (lease: Lease): Sql =>
+  sql`UPDATE uploads SET finished = true WHERE ${isMine(lease)} RETURNING *`;

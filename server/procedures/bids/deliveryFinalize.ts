@@ -2,7 +2,7 @@ import { z } from "zod";
 import { moveTask } from "../../market/tasks/moveTask.ts";
 import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
 import { addArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
-import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
+import { findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
 import { Delivery, StorageKey } from "../../schemas/artifact.ts";
 import { idOf, Timestamp } from "../../schemas/common.ts";
@@ -38,10 +38,7 @@ export const deliveryFinalize = scoped("bid:write")
     const { row, deadlineAt } = await ctx.claim(() =>
       finalizeUpload(ctx, {
         // Once another request has delivered, this one has the wrong status.
-        find: async () => {
-          await checkUpload(ctx.database, ctx, "delivery", input.id);
-          return findDeclared(ctx, "delivery", input.id, input.storageKey);
-        },
+        find: () => findDeclared(ctx, "delivery", input.id, input.storageKey),
         findRecorded: async () => null,
         record: (sealed) => deliver(ctx, input.id, sealed),
       }),
@@ -56,7 +53,7 @@ function deliver(ctx: CallerContext, bidId: string, sealed: SealedUpload | null)
     const row = await addArtifact(tx, "delivery", { bid, sealed });
     const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
     const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
-    const delivered = await moveTask(tx, "deliver", task, { actor, moment, changes });
+    const delivered = await moveTask(tx, "deliver", task, { actor, moment, bid, changes });
     tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
     return { row, deadlineAt: delivered.acceptanceDeadlineAt };
   });

@@ -34,16 +34,18 @@ export const place = scoped("bid:write")
       const task = await lockTask(tx, input.id);
       assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
       assertPriceWithinBudget(task, input.priceCents);
-      await assertCallerActive(tx, ctx.userId);
-      const [bid] = await tx.query<Bid>(sql`
+      const [, [bid], counted] = await Promise.all([
+        assertCallerActive(tx, ctx.userId),
+        tx.query<Bid>(sql`
           WITH b AS (
             INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)
             VALUES (${task.id}::uuid, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null})
             ON CONFLICT (task_id, bidder_id) WHERE status = 'active' DO NOTHING
             RETURNING *)
-          SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`);
+          SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`),
+        updateTask(tx, task.id, sql`bid_count = bid_count + 1`),
+      ]);
       if (!bid) throw await activeBidExists(tx, task.id, ctx.userId);
-      const counted = await updateTask(tx, task.id, sql`bid_count = bid_count + 1`);
       tx.events.record("bid.received", { task: counted, bid }, [task.buyerId]);
       return { bid };
     }),

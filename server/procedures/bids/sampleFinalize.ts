@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { addArtifact, artifactRecord, countSamples, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
-import { checkUpload, findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
+import { findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
 import { assertSampleCount } from "../../market/uploads/limits.ts";
 import { Sample, StorageKey } from "../../schemas/artifact.ts";
@@ -23,10 +23,7 @@ export const sampleFinalize = scoped("bid:write")
   .mutation(async ({ ctx, input }) => {
     const { row } = await ctx.claim(() =>
       finalizeUpload(ctx, {
-        find: async () => {
-          await checkUpload(ctx.database, ctx, "sample", input.id);
-          return findDeclared(ctx, "sample", input.id, input.storageKey);
-        },
+        find: () => findDeclared(ctx, "sample", input.id, input.storageKey),
         findRecorded: async () => {
           const row = await findArtifact(ctx.database, input.storageKey);
           return row && ctx.change(async () => ({ row }));

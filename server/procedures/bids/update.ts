@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { moveBid } from "../../market/bids/moveBid.ts";
-import { getBid } from "../../market/bids/records.ts";
 import { assertBidAction, bidActorOf } from "../../market/bids/rules.ts";
-import { lockTask } from "../../market/tasks/records.ts";
+import { lockBid } from "../../market/tasks/lockBid.ts";
 import { assertPriceWithinBudget } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { idOf } from "../../schemas/common.ts";
@@ -34,9 +33,7 @@ export const update = scoped("bid:write")
   .output(z.object({ bid: Bid.meta({ description: "The bid, changed." }) }))
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
-      const { taskId } = await getBid(tx, input.id);
-      const task = await lockTask(tx, taskId);
-      const bid = await getBid(tx, input.id);
+      const { task, bid } = await lockBid(tx, input.id);
       const actor = bidActorOf(bid, ctx.userId);
       assertBidAction("update", bid, actor);
       if (input.priceCents !== undefined) assertPriceWithinBudget(task, input.priceCents);

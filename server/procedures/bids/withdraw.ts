@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { getBid } from "../../market/bids/records.ts";
 import { bidActorOf } from "../../market/bids/rules.ts";
-import { lockTask } from "../../market/tasks/records.ts";
+import { lockBid } from "../../market/tasks/lockBid.ts";
 import { withdrawBid } from "../../market/tasks/withdrawBid.ts";
 import { Bid } from "../../schemas/bid.ts";
 import { idOf } from "../../schemas/common.ts";
@@ -20,9 +19,7 @@ export const withdraw = scoped("bid:write")
   .output(z.object({ bid: Bid.meta({ description: "The bid, withdrawn." }) }))
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
-      const { taskId } = await getBid(tx, input.id);
-      await lockTask(tx, taskId);
-      const bid = await getBid(tx, input.id);
+      const { bid } = await lockBid(tx, input.id);
       return { bid: await withdrawBid(tx, bid, bidActorOf(bid, ctx.userId)) };
     }),
   );

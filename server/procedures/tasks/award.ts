@@ -42,20 +42,22 @@ export const award = scoped("task:write")
   .mutation(({ ctx, input }) =>
     ctx
       .change(async (tx) => {
-        const task = await lockTask(tx, input.id);
+        const [task, bid] = await Promise.all([lockTask(tx, input.id), findBid(tx, input.bidId)]);
         const [actor, moment] = [actorOf(task, ctx.userId), momentOf(ctx)];
         assertTaskAction("award", task, actor, moment);
-        const bid = await findBid(tx, input.bidId);
         if (bid === null || bid.taskId !== task.id) throw new ApiError("bid_invalid");
+        const [isActive, awardedBid] = await Promise.all([
+          keepActive(tx, bid.bidder.id),
+          moveBid(tx, "award", bid, { actor: "buyer" }),
+        ]);
         // A suspended bidder's bids are withdrawn in the background, so one may still be active.
-        if (!(await keepActive(tx, bid.bidder.id))) throw new ApiError("bid_invalid");
-        const awardedBid = await moveBid(tx, "award", bid, { actor: "buyer" });
+        if (!isActive) throw new ApiError("bid_invalid");
         const { priceCents } = awardedBid;
         if (priceCents !== (input.expectedPriceCents ?? priceCents)) throw new ApiError("bid_changed", { priceCents });
         const changes = sql`
           awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
           delivery_due_at = ${deliveryDueAt(moment.now, bid.etaHours).toISOString()}::timestamptz`;
-        const awarded = await moveTask(tx, "award", task, { actor, moment, changes });
+        const awarded = await moveTask(tx, "award", task, { actor, moment, bid: awardedBid, changes });
         const runAt = deadlineOf(awarded, "expiry", moment) ?? moment.now;
         tx.jobs.add("expireTask", { taskId: task.id }, { runAt });
         return { task: awarded, awardedBid };
