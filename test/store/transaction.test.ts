@@ -1,8 +1,9 @@
 import pg from "pg";
 import { expect, test, vi } from "vitest";
+import { lockBid } from "../../server/market/tasks/lockBid.ts";
 import { sql } from "../../server/store/connection.ts";
 import { createPerson } from "../factories/people.ts";
-import { awardedTask } from "../factories/tasks.ts";
+import { awardedTask, placeBid, postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
@@ -45,6 +46,51 @@ test("a change whose event or job cannot be written is not made", async () => {
   });
   await expect(change).rejects.toThrow("invalid input syntax for type uuid");
   expect(await database.query(sql`SELECT FROM users WHERE display_name = 'Changed'`)).toEqual([]);
+});
+
+test("statements that are asked for together run in their order; the first failure is thrown, and nothing lasts", async () => {
+  const { database } = service.services;
+  const { id: userId } = await createPerson(service);
+  const rename = (name: string) => sql`UPDATE users SET display_name = ${name} WHERE id = ${userId}::uuid`;
+  const readName = sql`SELECT display_name AS name FROM users WHERE id = ${userId}::uuid`;
+  const named = database.transaction(async (tx) => {
+    await tx.query(readName, { changesNothing: true });
+    const [, between] = await Promise.all([
+      tx.query(rename("First")),
+      tx.query(readName, { changesNothing: true }),
+      tx.query(rename("Second")),
+    ]);
+    return between;
+  });
+  expect(await named).toEqual([{ name: "First" }]);
+  expect(await database.query(readName)).toEqual([{ name: "Second" }]);
+
+  const failed = database.transaction((tx) =>
+    Promise.all([tx.query(rename("Third")), tx.query(sql`SELECT 1 / 0`), tx.query(rename("Fourth"))]),
+  );
+  await expect(failed).rejects.toThrow("division by zero");
+  expect(await database.query(readName)).toEqual([{ name: "Second" }]);
+});
+
+test("a bid is read as the last one who had its task locked left it", async () => {
+  const { database } = service.services;
+  const task = await postTask(await createPerson(service, { cents: 10_000 }));
+  const { id: bidId } = await placeBid(await createPerson(service), task.id, { priceCents: 8_000 });
+  const locked = Promise.withResolvers<void>();
+  const changed = Promise.withResolvers<void>();
+  const first = database.transaction(async (tx) => {
+    await lockBid(tx, bidId);
+    locked.resolve();
+    await changed.promise;
+    await tx.query(sql`UPDATE bids SET price_cents = 7_000 WHERE id = ${bidId}::uuid`);
+  });
+  await locked.promise;
+  const second = database.transaction(async (tx) => (await lockBid(tx, bidId)).bid.priceCents);
+  const waiting = sql`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await expect.poll(() => database.query(waiting)).toHaveLength(1);
+  changed.resolve();
+  await first;
+  expect(await second).toBe(7_000);
 });
 
 test("without a transaction, nothing is written: BEGIN goes out together with a lock at most", async () => {

@@ -50,10 +50,12 @@ export const deliveryFinalize = scoped("bid:write")
 function deliver(ctx: CallerContext, bidId: string, sealed: SealedUpload | null) {
   return ctx.change(async (tx) => {
     const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", bidId);
-    const row = await addArtifact(tx, "delivery", { bid, sealed });
     const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
     const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
-    const delivered = await moveTask(tx, "deliver", task, { actor, moment, bid, changes });
+    const [row, delivered] = await Promise.all([
+      addArtifact(tx, "delivery", { bid, sealed }),
+      moveTask(tx, "deliver", task, { actor, moment, bid, changes }),
+    ]);
     tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
     return { row, deadlineAt: delivered.acceptanceDeadlineAt };
   });
