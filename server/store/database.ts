@@ -123,7 +123,7 @@ async function undo(unit: Unit): Promise<boolean> {
 interface Mode {
   begin: string;
   /** Nothing is changed, so that no statement has to wait for the beginning. */
-  isReading?: true;
+  isReading?: boolean;
   /** Throws if the database refuses what was done. Returns whether it lasts. */
   end(unit: Unit): Promise<boolean>;
 }
@@ -136,9 +136,9 @@ const reading: Mode = { begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
  * other waits, because without a transaction it would last. From then on statements run in the order in which they were asked
  * for, and those that are asked for together go out together: a round trip takes longer than most statements do.
  */
-function connectionAfter(begun: Promise<unknown>, client: pg.PoolClient): Connection {
+function connectionWithin(client: pg.PoolClient, begun: Promise<unknown>, progress: Progress): Connection {
   const connection = connectionOver(client);
-  let hasBegun = false;
+  let hasBegun = progress.isReading;
   begun.then(
     () => {
       hasBegun = true;
@@ -148,23 +148,37 @@ function connectionAfter(begun: Promise<unknown>, client: pg.PoolClient): Connec
   return {
     async query(statement, options) {
       if (!hasBegun && !options?.changesNothing) await begun;
+      // Of work in parallel, one part may fail while another goes on: what it still asks for would last, or be another's.
+      if (progress.hasEnded) throw new Error("the transaction has ended");
       sendTogether(client, process.nextTick);
       return connection.query(statement, options);
     },
   };
 }
 
+interface Progress extends Required<Pick<Mode, "isReading">> {
+  /** Its work has returned or failed. */
+  hasEnded: boolean;
+}
+
 type Work<Result> = (tx: Transaction) => Promise<Result>;
 
-async function runOnce<Result>(pool: pg.Pool, work: Work<Result>, { begin, isReading, end }: Mode): Promise<Result> {
+async function runOnce<Result>(
+  pool: pg.Pool,
+  work: Work<Result>,
+  { begin, isReading = false, end }: Mode,
+): Promise<Result> {
   const client = await pool.connect();
   sendTogether(client);
   const begun = client.query(begin);
-  const connection = isReading ? connectionOver(client) : connectionAfter(begun, client);
+  const progress: Progress = { isReading, hasEnded: false };
+  const connection = connectionWithin(client, begun, progress);
   const unit: Unit = { client, connection, movements: [], events: [], jobs: [], afterCommit: [] };
   let broken: Error | undefined;
   try {
-    const result = await work(transactionOver(unit));
+    const result = await work(transactionOver(unit)).finally(() => {
+      progress.hasEnded = true;
+    });
     await begun;
     if (await end(unit)) for (const follow of unit.afterCommit) follow();
     return result;

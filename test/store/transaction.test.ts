@@ -72,6 +72,21 @@ test("statements that are asked for together run in their order; the first failu
   expect(await database.query(readName)).toEqual([{ name: "Second" }]);
 });
 
+test("what a part of the work asks for after another part has failed is refused, and does not last", async () => {
+  const { database } = service.services;
+  const { id: userId } = await createPerson(service);
+  const failed = Promise.withResolvers<void>();
+  let late: Promise<unknown> = Promise.resolve();
+  const work = database.transaction((tx) => {
+    late = failed.promise.then(() => tx.query(sql`UPDATE users SET display_name = 'Late' WHERE id = ${userId}::uuid`));
+    return Promise.all([tx.query(sql`SELECT 1 / 0`), late]);
+  });
+  await expect(work).rejects.toThrow("division by zero");
+  failed.resolve();
+  await expect(late).rejects.toThrow("the transaction has ended");
+  expect(await database.query(sql`SELECT FROM users WHERE display_name = 'Late'`)).toEqual([]);
+});
+
 test("a bid is read as the last one who had its task locked left it", async () => {
   const { database } = service.services;
   const task = await postTask(await createPerson(service, { cents: 10_000 }));
