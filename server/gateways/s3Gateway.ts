@@ -87,12 +87,23 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
     const command = new HeadObjectCommand({ Bucket, Key: storageKey, ChecksumMode: "ENABLED" });
     const found = await orNull(client.send(command));
     if (found === null) return null;
-    const checksum = found.ChecksumType === "COMPOSITE" ? undefined : found.ChecksumSHA256;
     return {
       mimeType: found.ContentType ?? "application/octet-stream",
       bytes: found.ContentLength ?? 0,
-      sha256: checksum === undefined ? null : Buffer.from(checksum, "base64").toString("hex"),
+      sha256: sha256Of(found),
     };
+  }
+
+  /** Returns the bytes from `start` to before `end`, or to the object's end, and its type and size; null if it has none of them. */
+  async function readRange(storageKey: string, start: number, end: number) {
+    const command = new GetObjectCommand({ Bucket, Key: storageKey, Range: `bytes=${start}-${end - 1}` });
+    const abortSignal = AbortSignal.timeout(READ_TIMEOUT_MS);
+    const found = await orNull(client.send(command, { abortSignal }));
+    if (!(found?.Body instanceof Readable)) return null;
+    // A store that does not know ranges sends the whole object.
+    const bytes = Number(/\/(\d+)$/.exec(found.ContentRange ?? "")?.[1] ?? found.ContentLength ?? end);
+    const content = await readExactly(addAbortSignal(abortSignal, found.Body), Math.min(end, bytes) - start);
+    return { mimeType: found.ContentType ?? "application/octet-stream", bytes, content };
   }
 
   return {
@@ -110,7 +121,7 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
       return sign("GET", storageKey, expiresInSeconds, { query });
     },
 
-    async seal(storageKey, sealedKey) {
+    async seal(storageKey, sealedKey, startBytes) {
       const copy = new CopyObjectCommand({
         Bucket,
         Key: sealedKey,
@@ -120,16 +131,23 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
       });
       const copied = await orNull(client.send(copy, { requestTimeout: COPY_TIMEOUT_MS }));
       if (copied === null) return null;
-      const sealed = await head(sealedKey);
-      return sealed === null ? null : { ...sealed, storageKey: sealedKey };
+      // One request describes the copy and reads it, but S3 sends no checksum with a range. Stores that do not send it with
+      // the copy either may have it for HEAD.
+      const sha256 = sha256Of(copied.CopyObjectResult ?? {});
+      const [found, described] = await Promise.all([
+        readRange(sealedKey, 0, startBytes),
+        sha256 === null ? head(sealedKey) : { sha256 },
+      ]);
+      if (found === null || described === null) return null;
+      const { content: start, ...description } = found;
+      return { ...description, storageKey: sealedKey, sha256: described.sha256, start };
     },
 
     async read(storageKey, start, end) {
-      const command = new GetObjectCommand({ Bucket, Key: storageKey, Range: `bytes=${start}-${end - 1}` });
-      const abortSignal = AbortSignal.timeout(READ_TIMEOUT_MS);
-      const found = await orNull(client.send(command, { abortSignal }));
-      if (!(found?.Body instanceof Readable)) throw new Error(`the object ${storageKey} is missing`);
-      return readExactly(addAbortSignal(abortSignal, found.Body), end - start);
+      const found = await readRange(storageKey, start, end);
+      if (found === null) throw new Error(`the object ${storageKey} is missing`);
+      if (found.content.length < end - start) throw sentTooLittle();
+      return found.content;
     },
 
     async list(prefix, after, limit) {
@@ -152,7 +170,10 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
   };
 }
 
-/** Returns the output, or null if the object does not exist. The one place that reads the SDK's errors. */
+/**
+ * Returns the output, or null if the object does not exist or has none of the bytes that were asked for. The one place that
+ * reads the SDK's errors.
+ */
 async function orNull<Output>(output: Promise<Output>): Promise<Output | null> {
   try {
     return await output;
@@ -161,10 +182,19 @@ async function orNull<Output>(output: Promise<Output>): Promise<Output | null> {
     const status = error.$metadata.httpStatusCode;
     // A response to HEAD has no body, and so no error code: the SDK calls its 404 "NotFound".
     if (status === 404 && (error.name === "NotFound" || error.name === "NoSuchKey")) return null;
+    if (status === 416) return null;
     if (status === undefined || status >= 500 || status === 429) throw new StorageUnavailable(error);
     throw error;
   }
 }
+
+/** Returns the checksum of the whole object, hexadecimal, or null where the store has not computed it. */
+function sha256Of({ ChecksumSHA256, ChecksumType }: { ChecksumSHA256?: string; ChecksumType?: string }): string | null {
+  if (ChecksumSHA256 === undefined || ChecksumType === "COMPOSITE") return null;
+  return Buffer.from(ChecksumSHA256, "base64").toString("hex");
+}
+
+const sentTooLittle = () => new StorageUnavailable(new Error("the object store sent fewer bytes than were asked for"));
 
 async function readExactly(body: Readable, count: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
@@ -179,7 +209,7 @@ async function readExactly(body: Readable, count: number): Promise<Uint8Array> {
   } catch (error) {
     throw new StorageUnavailable(error);
   }
-  if (bytes < count) throw new StorageUnavailable(new Error("the object store sent fewer bytes than were asked for"));
+  if (bytes < count) throw sentTooLittle();
   return Buffer.concat(chunks).subarray(0, count);
 }
 

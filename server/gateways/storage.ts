@@ -11,6 +11,8 @@ export interface StoredObject {
 /** A copy of an upload that no upload URL can change. */
 export interface SealedObject extends StoredObject {
   storageKey: string;
+  /** Its first bytes. */
+  start: Uint8Array;
 }
 
 /**
@@ -38,10 +40,11 @@ export interface Storage {
     expiresInSeconds: number;
   }): Promise<string>;
   /**
-   * Copies an upload to `sealedKey`, for which no upload URL exists, and describes the copy, or returns null if there is
-   * no upload. Then delete one of the two: the upload once the sealed key is recorded, or the copy if it is not.
+   * Copies an upload to `sealedKey`, for which no upload URL exists, and returns the copy's description and up to
+   * `startBytes` bytes of it, or null if there is no upload. Then delete one of the two: the upload once the sealed key is
+   * recorded, or the copy if it is not. An empty upload counts as none.
    */
-  seal(storageKey: string, sealedKey: string): Promise<SealedObject | null>;
+  seal(storageKey: string, sealedKey: string, startBytes: number): Promise<SealedObject | null>;
   /**
    * Returns the bytes from `start` to before `end`, which the object must have. Never takes more than that from a store,
    * whatever it sends, and waits at most 10 seconds.

@@ -37,7 +37,7 @@ async function put(url: string, body: string, mimeType = "text/plain"): Promise<
   return (await fetch(url, { method: "PUT", body, headers: { "Content-Type": mimeType } })).status;
 }
 
-const seal = (storageKey: string) => storage.seal(storageKey, createSealedKey(storageKey));
+const seal = (storageKey: string) => storage.seal(storageKey, createSealedKey(storageKey), 3);
 
 /** The checksum of a whole object, from stores that compute it. */
 const sha256Of = (body: string) => (store.hasChecksums ? createHash("sha256").update(body).digest("hex") : null);
@@ -71,6 +71,7 @@ test("repeating an upload never changes what was sealed", async () => {
   expect(await put(url, "first")).toBe(200);
   const sealed = await seal("deliveries/1/a");
   expect(sealed).toMatchObject({ bytes: 5, mimeType: "text/plain" });
+  expect(Buffer.from(sealed?.start ?? []).toString()).toBe("fir");
   expect(sealed?.sha256).toBe(sha256Of("first"));
   expect(await put(url, "other")).toBe(200);
   expect(await content(sealed?.storageKey ?? "")).toBe("first");
@@ -141,6 +142,58 @@ test("of a store that never stops sending, no more is taken than was asked for",
   });
   expect(Buffer.from(await storage.read("a", 0, 5)).toString()).toBe("abcab");
   await closed;
+  stop();
+});
+
+/** What a store answers to CopyObject; its checksum is the one of "abc". */
+const copyResult = (checksum: string) =>
+  `<?xml version="1.0"?><CopyObjectResult><ETag>"a"</ETag>${checksum}</CopyObjectResult>`;
+const checksumOfAbc = createHash("sha256").update("abc").digest();
+const inBase64 = checksumOfAbc.toString("base64");
+
+test.each([
+  ["with the copy", `<ChecksumSHA256>${inBase64}</ChecksumSHA256>`, {}, ["PUT", "GET"]],
+  ["with HEAD only", "", { "x-amz-checksum-sha256": inBase64 }, ["GET", "HEAD", "PUT"]],
+  [
+    "of its parts only",
+    `<ChecksumSHA256>${inBase64}-2</ChecksumSHA256><ChecksumType>COMPOSITE</ChecksumType>`,
+    { "x-amz-checksum-sha256": `${inBase64}-2`, "x-amz-checksum-type": "COMPOSITE" },
+    ["GET", "HEAD", "PUT"],
+  ],
+])("a copy is described for a store that sends its checksum %s", async (_when, checksum, headers, methods) => {
+  const asked: string[] = [];
+  const { storage, stop } = await pretendedStore(({ method = "" }, response) => {
+    asked.push(method);
+    if (method === "PUT") return response.end(copyResult(checksum));
+    const answer = { "Content-Type": "text/plain", "Content-Length": method === "GET" ? 2 : 3 };
+    if (method === "HEAD") return response.writeHead(200, { ...answer, ...headers }).end();
+    return response.writeHead(206, { ...answer, "Content-Range": "bytes 0-1/3" }).end("ab");
+  });
+  const sha256 = checksum.includes("COMPOSITE") ? null : checksumOfAbc.toString("hex");
+  const sealed = await storage.seal("a", "sealed/a", 2);
+  expect(sealed).toEqual({
+    storageKey: "sealed/a",
+    mimeType: "text/plain",
+    bytes: 3,
+    sha256,
+    start: Buffer.from("ab"),
+  });
+  expect(asked.toSorted()).toEqual(methods.toSorted());
+  stop();
+});
+
+test("the size of a copy is right where the store sends all of it, and an empty one is none", async () => {
+  let body = "abcdef";
+  const { storage, stop } = await pretendedStore(({ method }, response) => {
+    if (method === "PUT") return response.end(copyResult(`<ChecksumSHA256>${inBase64}</ChecksumSHA256>`));
+    if (body !== "") return response.writeHead(200, { "Content-Length": body.length }).end(body);
+    const refusal =
+      "<?xml version='1.0'?><Error><Code>InvalidRange</Code><Message>The range is not satisfiable</Message></Error>";
+    return response.writeHead(416, { "Content-Type": "application/xml" }).end(refusal);
+  });
+  expect(await storage.seal("a", "sealed/a", 2)).toMatchObject({ bytes: 6, start: Buffer.from("ab") });
+  body = "";
+  expect(await storage.seal("a", "sealed/a", 2)).toBeNull();
   stop();
 });
 
@@ -225,7 +278,7 @@ test("an address where nothing listens counts as StorageUnavailable", async () =
   const gone = s3Storage({ ...amazonAccount, endpoint: "http://127.0.0.1:1" });
   await expect(gone.head("a")).rejects.toBeInstanceOf(StorageUnavailable);
   await expect(gone.delete("a")).rejects.toBeInstanceOf(StorageUnavailable);
-  await expect(gone.seal("a", "b")).rejects.toBeInstanceOf(StorageUnavailable);
+  await expect(gone.seal("a", "b", 1)).rejects.toBeInstanceOf(StorageUnavailable);
   // Presigning sends no request.
   await gone.presignUpload({ storageKey: "a", mimeType: "text/plain", bytes: 1, expiresInSeconds: 60 });
   gone.close();

@@ -5,7 +5,7 @@ import { type Inspection, nothingKnown } from "./inspection.ts";
 import type { FileParts } from "./partialFile.ts";
 
 /** How much of a file is read: most formats state everything within it, and memory does not depend on the file. */
-export const START_BYTES = 512 * 1024;
+export const START_BYTES = 768 * 1024;
 /** Some formats state their duration at the end: MP4 that was not prepared for streaming, and Ogg. */
 export const END_BYTES = 256 * 1024;
 

@@ -66,7 +66,8 @@ export async function copyObject(exchange: Exchange): Promise<void> {
   response.setHeader("Content-Type", "application/xml");
   response.end(
     `<?xml version="1.0" encoding="UTF-8"?>\n<CopyObjectResult><LastModified>${object.info.modifiedAt}</LastModified>` +
-      `<ETag>${etag(object.info)}</ETag></CopyObjectResult>`,
+      `<ETag>${etag(object.info)}</ETag><ChecksumSHA256>${hexToBase64(object.info.sha256)}</ChecksumSHA256>` +
+      "<ChecksumType>FULL_OBJECT</ChecksumType></CopyObjectResult>",
   );
 }
 

@@ -70,7 +70,7 @@ async function seal<Recorded>(
   record: Steps<Recorded>["record"],
 ): Promise<Recorded> {
   const { storageKey, sealedKey } = lease;
-  const sealed = await services.storage.seal(storageKey, sealedKey);
+  const sealed = await services.storage.seal(storageKey, sealedKey, START_BYTES);
   if (sealed === null) return record(null);
   try {
     // Without parameters: stores may write them differently, and the upload URL's signature covered them.
@@ -91,13 +91,10 @@ async function seal<Recorded>(
 async function inspectSealed(
   { storage, inspector }: Services,
   { mimeType }: Declared,
-  { storageKey, bytes, sha256 }: SealedObject,
+  { storageKey, bytes, sha256, start }: SealedObject,
 ): Promise<Omit<SealedUpload, "lease">> {
-  const isShort = bytes <= START_BYTES + END_BYTES;
-  const [start, end] = await Promise.all([
-    storage.read(storageKey, 0, isShort ? bytes : START_BYTES),
-    isShort ? new Uint8Array() : storage.read(storageKey, bytes - END_BYTES, bytes),
-  ]);
+  const endsAt = Math.max(start.length, bytes - END_BYTES);
+  const end = endsAt < bytes ? await storage.read(storageKey, endsAt, bytes) : new Uint8Array();
   const inspection = await inspector.inspect({ bytes, start, end });
   const { detectedMimeType, differs } = checkType(mimeType, inspection);
   return {

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { END_BYTES, START_BYTES } from "../../../server/gateways/inspection/inspector.ts";
 import { mp4File, pngFile, wavFile, zipFile } from "../../factories/files.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
@@ -84,21 +84,18 @@ test("what the file states is shown beside what was declared, which stays", asyn
   expect(artifact).not.toHaveProperty("detectedDurationSec");
 });
 
-test("of a large file, only the two ends are read", async () => {
+test("of a large file, only the two ends are read, and a small one is read once", async () => {
   const { bid } = await awardedTask(buyer, bidder);
-  const ranges: [number, number][] = [];
   const { storage } = service.services;
-  const read = storage.read.bind(storage);
-  storage.read = async (key, start, end) => {
-    ranges.push([start, end]);
-    return read(key, start, end);
-  };
+  const [seal, read] = [vi.spyOn(storage, "seal"), vi.spyOn(storage, "read")];
   await uploadFile(bidder, bid.id, "sample", { mimeType: "video/mp4", bytes: mp4 });
-  storage.read = read;
-  expect(ranges).toEqual([
-    [0, START_BYTES],
-    [mp4.length - END_BYTES, mp4.length],
-  ]);
+  const sealed = await seal.mock.results[0]?.value;
+  expect([sealed.bytes, sealed.start.length]).toEqual([mp4.length, START_BYTES]);
+  expect(read.mock.calls).toEqual([[sealed.storageKey, mp4.length - END_BYTES, mp4.length]]);
+
+  await uploadFile(bidder, bid.id, "sample", { mimeType: "audio/wav", bytes: wavFile(3) });
+  expect(read).toHaveBeenCalledTimes(1);
+  vi.restoreAllMocks();
 });
 
 const fileNames: [string, string][] = [

@@ -63,7 +63,7 @@ test("an upload that is being finalised is not swept, and what a dead finalisati
   await takeLease(database, alive);
   const taken = await takeLease(database, dead);
   if (taken === null) throw new Error("there is no lease");
-  await storage.seal(dead, taken.lease.sealedKey);
+  await storage.seal(dead, taken.lease.sealedKey, 1);
   await database.query(sql`UPDATE uploads SET sealing_until = clock_timestamp() WHERE storage_key = ${dead}`);
   service.clock.advance(25 * HOUR);
   await sweep(1_000);

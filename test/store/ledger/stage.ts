@@ -40,7 +40,9 @@ const storage: Storage = {
   origin: "http://127.0.0.1",
   presignUpload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
   presignDownload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
-  seal: async (_storageKey, sealedKey) => ({ ...UPLOAD, storageKey: sealedKey, sha256: null }),
+  seal: async (_storageKey, sealedKey) => ({
+    ...{ ...UPLOAD, storageKey: sealedKey, sha256: null, start: new Uint8Array(UPLOAD.bytes) },
+  }),
   read: async () => new Uint8Array(UPLOAD.bytes),
   list: async () => [],
   head: async () => ({ ...UPLOAD, sha256: null }),

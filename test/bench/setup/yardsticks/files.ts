@@ -1,3 +1,4 @@
+import { START_BYTES } from "../../../../server/gateways/inspection/inspector.ts";
 import { s3Storage } from "../../../../server/gateways/s3Storage.ts";
 
 /**
@@ -22,7 +23,7 @@ export const signDownload = (storageKey: string) =>
 
 /** Copies an upload to a key that no upload URL reaches. */
 export async function seal(storageKey: string) {
-  const sealed = await storage.seal(storageKey, `sealed/${storageKey}/${crypto.randomUUID()}`);
+  const sealed = await storage.seal(storageKey, `sealed/${storageKey}/${crypto.randomUUID()}`, START_BYTES);
   if (sealed === null) throw new Error("nothing was uploaded");
   return sealed;
 }

@@ -146,7 +146,6 @@ const withFiles: Record<string, (request: BareRequest, template: Template) => Pr
   "POST /bids/{id}/delivery/finalize": async (request, template) => {
     const { storageKey } = request.body;
     const sealed = await seal(storageKey);
-    await storage.read(sealed.storageKey, 0, sealed.bytes);
     const { output, answers } = await replay(template, request);
     await storage.delete(storageKey);
     const row = answers.flat().findLast((columns) => "sha256" in columns) ?? {};
