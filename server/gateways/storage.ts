@@ -41,8 +41,7 @@ export interface Storage {
   }): Promise<string>;
   /**
    * Copies an upload to `sealedKey`, for which no upload URL exists, and returns the copy's description and up to
-   * `startBytes` bytes of it, or null if there is no upload. Then delete one of the two: the upload once the sealed key is
-   * recorded, or the copy if it is not. An empty upload counts as none.
+   * `startBytes` bytes of it, or null if there is no upload, or an empty one. If the copy is not recorded then, delete it.
    */
   seal(storageKey: string, sealedKey: string, startBytes: number): Promise<SealedObject | null>;
   /**

@@ -11,7 +11,7 @@ import type { DeclaredUpload } from "./limits.ts";
 
 export type UploadKind = "sample" | "delivery";
 
-const UPLOAD_EXPIRES_IN_SECONDS = 3_600;
+export const UPLOAD_EXPIRES_IN_SECONDS = 3_600;
 const prefixOf = { sample: "samples", delivery: "deliveries" } as const;
 const actionOf = { sample: "uploadSample", delivery: "deliver" } as const;
 

@@ -77,9 +77,8 @@ async function seal<Recorded>(
     if (sealed.bytes !== declared.bytes || essenceOf(sealed.mimeType) !== essenceOf(declared.mimeType)) {
       throw invalidStorageKey("The uploaded file has a different size or type than was declared.");
     }
-    const recorded = await record({ lease, ...(await inspectSealed(services, declared, sealed)) });
-    await discard(services, storageKey);
-    return recorded;
+    // The upload itself is left to the sweep: the caller need not wait for another answer of the store.
+    return await record({ lease, ...(await inspectSealed(services, declared, sealed)) });
   } catch (error) {
     // Only an `ApiError` proves that the copy was not recorded; a connection lost during the commit does not.
     if (error instanceof ApiError) await discard(services, sealedKey);

@@ -1,10 +1,13 @@
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
+import { UPLOAD_EXPIRES_IN_SECONDS } from "./declare.ts";
 import { isIdle } from "./lease.ts";
 
 /** Source: docs/contract.md "Uploads". */
-const KEPT_HOURS = 24;
+const UNFINISHED_HOURS = 24;
+/** An upload URL may be used until then, also after the upload was finalised. */
+const FINISHED_HOURS = UPLOAD_EXPIRES_IN_SECONDS / 3_600;
 const UPLOADS_PER_RUN = 500;
 const OBJECTS_PER_RUN = 1_000;
 const PARALLEL_DELETIONS = 8;
@@ -12,9 +15,9 @@ const PARALLEL_DELETIONS = 8;
 const stages = ["uploads", "samples/", "deliveries/"] as const;
 
 /**
- * Deletes uploads that were started a day ago and not finished, and objects as old that no unfinished upload accounts for,
- * such as those that a PUT brought back after the upload was finalised. Each run does a bounded part and adds the job for
- * the next one. It may be repeated, and run several times in parallel. Artifacts are under another prefix.
+ * Deletes uploads that were started a day ago and not finished, and objects whose upload URL has expired and that no unfinished
+ * upload accounts for: finalising an upload copies it. Each run does a bounded part and adds the job for the next one. It may
+ * be repeated, and run several times in parallel. Artifacts are under another prefix.
  */
 export async function sweepUploads(services: Services, payload: JobPayload<"sweepUploads">): Promise<void> {
   const next = await sweepPart(services, payload, OBJECTS_PER_RUN);
@@ -27,14 +30,15 @@ export async function sweepPart(
   { stage = "uploads", after = "" }: JobPayload<"sweepUploads">,
   objectsPerRun: number,
 ): Promise<JobPayload<"sweepUploads"> | null> {
-  const before = new Date(services.clock.now().getTime() - KEPT_HOURS * 3_600_000);
+  const hoursAgo = (hours: number) => new Date(services.clock.now().getTime() - hours * 3_600_000);
   const nextStage = stages[stages.indexOf(stage) + 1];
   const next = nextStage === undefined ? null : { stage: nextStage };
   if (stage === "uploads") {
-    const count = await sweepUnfinished(services, before);
+    const count = await sweepUnfinished(services, hoursAgo(UNFINISHED_HOURS));
     return count < UPLOADS_PER_RUN ? next : { stage };
   }
   const page = await services.storage.list(stage, after, objectsPerRun);
+  const before = hoursAgo(FINISHED_HOURS);
   const old = page.filter(({ modifiedAt }) => modifiedAt < before).map(({ storageKey }) => storageKey);
   await deleteObjects(services, await withoutUpload(services, old));
   const last = page.at(-1);

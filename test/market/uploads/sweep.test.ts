@@ -28,7 +28,7 @@ async function sweep(objectsPerRun: number): Promise<number> {
   return parts;
 }
 
-test("after 24 hours, unfinished uploads and objects that came back are gone, and what was finalised is not", async () => {
+test("an upload is gone when its URL has expired, or after 24 hours if it was not finalised; its copy stays", async () => {
   const { bid } = await awardedTask(buyer, bidder);
   const body = "came back";
   const finished = await uploadFile(bidder, bid.id, "sample", { mimeType: "text/plain", bytes: Buffer.from(body) });
@@ -37,9 +37,15 @@ test("after 24 hours, unfinished uploads and objects that came back are gone, an
   const unfinished = [await upload(bidder, bid.id, "sample"), await upload(bidder, bid.id, "delivery")];
   const neverSent = (await bidder.post(`/bids/${bid.id}/sample/init`, { mimeType: "text/plain", bytes: 1 })).body;
 
-  service.clock.advance(23 * HOUR);
+  service.clock.advance(0.9 * HOUR);
   await sweep(1_000);
   for (const key of [...unfinished, finished.storageKey]) expect(await exists(key)).toBe(true);
+
+  service.clock.advance(22 * HOUR);
+  await sweep(1_000);
+  expect(await exists(finished.storageKey)).toBe(false);
+  for (const key of unfinished) expect(await exists(key)).toBe(true);
+  expect((await fetch(finished.uploadUrl, { method: "PUT", headers, body })).status).toBe(200);
 
   service.clock.advance(2 * HOUR);
   const late = await upload(bidder, bid.id, "sample");

@@ -3,7 +3,7 @@ import pg from "pg";
 import { openPool } from "../../../../../server/store/connection.ts";
 import { isRetryable } from "../../../../../server/store/databaseErrors.ts";
 import { type BareRequest, type Handlers, serveBare } from "../bareServer.ts";
-import { seal, signDownload, signUpload, storage } from "../files.ts";
+import { seal, signDownload, signUpload } from "../files.ts";
 import { type BodyPart, LAST, matchesOf, type Source, type Step, type Template, type Value } from "./template.ts";
 
 /**
@@ -147,7 +147,6 @@ const withFiles: Record<string, (request: BareRequest, template: Template) => Pr
     const { storageKey } = request.body;
     const sealed = await seal(storageKey);
     const { output, answers } = await replay(template, request);
-    await storage.delete(storageKey);
     const row = answers.flat().findLast((columns) => "sha256" in columns) ?? {};
     return { ...output, delivery: { ...row, downloadUrl: await signDownload(sealed.storageKey) } };
   },
