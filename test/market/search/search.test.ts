@@ -94,7 +94,8 @@ describe("among 6,000 tasks", () => {
       INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, status, created_at)
       SELECT ${buyer.id}::uuid, (${words}::text[])[1 + n % 6] || ' ' || md5(n::text)::varchar(5) || CASE WHEN n < 900 THEN ' vintage' ELSE '' END,
              '-', CASE WHEN n < 500 THEN 5000000 + n ELSE 100 + (hashint4(n) & 65535) END,
-             ARRAY['Every', 'Seventh' || n % 7, 'few' || n % 1000] || CASE WHEN n < 900 THEN ARRAY['OLD'] ELSE '{}' END,
+             ARRAY['Every', 'Seventh' || n % 7, 'few' || n % 1000] || CASE WHEN n < 900 THEN ARRAY['OLD'] ELSE '{}' END
+               || CASE WHEN n / 500 % 5 = 0 THEN ARRAY['clumps'] ELSE '{}' END,
              CASE WHEN n % 100 = 0 THEN 'cancelled' ELSE 'open' END,
              '2019-01-01'::timestamptz + n * interval '7 hours' + (n % 13) * interval '11 microseconds'
       FROM generate_series(1, 6000) n ORDER BY hashint4(n)`);
@@ -115,7 +116,7 @@ describe("among 6,000 tasks", () => {
   const idsOf = (tasks: TaskListItem[]) => tasks.map(({ id }) => id);
 
   const statuses: TaskStatus[][] = [["open"], ["cancelled"], ["open", "cancelled"], ["expired"], [...taskStatuses]];
-  const tags = [undefined, "every", "seventh3", "few77", "old", "none"];
+  const tags = [undefined, "every", "seventh3", "few77", "old", "clumps", "none"];
   const queries = [undefined, "va", "vintage", "änn", "翻译", "DRAW", "ra", "zz", "draw c4ca"];
   const budgets = [[], [100, 200], [5_000_000, 5_000_100], [60_000, undefined], [undefined, 1_000], [7, 7]] as const;
   const cursors = [undefined, "2022-01-01T00:00:00Z", "2019-03-01T00:00:00.000011Z", "2018-01-01T00:00:00Z"];
@@ -135,6 +136,34 @@ describe("among 6,000 tasks", () => {
       }
     }
   }, 120_000);
+
+  test("matches that come evenly or in clumps are all found, however many are asked for from wherever", async () => {
+    for (const tag of ["seventh3", "clumps"]) {
+      for (const limit of [5, 20, 60, 100]) {
+        for (const year of [2020, 2021, 2022, 2023, 2024]) {
+          const asked: TaskSearch = { statuses: ["open"], tag, cursor: `${year}-03-01T00:00:00Z`, limit };
+          expect(idsOf(await searchTasks(service.services.database, asked)), JSON.stringify(asked)).toEqual(
+            await bruteForce(asked),
+          );
+        }
+      }
+    }
+  });
+
+  test("a sample that says that there are more matches than there are leads to all of them, once each", async () => {
+    // All of them are in the sample, and six lie where a share of it is looked for first.
+    await service.services.database.query(sql`
+      INSERT INTO tasks (id, buyer_id, title, description, max_budget_cents, tags, created_at)
+      SELECT id, ${buyer.id}::uuid, 'Sampled', '-', 100, ARRAY['sampled'],
+             CASE WHEN n <= 6 THEN '2018-12-10'::timestamptz + n * interval '1 hour'
+                  ELSE '2016-06-01'::timestamptz - n * interval '1 day' END
+      FROM (SELECT id, row_number() OVER () AS n FROM (SELECT gen_random_uuid() AS id FROM generate_series(1, 20000)) random
+            WHERE uuid_hash(id) & 127 = 0 LIMIT 30) sampled`);
+    const asked: TaskSearch = { statuses: ["open"], tag: "sampled", cursor: "2019-06-01T00:00:00Z", limit: 100 };
+    const found = idsOf(await searchTasks(service.services.database, asked));
+    expect(found).toEqual(await bruteForce(asked));
+    expect(found).toHaveLength(30);
+  });
 
   /** The plans of the statements that a search runs. */
   async function plansOf(asked: TaskSearch): Promise<string[]> {
