@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, inject } from "vitest";
 import { MovableClock } from "../../server/gateways/clock.ts";
@@ -64,6 +65,9 @@ export interface TestServiceOptions {
   /** Limits requests, with these figures in place of the contract's; nothing is limited by default. */
   limiter?: LimiterOptions;
 }
+
+/** Requests that no client waits for any more end by themselves within this time, or never. */
+const LAST_ANSWERS_MS = 2_000;
 
 const resolveNothing: ResolveName = () => Promise.reject(new Error("the tests have no name server"));
 
@@ -190,10 +194,20 @@ async function start(
     stops.push(worker.stop);
   }
   const undocumented: string[] = [];
-  server.on("request", watched({ undocumented }, createApp(services, { trustProxy: false })));
+  const unanswered = new Set<ServerResponse>();
+  const app = watched({ undocumented }, createApp(services, { trustProxy: false }));
+  const isAnswered = ({ headersSent, writableEnded }: ServerResponse) => headersSent || writableEnded;
+  server.on("request", (request, response) => {
+    unanswered.add(response);
+    response.once("close", () => isAnswered(response) && unanswered.delete(response));
+    app(request, response);
+  });
   stops.push(async () => {
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
+    // A page that was closed leaves requests behind, which still need the database.
+    const endMs = Date.now() + LAST_ANSWERS_MS;
+    while (![...unanswered].every(isAnswered) && Date.now() < endMs) await sleep(10);
   });
   return {
     ...{ url, services, clock, processorUrl: payments.url, mailboxUrl: mailbox?.pageUrl ?? null },
