@@ -117,9 +117,10 @@ test("a caller has four lone reads under way, and of a batch two", async () => {
   const lone: Promise<Answer>[] = [];
   for (let count = 0; count < 6; count++) {
     lone.push(buyer.get("/wallet"));
+    if (count < 4) await reaches(lockWaits, count + 1);
+    else await reaches(() => turnWaits(service.url), count - 3);
     await sleep(100); // By now its connection counts as slow, so that the next session is not looked up behind it.
   }
-  await reaches(() => turnWaits(service.url), 2);
   const paths = Array(6).fill("wallet.read").join(",");
   const batch = fetch(`${service.url}/trpc/${paths}?batch=1&input=%7B%7D`, { headers: other.session });
   await reaches(() => turnWaits(service.url), 2 + 4);
