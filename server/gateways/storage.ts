@@ -41,7 +41,7 @@ export interface Storage {
   }): Promise<string>;
   /**
    * Copies an upload to `sealedKey`, for which no upload URL exists, and returns the copy's description and up to
-   * `startBytes` bytes of it, or null if there is no upload, or an empty one. If the copy is not recorded then, delete it.
+   * `startBytes` bytes of it, or null if there is no upload, or an empty one. If the copy is not recorded, delete it.
    */
   seal(storageKey: string, sealedKey: string, startBytes: number): Promise<SealedObject | null>;
   /**

@@ -41,7 +41,8 @@ const storage: Storage = {
   presignUpload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
   presignDownload: async ({ storageKey }) => `http://127.0.0.1/${storageKey}`,
   seal: async (_storageKey, sealedKey) => ({
-    ...{ ...UPLOAD, storageKey: sealedKey, sha256: null, start: new Uint8Array(UPLOAD.bytes) },
+    ...UPLOAD,
+    ...{ storageKey: sealedKey, sha256: null, start: new Uint8Array(UPLOAD.bytes) },
   }),
   read: async () => new Uint8Array(UPLOAD.bytes),
   list: async () => [],
