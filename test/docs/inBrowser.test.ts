@@ -98,6 +98,19 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
     await page.waitForURL(/\/docs\/.+/);
   });
 
+  test("no key is lost while the search is being loaded, and after a failure it is loaded again", async () => {
+    await open("/docs/money");
+    const index = "**/docs/search.json";
+    await page.route(index, (route) => route.fulfill({ status: 503 }));
+    await page.keyboard.press("/");
+    await page.keyboard.type("spend");
+    await page.getByText("The search could not be loaded").waitFor();
+    await page.unroute(index);
+    await page.keyboard.type("_limit");
+    await page.locator("dialog").getByRole("link", { name: "spend_limit Errors" }).waitFor();
+    expect(problems.splice(0).filter((text) => !text.includes("status of 503"))).toEqual([]);
+  });
+
   test("a chosen theme stays, and a language that was chosen is shown on the next page too", async () => {
     await open("/docs/webhooks");
     const background = () => page.evaluate("getComputedStyle(document.body).backgroundColor");

@@ -5,10 +5,14 @@ import "@fontsource/instrument-serif/400-italic.css";
 import "@fontsource-variable/jetbrains-mono/wght.css";
 import "../../../server/brand/tokens.css";
 import "./base.css";
+import "./top.css";
 import "./frame.css";
+import "./searchDialog.css";
+import "./code.css";
 import "./content.css";
 import "./home.css";
 import "./reference.css";
+import { openSearch } from "./search.ts";
 
 const all = <Kind extends Element = HTMLElement>(selector: string) => [...document.querySelectorAll<Kind>(selector)];
 const one = <Kind extends Element = HTMLElement>(selector: string) => document.querySelector<Kind>(selector);
@@ -92,19 +96,14 @@ function followReading(outline: HTMLElement): void {
   show();
 }
 
-/** The search is loaded when it is first opened. */
 function setUpSearch(button: HTMLElement, dialog: HTMLDialogElement): void {
-  const open = async () => {
-    const { openSearch } = await import("./search.ts");
-    await openSearch(dialog);
-  };
-  button.addEventListener("click", open);
+  button.addEventListener("click", () => openSearch(dialog));
   addEventListener("keydown", (event) => {
     const isTyping = event.target instanceof HTMLElement && event.target.closest("input, textarea, select") !== null;
     const isShortcut = (event.key === "/" && !isTyping) || (event.key === "k" && (event.metaKey || event.ctrlKey));
     if (!isShortcut || dialog.open) return;
     event.preventDefault();
-    void open();
+    openSearch(dialog);
   });
 }
 

@@ -1,21 +1,37 @@
-import MiniSearch from "minisearch";
-import { searchOptions } from "../searchOptions.ts";
+import type MiniSearch from "minisearch";
 
 const MAX_RESULTS = 12;
 
 let index: Promise<MiniSearch> | null = null;
 
-async function loadIndex(): Promise<MiniSearch> {
-  const response = await fetch("/docs/search.json");
-  return MiniSearch.loadJSON(await response.text(), searchOptions) as MiniSearch;
+/** Loads the engine and its index once; after a failure, at the next call. */
+function loadIndex(): Promise<MiniSearch> {
+  index ??= fetchIndex().catch((error: unknown) => {
+    index = null;
+    throw error;
+  });
+  return index;
 }
 
-/** Opens the dialog. Typing searches guides and reference; the arrow keys move, Enter follows, Escape closes. */
-export async function openSearch(dialog: HTMLDialogElement): Promise<void> {
-  index ??= loadIndex();
+async function fetchIndex(): Promise<MiniSearch> {
+  const [response, { default: Engine }, { searchOptions }] = await Promise.all([
+    fetch("/docs/search.json"),
+    import("minisearch"),
+    import("../searchOptions.ts"),
+  ]);
+  if (!response.ok) throw new Error(`the search index is missing: ${response.status}`);
+  return Engine.loadJSON(await response.text(), searchOptions);
+}
+
+/**
+ * Opens the dialog. Typing searches guides and reference; the arrow keys move, Enter follows, Escape closes. It opens before the
+ * index has been loaded, so that no key is lost that is pressed meanwhile.
+ */
+export function openSearch(dialog: HTMLDialogElement): void {
   if (dialog.childElementCount === 0) build(dialog);
   dialog.showModal();
   dialog.querySelector("input")?.select();
+  loadIndex().catch(() => {}); // what is typed asks again, and tells
 }
 
 function build(dialog: HTMLDialogElement): void {
@@ -35,10 +51,13 @@ function build(dialog: HTMLDialogElement): void {
 
   input.addEventListener("input", async () => {
     const query = input.value.trim();
-    const results = query === "" ? [] : ((await index)?.search(query).slice(0, MAX_RESULTS) ?? []);
+    const loaded = query === "" ? null : await loadIndex().catch(() => null);
     if (query !== input.value.trim()) return; // typed on while the index was loading
+    const results = loaded?.search(query).slice(0, MAX_RESULTS) ?? [];
     list.replaceChildren(...results.map(({ id, title, page }) => resultOf(String(id), String(title), String(page))));
-    status.textContent = query === "" ? "" : results.length === 0 ? `Nothing found for “${query}”.` : "";
+    if (query === "" || results.length > 0) status.textContent = "";
+    else if (loaded === null) status.textContent = "The search could not be loaded. Type on to try again.";
+    else status.textContent = `Nothing found for “${query}”.`;
   });
   dialog.addEventListener("keydown", (event) => {
     const links = [...list.querySelectorAll("a")];
