@@ -19,6 +19,11 @@ export function sharedBrowser(): Promise<Browser> {
  * took an eighth of the processor time.
  */
 export function launchBrowser(): Promise<Browser> {
-  const args = ["--no-sandbox", "--disable-background-networking", "--disable-gpu", "--js-flags=--no-opt --no-maglev"];
+  const args = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-gpu",
+    "--js-flags=--no-opt --no-maglev --always-sparkplug",
+  ];
   return chromium.launch({ executablePath, args });
 }
