@@ -3,6 +3,7 @@ import pg from "pg";
 import { Prisma, PrismaClient } from "../../prisma/generated/client.ts";
 import type { TaskStatus } from "../schemas/task.ts";
 import { failFastClients } from "./failFastClient.ts";
+import { PatientPool } from "./patientPool.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 
 export const { sql, join, empty } = Prisma;
@@ -92,7 +93,7 @@ export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
     lock_timeout: `${lockTimeoutSeconds}s`,
     statement_timeout: `${statementTimeoutSeconds}s`,
   };
-  const pool = new pg.Pool({
+  const pool = new PatientPool({
     connectionString: databaseUrl,
     application_name: name,
     max: poolSize,

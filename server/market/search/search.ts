@@ -11,7 +11,7 @@ const MIN_AHEAD = 3;
 const MAX_AHEAD = 8;
 
 /**
- * Returns the newest tasks that match, newest first, in one to four statements. Frequent matches are found among the
+ * Returns the newest tasks that match, newest first, in a few statements. Frequent matches are found among the
  * newest rows of the feed. For the rest, the inverted index returns all matches in a time range, and a sample of the
  * matches tells how far back that range must reach, so that few more are fetched than were asked for: twice as many where
  * matches come as evenly as in the sample, otherwise some hundreds. Matches that are too rare to be in the sample are all

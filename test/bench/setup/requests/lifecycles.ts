@@ -1,6 +1,6 @@
 import { type BenchEnvironment, compare, type Measurement, takeTurns } from "../bench.ts";
 import { startLifecycleGenerator } from "../processes.ts";
-import { describeProcessorTime, ROUNDS, SECONDS } from "./compare.ts";
+import { describeProcessorTime, ROUNDS, SECONDS, warmUp } from "./compare.ts";
 import { type Sides, type Yardstick, yardsticks } from "./sides.ts";
 
 const targets: Record<Yardstick, number> = { ourSql: 0.6, lean: 0.5, plain: 2 };
@@ -25,7 +25,7 @@ export async function compareLifecycles(
   const turns = {
     ...{ rebid: measure("rebid"), ourSql: measure("ourSql"), lean: measure("lean"), plain: measure("plain") },
   };
-  for (const turn of Object.values(turns)) await turn();
+  await warmUp(turns, processorMs);
   const figures = await takeTurns(ROUNDS, turns);
   environment.log(`${what}: ${describeProcessorTime(processorMs)}`);
   return Object.entries(yardsticks).map(([name, against]) => {
