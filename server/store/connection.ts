@@ -82,7 +82,7 @@ const types: pg.CustomTypesConfig = {
 };
 
 /** Opens the connection pool that our SQL and Prisma share. */
-export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
+export function openPool(databaseUrl: string, settings: PoolSettings): PatientPool {
   const { name = "rebid", poolSize, silenceTimeoutSeconds } = settings;
   const { lockTimeoutSeconds = 0, statementTimeoutSeconds = 0 } = settings;
   const sessionSettings = {

@@ -4,6 +4,7 @@ import { type Connection, connectionOver, openPool, openPrisma, sendTogether } f
 import { isRetryable, isServerSilent } from "./databaseErrors.ts";
 import { ledgerOver } from "./ledger.ts";
 import { type NewEvent, newEvent, recordEvents, recordSampleEvent } from "./outbox.ts";
+import type { PatientPool } from "./patientPool.ts";
 import { pipelinedReads } from "./pipelinedReads.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 import { addJob } from "./queue.ts";
@@ -36,7 +37,7 @@ type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer 
 export interface Database extends Connection {
   /** For ordinary single statements. Use `transaction` for what must be atomic and `query` for what must be fast. */
   readonly prisma: PrismaClient;
-  readonly pool: pg.Pool;
+  readonly pool: PatientPool;
   /**
    * Runs `work` in a READ COMMITTED transaction and commits it. After a serialization failure, a deadlock or a tie between
    * timestamps, `work` runs again, so it must have no effect outside the transaction; above all, no remote call.

@@ -33,6 +33,11 @@ export class PatientPool extends pg.Pool {
     });
   }
 
+  /** How many wait for a connection, be it for one of the few (`waitingCount` leaves these out) or for any. */
+  get waiting(): number {
+    return this.waitingCount + this.#waiting.size;
+  }
+
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: Connected): void;
   override connect(callback?: Connected): Promise<pg.PoolClient> | undefined {

@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { sql } from "./connection.ts";
+import { type Sql, sql } from "./connection.ts";
 import type { Transaction } from "./database.ts";
 
 /** A condition on `users`: neither suspended nor closed. */
@@ -19,15 +19,16 @@ export async function lockUser(tx: Transaction, userId: string): Promise<void> {
 }
 
 /**
- * Returns whether the user is neither suspended nor has closed the account, and keeps it so until the transaction ends.
- * Any number of transactions may do this at the same time; a suspension waits for them, and then finds what they wrote.
- * Lock order: tasks before users.
+ * A statement, or a part of one, with the user's id if the user is neither suspended nor has closed the account, and without a
+ * row otherwise. That stays so until the transaction ends: any number of transactions may use it at the same time; a suspension
+ * waits for them, and then finds what they wrote. Lock order: tasks before users.
  */
+export const activeUser = (userId: string): Sql =>
+  sql`SELECT id FROM users WHERE id = ${userId}::uuid AND ${active} FOR SHARE`;
+
+/** Returns whether `activeUser` has a row. */
 export async function keepActive(tx: Transaction, userId: string): Promise<boolean> {
-  const found = await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId}::uuid AND ${active} FOR SHARE`, {
-    changesNothing: true,
-  });
-  return found.length > 0;
+  return (await tx.query(activeUser(userId), { changesNothing: true })).length > 0;
 }
 
 /** Like `keepActive` for the caller. Throws `unauthenticated` instead of returning false. */

@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 /** A pool of 12 connections that uses 8 until its patience ends. */
-function openPool(patienceMs: number, connectionString = service.databaseUrl): pg.Pool {
+function openPool(patienceMs: number, connectionString = service.databaseUrl): PatientPool {
   const pool = new PatientPool({ connectionString, max: 12 }, { few: 8, patienceMs });
   pools.push(pool);
   return pool;
@@ -53,6 +53,7 @@ test("who waits gets a released connection, in the order of coming, and a newcom
   const [first, second] = [ask("first"), ask("second")];
   held[0]?.release();
   const newcomer = ask("newcomer");
+  expect(pool.waiting).toBe(3);
   expect(await first).toBe(held[0]);
   (await first).release();
   (await second).release();
@@ -67,7 +68,7 @@ test("connections that stay in use keep nobody from taking the others, up to the
   const held = await connect(pool, 12);
   expect(pool.totalCount).toBe(12);
   const last = pool.connect();
-  await expect.poll(() => pool.waitingCount).toBe(1);
+  await expect.poll(() => pool.waiting).toBe(1);
   release(held);
   (await last).release();
 });

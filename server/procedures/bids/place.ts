@@ -6,7 +6,7 @@ import { actorOf, assertPriceWithinBudget, assertTaskAction, momentOf } from "..
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { idOf } from "../../schemas/common.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
-import { assertCallerActive } from "../../store/userLock.ts";
+import { activeUser, assertCallerActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
 
 /** The database enforces that a bidder has at most one active bid per task. */
@@ -32,21 +32,23 @@ export const place = scoped("bid:write")
   .mutation(({ ctx, input }) =>
     ctx.change(async (tx) => {
       // Refused after it is written, which undoes it: to ask for the task first would take a tenth more processor time.
-      const [task, , [bid]] = await Promise.all([
+      const [task, [bid]] = await Promise.all([
         updateTask(tx, input.id, sql`bid_count = bid_count + 1`),
-        assertCallerActive(tx, ctx.userId),
         tx.query<Bid>(sql`
-          WITH b AS (
+          WITH caller AS (${activeUser(ctx.userId)}), b AS (
             INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, notes)
-            SELECT id, ${ctx.userId}::uuid, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null}
-            FROM tasks WHERE id = ${input.id}::uuid
+            SELECT ${input.id}::uuid, caller.id, ${input.priceCents}, ${input.etaHours}, ${input.notes ?? null}
+            FROM caller JOIN tasks ON tasks.id = ${input.id}::uuid
             ON CONFLICT (task_id, bidder_id) WHERE status = 'active' DO NOTHING
             RETURNING *)
           SELECT ${bidColumns} FROM b JOIN users bidder ON bidder.id = b.bidder_id`),
       ]);
       assertTaskAction("placeBid", task, actorOf(task, ctx.userId), momentOf(ctx));
       assertPriceWithinBudget(task, input.priceCents);
-      if (!bid) throw await activeBidExists(tx, task.id, ctx.userId);
+      if (!bid) {
+        await assertCallerActive(tx, ctx.userId);
+        throw await activeBidExists(tx, task.id, ctx.userId);
+      }
       tx.events.record("bid.received", { task, bid }, [task.buyerId]);
       return { bid };
     }),
