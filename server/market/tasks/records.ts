@@ -46,8 +46,8 @@ export const findTaskOfBid = (connection: Connection, bidId: string): Promise<Ta
   selectTask(connection, idOfBid(bidId), empty);
 
 /**
- * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money takes this
- * lock first, so changes to one task happen one after another, and each sees the result of the one before. Throws
+ * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money locks its
+ * row first, so changes to one task happen one after another, and each sees the result of the one before. Throws
  * `not_found`.
  */
 export const lockTask = (connection: Connection, taskId: string): Promise<TaskRecord> =>
@@ -57,7 +57,7 @@ export const lockTask = (connection: Connection, taskId: string): Promise<TaskRe
 export const lockTaskOfBid = (connection: Connection, bidId: string): Promise<TaskRecord> =>
   selectTask(connection, idOfBid(bidId), locked);
 
-/** Writes `changes` (SQL assignments) to a locked task, and returns the new row. */
+/** Writes `changes` (SQL assignments) to a task, which locks its row, and returns the new one. Throws `not_found`. */
 export async function updateTask(connection: Connection, taskId: string, changes: Sql): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(sql`
     UPDATE tasks t SET ${changes}, updated_at = service_now()
