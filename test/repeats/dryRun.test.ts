@@ -97,13 +97,22 @@ describe.each(transports)("over $transport", ({ call }) => {
   const inputOf = (route: Route): Input =>
     Object.fromEntries(route.pathParameters.map((parameter) => [parameter, crypto.randomUUID()]));
 
+  async function eventsOfAccount(userId: string): Promise<number> {
+    const events = await service.services.database.query(sql`
+      SELECT FROM processor_events e JOIN payout_accounts a ON a.account_id = e.payload ->> 'relatedObjectId'
+      WHERE a.user_id = ${userId}::uuid`);
+    return events.length;
+  }
+
   test.each(named(refusing))("%s refuses to be tried, and `false` is as good as nothing", async (_name, route) => {
-    const { session } = await createPerson(service);
+    const { id, session } = await createPerson(service);
     const answer = await call(service.url, route, inputOf(route), { ...session, ...dryRun });
     expectErrorBody(answer.body, "invalid_input");
     expect([answer.status, issuePaths(answer.body), isDry(answer)]).toEqual([400, ["Dry-Run"], false]);
     const without = await call(service.url, route, inputOf(route), { ...session, "dry-run": "false" });
     expect(issuePaths(without.body ?? {})).not.toContain("Dry-Run");
+    // The processor tells of the account that this made, and the next test compares all tables.
+    if (route.procedurePath === "payouts.onboarding") await expect.poll(() => eventsOfAccount(id)).toBe(1);
   });
 
   test.each(["", "TRUE", "1", "yes", "true, true"])("the value %j is refused, and nothing is done", async (value) => {
