@@ -17,7 +17,8 @@ async function addTasks(buyer: TestPerson, textHash: bigint, ages: readonly numb
   await service.services.database.query(sql`
     INSERT INTO tasks (buyer_id, title, description, max_budget_cents, tags, status, posted_text_hash, created_at)
     SELECT ${buyer.id}::uuid, 'By hand', '-', 1, '{}', 'cancelled', ${textHash}::bigint + CASE WHEN ${textHash === 0n} THEN n ELSE 0 END,
-           clock_timestamp() - make_interval(secs => age) - n * interval '1 microsecond'
+           -- One time for all: where a row takes a microsecond, two times of a running clock would be the same.
+           (SELECT service_now()) - make_interval(secs => age) - n * interval '1 microsecond'
     FROM unnest(${ages}::float8[]) WITH ORDINALITY AS given (age, n)`);
 }
 
