@@ -11,6 +11,8 @@ const service = useService();
 
 async function connect(): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: service.databaseUrl });
+  // One that the server ends may say so twice: that it was reset, and that it has ended.
+  client.on("error", () => undefined);
   await client.connect();
   return client;
 }
