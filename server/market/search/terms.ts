@@ -40,7 +40,7 @@ const MAX_BUDGET = 2 ** 31 - 1;
 const MAX_RANGE_TERMS = 64;
 
 /** The coarsest scale used. It is the coarsest one that budgets are indexed at; times are also indexed at scale 8. */
-export const COARSEST_SCALE = 7;
+const COARSEST_SCALE = 7;
 
 /**
  * Terms that cover a range of integers, both ends included; a term of scale `n` covers 16 ** n integers. When that
@@ -64,5 +64,18 @@ export function rangeTerms(kind: string, from: number, to: number, { finest = 0 
     : terms;
 }
 
+/** The finest scale that times are indexed at. */
+const FINEST_TIME_SCALE = 2;
+
+/**
+ * Terms that cover a range of creation times in seconds, both ends included. With `roundsUp`, they cover what
+ * follows, too, up to the end of a term that is as long as the range: the end then needs no fine terms.
+ */
+export function timeTerms(from: number, to: number, { roundsUp }: { roundsUp: boolean }): string[] {
+  let scale = FINEST_TIME_SCALE;
+  while (scale < COARSEST_SCALE && 16 ** scale <= to - from) scale++;
+  return rangeTerms("c", from, roundsUp ? endOfTerm(to, scale) : to, { finest: FINEST_TIME_SCALE });
+}
+
 /** The last integer covered by the term of this scale that covers `value`. */
-export const endOfTerm = (value: number, scale: number) => (Math.floor(value / 16 ** scale) + 1) * 16 ** scale - 1;
+const endOfTerm = (value: number, scale: number) => (Math.floor(value / 16 ** scale) + 1) * 16 ** scale - 1;

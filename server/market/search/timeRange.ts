@@ -2,7 +2,7 @@ import type { TaskListItem } from "../../schemas/task.ts";
 import { type Connection, empty, sql } from "../../store/connection.ts";
 import { taskListColumns } from "../tasks/records.ts";
 import type { TaskSearch } from "./filters.ts";
-import { COARSEST_SCALE, endOfTerm, filtersInIndex, hasAny, rangeTerms } from "./terms.ts";
+import { filtersInIndex, hasAny, timeTerms } from "./terms.ts";
 
 /** A range of creation times to look up in the inverted index. */
 export interface TimeRange {
@@ -25,13 +25,12 @@ export async function findBetween(
   { since, before, isStatusRare }: TimeRange,
   rows: number,
 ): Promise<TaskListItem[]> {
-  // Without a cursor, few matches are newer than `before`, so rounding the end up costs little and saves terms. With
-  // one, any number may be.
-  const until = search.cursor === undefined ? endOfTerm(secondsOf(before), COARSEST_SCALE) : secondsOf(before);
+  // Without a cursor, few matches are newer than `before`, so rounding the end up costs little. With one, any number may be.
+  const roundsUp = search.cursor === undefined;
   const inTime =
     since === null
       ? sql`true`
-      : sql`${hasAny(rangeTerms("c", secondsOf(since), until, { finest: 2 }))}
+      : sql`${hasAny(timeTerms(secondsOf(since), secondsOf(before), { roundsUp }))}
         AND t.created_at + interval '0' >= ${since}::timestamptz`;
   return connection.query<TaskListItem>(
     sql`
