@@ -99,9 +99,10 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
   });
 
   test("no key is lost while the search is being loaded, and after a failure it is loaded again", async () => {
-    await open("/docs/money");
     const index = "**/docs/search.json";
+    // Before the page is opened: Chromium may let the next requests of an open one pass.
     await page.route(index, (route) => route.fulfill({ status: 503 }));
+    await open("/docs/money");
     await page.keyboard.press("/");
     await page.keyboard.type("spend");
     await page.getByText("The search could not be loaded").waitFor();
