@@ -95,17 +95,21 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const visitor = await console.arrive("Buyer");
     const { page } = visitor;
     await visitor.enterAs(buyer);
+    // After the answer, whatever is read again hangs. Set before the page is opened: Chromium may let the next requests of an
+    // open one pass.
+    const posted = Promise.withResolvers<void>();
+    let isPosting = false;
+    await page.route("**/trpc/**", async (route) => {
+      if (route.request().url().includes("tasks.create")) {
+        isPosting = true;
+        await route.fulfill({ response: await route.fetch() });
+        posted.resolve();
+      } else if (!isPosting) await route.continue();
+    });
     await visitor.open("/post");
     await visitor.field("Title").fill("Once only");
     await visitor.field(/^Description/).fill("All of it.");
     await visitor.field("Budget").fill("5");
-    // After the answer, whatever is read again hangs.
-    const posted = Promise.withResolvers<void>();
-    await page.route("**/trpc/**", async (route) => {
-      if (!route.request().url().includes("tasks.create")) return;
-      await route.fulfill({ response: await route.fetch() });
-      posted.resolve();
-    });
     const isReading = page.waitForRequest(/wallet\.read/);
     await visitor.button("Post the task").click();
     await Promise.all([posted.promise, isReading]);
