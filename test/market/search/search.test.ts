@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { TaskSearch } from "../../../server/market/search/filters.ts";
 import { searchTasks } from "../../../server/market/search/search.ts";
-import { rangeTerms } from "../../../server/market/search/terms.ts";
+import { rangeTerms, timeTerms } from "../../../server/market/search/terms.ts";
 import { type TaskListItem, type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
 import { type Connection, sql } from "../../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
@@ -249,10 +249,7 @@ test("few terms cover a range, without a gap and with little surplus", () => {
     const terms = rangeTerms("b", from, to);
     expect(terms.length).toBeLessThanOrEqual(64);
     if (to < from) expect(terms).toEqual([]);
-    const spans = terms
-      .map((term) => term.slice(1).split(":").map(Number))
-      .map(([scale = 0, value = 0]) => ({ start: value * 16 ** scale, end: (value + 1) * 16 ** scale }))
-      .sort((a, b) => a.start - b.start);
+    const spans = spansOf(terms);
     for (const [index, { end }] of spans.entries()) expect(spans[index + 1]?.start ?? end).toBe(end);
     const [first, last] = [spans[0], spans.at(-1)];
     if (!first || !last) continue;
@@ -261,3 +258,32 @@ test("few terms cover a range, without a gap and with little surplus", () => {
     expect(last.end - first.start).toBeLessThanOrEqual((to - from + 1) * 1.05);
   }
 });
+
+/** What each term covers, in order; the end is exclusive. */
+const spansOf = (terms: readonly string[]) =>
+  terms
+    .map((term) => term.slice(1).split(":").map(Number))
+    .map(([scale = 0, value = 0]) => ({ start: value * 16 ** scale, end: (value + 1) * 16 ** scale }))
+    .sort((a, b) => a.start - b.start);
+
+test.each([false, true])(
+  "a few terms cover a range of time without a gap; rounding up (%s) does so at its end only",
+  (roundsUp) => {
+    const now = 1_735_689_267;
+    for (const seconds of [0, 1, 255, 256, 8_948, 65_535, 65_536, 10_000_000, 16 ** 7, 40 * 365 * 86_400]) {
+      for (const to of [now, now - (now % 16 ** 5), now - (now % 16 ** 5) - 1]) {
+        const from = to - seconds;
+        const terms = timeTerms(from, to, { roundsUp });
+        expect(terms.length).toBeLessThanOrEqual(64);
+        const spans = spansOf(terms);
+        for (const [index, { end }] of spans.entries()) expect(spans[index + 1]?.start ?? end).toBe(end);
+        const [first, last] = [spans[0], spans.at(-1)];
+        expect(first?.start).toBeLessThanOrEqual(from);
+        expect(last?.end).toBeGreaterThan(to);
+        expect(first?.start).toBeGreaterThan(from - 256 - seconds / 16);
+        // At most 16 times the range behind its end, or the finest term.
+        expect(last?.end).toBeLessThanOrEqual(to + (roundsUp ? Math.max(256, 16 * seconds) : 256 + seconds / 16));
+      }
+    }
+  },
+);
