@@ -36,7 +36,7 @@ const localFloors: readonly (readonly string[])[] = [
   ["runningServices.ts", "postgres/", "objectStore/", "mailbox/", "processor/start.ts"],
   ["processor/pages/", "processor/testApi/"],
   ["processor/resources/"],
-  ["processor/api/", "processor/model/", "dataDirectory/", "freePort.ts"],
+  ["processor/api/", "processor/model/", "dataDirectory/", "listen.ts"],
 ];
 
 interface Import {

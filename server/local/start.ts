@@ -6,7 +6,6 @@ import { type BackingServices, external } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
 import type { Clock } from "../gateways/clock.ts";
 import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory/claim.ts";
-import { freePort } from "./freePort.ts";
 import { ensureServiceRole } from "./postgres/serviceRole.ts";
 import { keepPostgresRunning } from "./postgres/start.ts";
 import { findRunning, findServiceUrl, hasTestClock, ownerUrlOf, settingsOf } from "./runningServices.ts";
@@ -131,8 +130,11 @@ async function startStorage(claim: DataDirectory, stops: (() => Promise<void>)[]
     accessKeyId: previous?.accessKeyId ?? `local${randomBytes(8).toString("hex")}`,
     secretAccessKey: previous?.secretAccessKey ?? secret(),
   };
-  const port = await freePort(portOf(previous?.endpoint));
-  const { url, stop } = await startObjectStore({ directory: join(claim.directory, "objects"), port, ...settings });
+  const { url, stop } = await startObjectStore({
+    directory: join(claim.directory, "objects"),
+    preferredPort: portOf(previous?.endpoint),
+    ...settings,
+  });
   stops.push(stop);
   claim.update({ s3: { endpoint: url, ...settings } });
 }
@@ -149,9 +151,13 @@ async function startPayments(
     secretKey: previous?.secretKey ?? `sk_test_${secret()}`,
     webhookSecret: previous?.webhookSecret ?? `whsec_${secret()}`,
   };
-  const port = await freePort(portOf(previous?.apiBase));
-  const directory = join(claim.directory, "processor");
-  const { url, stop } = await startProcessor({ directory, port, eventsUrl, clock, ...settings });
+  const { url, stop } = await startProcessor({
+    directory: join(claim.directory, "processor"),
+    preferredPort: portOf(previous?.apiBase),
+    eventsUrl,
+    clock,
+    ...settings,
+  });
   stops.push(stop);
   claim.update({ processor: { apiBase: url, ...settings } });
 }
@@ -161,8 +167,7 @@ async function startMail(claim: DataDirectory, from: string, stops: (() => Promi
   const previous = claim.state().mail;
   const { smtpUrl, pageUrl, stop } = await startMailbox({
     directory: join(claim.directory, "mailbox"),
-    smtpPort: await freePort(portOf(previous?.smtpUrl)),
-    pagePort: await freePort(portOf(previous?.pageUrl)),
+    preferredPorts: { smtp: portOf(previous?.smtpUrl), page: portOf(previous?.pageUrl) },
   });
   stops.push(stop);
   claim.update({ mail: { smtpUrl, from, pageUrl } });

@@ -26,10 +26,9 @@ const STEP_MS = 700;
 
 if (import.meta.main) {
   const { directory, store, ...keys } = Settings.parse(JSON.parse(process.argv[2] ?? ""));
-  const objects = await startObjectStore({ directory: join(directory, "objects"), port: 0, ...store });
+  const objects = await startObjectStore({ directory: join(directory, "objects"), ...store });
   const processor = await startProcessor({
     directory: join(directory, "processor"),
-    port: 0,
     stepMs: STEP_MS,
     ...keys,
   });

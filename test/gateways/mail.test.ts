@@ -26,7 +26,7 @@ function mailTo(smtpUrl: string): Mail {
 }
 
 async function mailbox(directory: string) {
-  const box = await startMailbox({ directory, smtpPort: 0, pagePort: 0 });
+  const box = await startMailbox({ directory });
   stops.push(box.stop);
   const list = async () => (await (await fetch(`${box.pageUrl}/mails`)).json()) as BoxedMail[];
   return { ...box, list };

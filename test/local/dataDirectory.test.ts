@@ -1,16 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { claimDataDirectory, readLocalState } from "../../server/local/dataDirectory/claim.ts";
-import { freePort } from "../../server/local/freePort.ts";
 
 const claimModule = new URL("../../server/local/dataDirectory/claim.ts", import.meta.url).href;
-const freePortModule = new URL("../../server/local/freePort.ts", import.meta.url).href;
 const children: ChildProcess[] = [];
 let root: string;
 let directory: string;
@@ -27,8 +24,7 @@ afterEach(async () => {
 
 /** Starts a real process that runs a script with the modules' functions, and reads the lines that it prints. */
 function startProcess(script: string) {
-  const code = `import { freePort } from ${JSON.stringify(freePortModule)};
-    import { claimDataDirectory, readLocalState } from ${JSON.stringify(claimModule)};
+  const code = `import { claimDataDirectory, readLocalState } from ${JSON.stringify(claimModule)};
     const directory = process.argv[1];
     ${script}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code, directory], {
@@ -173,16 +169,5 @@ describe("readLocalState", () => {
     const { nextLine } = startProcess(`console.log(String(readLocalState(directory)?.pid));`);
     expect(await nextLine()).toBe(String(process.pid));
     claim.release();
-  });
-});
-
-describe("freePort", () => {
-  test("returns the preferred port if it is free, and another one otherwise", async () => {
-    const port = await freePort();
-    expect(await freePort(port)).toBe(port);
-    const server = createServer().listen(port, "127.0.0.1");
-    await once(server, "listening");
-    expect(await freePort(port)).not.toBe(port);
-    server.close();
   });
 });

@@ -46,7 +46,6 @@ const settings = {
   bucket,
   region,
   ...credentials,
-  port: 0,
   now: () => Date.now() + clock.offsetMs,
 };
 
@@ -678,7 +677,7 @@ describe("the process", () => {
 
   /** Starts a store in a separate process. */
   async function spawnStore(own: string): Promise<{ url: string; child: ChildProcess; peakRss: () => number }> {
-    const options = JSON.stringify({ directory: own, bucket, region, ...credentials, port: 0 });
+    const options = JSON.stringify({ directory: own, bucket, region, ...credentials });
     const child = spawn(process.execPath, ["--input-type=module", "-e", script, options], {
       stdio: ["ignore", "pipe", "inherit"],
     });

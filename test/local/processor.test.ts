@@ -467,7 +467,7 @@ test("after being killed at any moment, it restarts with everything that it had 
   const options = { directory, secretKey, webhookSecret: "whsec", eventsUrl: "http://127.0.0.1:1/" };
   const module = join(import.meta.dirname, "../../server/local/processor/start.ts");
   const script = `import { startProcessor } from ${JSON.stringify(module)};
-    console.log((await startProcessor({ port: 0, ...${JSON.stringify(options)} })).url);`;
+    console.log((await startProcessor(${JSON.stringify(options)})).url);`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -491,7 +491,7 @@ test("after being killed at any moment, it restarts with everything that it had 
   while (answered.length < 50) await new Promise((resolve) => setTimeout(resolve, 5));
   child.kill("SIGKILL");
   await writing;
-  const again = await startProcessor({ port: 0, ...options });
+  const again = await startProcessor(options);
   try {
     const kept = new Set<string>();
     for await (const { id } of client(again.url).v2.core.accounts.list({ limit: 100 })) kept.add(id);

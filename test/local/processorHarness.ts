@@ -59,7 +59,6 @@ export async function startHarness(options: { timeoutMs?: number; stepMs?: numbe
   const start = () =>
     startProcessor({
       directory,
-      port: 0,
       secretKey,
       webhookSecret,
       eventsUrl,

@@ -132,7 +132,6 @@ async function start(
   const secrets = { secretKey: "sk_test_tests", webhookSecret: "whsec_tests" };
   const payments = await startProcessor({
     directory: join(directory, "processor"),
-    port: 0,
     eventsUrl: `${url}/processor/events`,
     stepMs: 20,
     ...(options.testClock && { clock: movable }),
@@ -140,9 +139,7 @@ async function start(
   });
   stops.push(payments.stop);
 
-  const mailbox = options.mailbox
-    ? await startMailbox({ directory: join(directory, "mailbox"), smtpPort: 0, pagePort: 0 })
-    : null;
+  const mailbox = options.mailbox ? await startMailbox({ directory: join(directory, "mailbox") }) : null;
   if (mailbox !== null) stops.push(mailbox.stop);
 
   const errors: string[] = [];

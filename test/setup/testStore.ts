@@ -28,7 +28,7 @@ export async function startTestStore(): Promise<TestStore> {
     return { settings: { ...testAccount, endpoint }, hasChecksums: false, stop: async () => undefined };
   }
   const directory = await mkdtemp(join(tmpdir(), "rebid-objects-"));
-  const store = await startObjectStore({ ...testAccount, directory, port: 0 });
+  const store = await startObjectStore({ ...testAccount, directory });
   return {
     settings: { ...testAccount, endpoint: store.url },
     hasChecksums: true,

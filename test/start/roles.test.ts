@@ -238,11 +238,10 @@ async function provideBackingServices(eventsPort: number) {
   const directory = await mkdtemp(join(tmpdir(), "rebid-backing-services-"));
   undos.push(() => rm(directory, { recursive: true, force: true }));
   const keys = { bucket: "rebid", region: "us-east-1", accessKeyId: "test", secretAccessKey: "test-secret" };
-  const store = await startObjectStore({ directory: join(directory, "objects"), port: 0, ...keys });
+  const store = await startObjectStore({ directory: join(directory, "objects"), ...keys });
   undos.push(store.stop);
   const processor = await startProcessor({
     directory: join(directory, "processor"),
-    port: 0,
     secretKey: "sk_test_roles",
     webhookSecret: "whsec_roles",
     eventsUrl: `http://127.0.0.1:${eventsPort}/processor/events`,

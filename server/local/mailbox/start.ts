@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo, Server, Socket } from "node:net";
+import type { Server, Socket } from "node:net";
+import { listen } from "../listen.ts";
 import { Mails } from "./mails.ts";
 import { mailboxPage } from "./page.ts";
 import { smtpServer } from "./smtp.ts";
@@ -8,9 +9,8 @@ import { smtpServer } from "./smtp.ts";
 interface MailboxOptions {
   /** The directory of the mails. It is created if it does not exist. */
   directory: string;
-  /** 0 means any free port. */
-  smtpPort: number;
-  pagePort: number;
+  /** The ports on 127.0.0.1, each if it is free. */
+  preferredPorts?: { smtp?: number | undefined; page?: number | undefined };
 }
 
 /**
@@ -19,43 +19,34 @@ interface MailboxOptions {
  */
 export async function startMailbox({
   directory,
-  smtpPort,
-  pagePort,
+  preferredPorts,
 }: MailboxOptions): Promise<{ smtpUrl: string; pageUrl: string; stop(): Promise<void> }> {
   const mails = new Mails(directory);
   const smtp = smtpServer((mail) => mails.keep(mail));
   const pages = createServer(servePages(mails));
-  const stops = [await listen(smtp, smtpPort), await listen(pages, pagePort)];
+  const stops = [stopOf(smtp), stopOf(pages)];
   return {
-    smtpUrl: `smtp://127.0.0.1:${portOf(smtp)}`,
-    pageUrl: `http://127.0.0.1:${portOf(pages)}`,
+    smtpUrl: `smtp://127.0.0.1:${await listen(smtp, preferredPorts?.smtp)}`,
+    pageUrl: `http://127.0.0.1:${await listen(pages, preferredPorts?.page)}`,
     async stop() {
       await Promise.all(stops.map((stop) => stop()));
     },
   };
 }
 
-/** Listens on loopback, and returns what closes the server and its connections. */
-async function listen(server: Server, port: number): Promise<() => Promise<void>> {
+/** Returns what closes the server and its connections. */
+function stopOf(server: Server): () => Promise<void> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  server.listen(port, "127.0.0.1");
-  await once(server, "listening");
   return async () => {
     const closed = once(server, "close");
     server.close();
     for (const socket of sockets) socket.destroy();
     await closed;
   };
-}
-
-function portOf(server: Server): number {
-  const address: AddressInfo | string | null = server.address();
-  if (address === null || typeof address === "string") throw new Error("The mailbox is not listening on a port.");
-  return address.port;
 }
 
 const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'";

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { listen } from "../listen.ts";
 import { errorXml, S3Error } from "./errors.ts";
 import { type ObjectFiles, openObjectFiles } from "./files.ts";
 import { checkNoListing, copyObject, deleteObject, getObject, listObjects, putObject } from "./operations.ts";
@@ -13,10 +14,8 @@ interface ObjectStoreOptions {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
-  /** 0 means any free port. */
-  port: number;
-  /** Defaults to 127.0.0.1. */
-  host?: string;
+  /** The port on 127.0.0.1, if it is free. */
+  preferredPort?: number | undefined;
   /** Returns the time in epoch milliseconds, which signatures are checked against. Defaults to the system clock. */
   now?: () => number;
 }
@@ -53,9 +52,9 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<{ u
   // A gigabyte over a slow connection takes a long time. A connection without any traffic is closed after a minute.
   server.requestTimeout = 60 * 60 * 1000;
   server.timeout = 60_000;
-  const url = await listen(server, options.port, options.host ?? "127.0.0.1");
+  const port = await listen(server, options.preferredPort);
   return {
-    url,
+    url: `http://127.0.0.1:${port}`,
     async stop() {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeIdleConnections();
@@ -65,17 +64,6 @@ export async function startObjectStore(options: ObjectStoreOptions): Promise<{ u
       await Promise.all(running);
     },
   };
-}
-
-function listen(server: Server, port: number, host: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, () => {
-      const address = server.address();
-      const boundPort = typeof address === "object" && address !== null ? address.port : port;
-      resolve(`http://${host.includes(":") ? `[${host}]` : host}:${boundPort}`);
-    });
-  });
 }
 
 async function handle(

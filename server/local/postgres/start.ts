@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "../freePort.ts";
 import { chooseLaunch, handOver } from "./account.ts";
 import { findBinaries } from "./binaries.ts";
 import { changePassword, createCluster } from "./cluster.ts";
+import { freePort } from "./freePort.ts";
 import { type LocalPostgres, launchServer, stopOrphan } from "./process.ts";
 import { DATABASE_NAME, type Server, USER_NAME } from "./program.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type Clock, systemClock } from "../../gateways/clock.ts";
+import { listen } from "../listen.ts";
 import { Api } from "./api/api.ts";
 import { apiVersion } from "./api/parameters.ts";
 import { Deliveries } from "./model/deliveries.ts";
@@ -16,10 +16,8 @@ import { handleTestCall } from "./testApi/run.ts";
 interface ProcessorOptions {
   /** The directory of `processor.sqlite`. It is created if it does not exist. */
   directory: string;
-  /** 0 means any free port. */
-  port: number;
-  /** Defaults to 127.0.0.1. */
-  host?: string;
+  /** The port on 127.0.0.1, if it is free. */
+  preferredPort?: number | undefined;
   secretKey: string;
   webhookSecret: string;
   /** The URL that events are posted to. */
@@ -39,7 +37,6 @@ const MAX_BODY_BYTES = 1_000_000;
  * start
  */
 export async function startProcessor(options: ProcessorOptions): Promise<{ url: string; stop(): Promise<void> }> {
-  const host = options.host ?? "127.0.0.1";
   const store = new Store(options.directory);
   const clock = options.clock ?? systemClock;
   const world: World = {
@@ -61,7 +58,7 @@ export async function startProcessor(options: ProcessorOptions): Promise<{ url: 
     });
   });
   try {
-    world.url = await listen(server, options.port, host);
+    world.url = `http://127.0.0.1:${await listen(server, options.preferredPort)}`;
   } catch (error) {
     store.close();
     throw error;
@@ -86,14 +83,6 @@ export async function startProcessor(options: ProcessorOptions): Promise<{ url: 
       store.close();
     },
   };
-}
-
-async function listen(server: Server, port: number, host: string): Promise<string> {
-  server.listen(port, host);
-  await once(server, "listening");
-  const address: AddressInfo | string | null = server.address();
-  if (address === null || typeof address === "string") throw new Error("The processor is not listening on a port.");
-  return `http://${host.includes(":") ? `[${host}]` : host}:${address.port}`;
 }
 
 async function serve(world: World, api: Api, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -5,7 +5,7 @@ const { S3_BUCKET = "", S3_REGION = "", S3_ACCESS_KEY_ID = "", S3_SECRET_ACCESS_
 await startObjectStore({
   directory: process.env.OBJECTS ?? "",
   ...{ bucket: S3_BUCKET, region: S3_REGION, accessKeyId: S3_ACCESS_KEY_ID, secretAccessKey: S3_SECRET_ACCESS_KEY },
-  port: Number(process.env.PORT),
+  preferredPort: Number(process.env.PORT),
 });
 process.once("SIGTERM", () => process.exit(0));
 console.log("ready");
