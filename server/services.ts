@@ -81,6 +81,8 @@ interface CreateServicesOptions {
   securityLogger?: Logger;
   clock?: Clock;
   testClock?: TestClockAccess | null;
+  /** Says what uploaded files are; by default one of its own. */
+  inspector?: Inspector;
   /** Resolves the host names of webhooks; DNS by default. */
   resolve?: ResolveName;
   /** The rate limits: `{}` for those of the contract, null for none. */
@@ -97,6 +99,7 @@ export function createServices(
     securityLogger = log,
     clock = systemClock,
     testClock = null,
+    inspector = openInspector({ log }),
     resolve,
     limiter,
   }: CreateServicesOptions,
@@ -110,7 +113,7 @@ export function createServices(
     testClock,
     processor: stripeProcessor(processor),
     storage: s3Storage(storage),
-    inspector: openInspector({ log }),
+    inspector,
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     callerWatch: new CallerWatch({ database, clock, log }),
     eventFollower: new EventFollower({ database, log }),

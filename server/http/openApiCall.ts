@@ -45,19 +45,29 @@ class CallResponse {
 }
 
 type Handler = ReturnType<typeof createOpenApiNodeHttpHandler>;
+type Caller = (context: Context, route: Route, path: string, fields: object) => Promise<string>;
+
+const callers = new WeakMap<AppRouter, Caller>();
 
 /**
  * Returns a function that calls a procedure through trpc-to-openapi. `fields` are those of the body or query, already
  * parsed; the library adds those of the path. It returns the output as JSON, or "" for a procedure without output,
- * and throws what the procedure threw.
+ * and throws what the procedure threw. The applications of a process share it, because the library takes a millisecond
+ * for each operation that is called for the first time.
  */
-export function openApiCaller(router: AppRouter) {
-  forbidCoercion(router);
-  const handlers = new Map<Route, Handler>();
+export function openApiCaller(router: AppRouter): Caller {
+  const caller = callers.get(router) ?? createCaller(router);
+  callers.set(router, caller);
+  return caller;
+}
 
-  return async (context: Context, route: Route, path: string, fields: object): Promise<string> => {
-    const handle = handlers.get(route) ?? createHandler(router, route);
-    handlers.set(route, handle);
+function createCaller(router: AppRouter): Caller {
+  forbidCoercion(router);
+  const handlers = new Map<string, Handler>();
+
+  return async (context, route, path, fields) => {
+    const handle = handlers.get(route.procedurePath) ?? createHandler(router, route);
+    handlers.set(route.procedurePath, handle);
     const call = new CallRequest(context, route, path, fields);
     const result = new CallResponse();
     // The casts here and below: the library's types require Node's own classes, but it uses only what ours have.

@@ -1,4 +1,12 @@
-import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import {
+  Client,
+  type ClientOptions,
+  type JsonSchemaType,
+  type JsonSchemaValidator,
+  type jsonSchemaValidator,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/client/validators/ajv";
 import { onTestFinished } from "vitest";
 import type { ErrorBody } from "../../server/errors.ts";
 import type { Credentials } from "../setup/client.ts";
@@ -31,6 +39,21 @@ export interface Agent {
   confirm(tool: string, args: Record<string, unknown>): Promise<ToolAnswer>;
 }
 
+/** The client's own validators, each compiled once for all connections: a server's tools are the same for everybody. */
+class SharedValidators implements jsonSchemaValidator {
+  readonly #compiler = new AjvJsonSchemaValidator();
+  readonly #validators = new Map<string, JsonSchemaValidator<unknown>>();
+
+  getValidator<T>(schema: JsonSchemaType): JsonSchemaValidator<T> {
+    const key = JSON.stringify(schema);
+    const validator = this.#validators.get(key) ?? this.#compiler.getValidator(schema);
+    this.#validators.set(key, validator);
+    return validator as JsonSchemaValidator<T>; // whoever asks for a schema's validator says what its values are
+  }
+}
+
+const sharedValidators = new SharedValidators();
+
 /** Connects as a model's host would. The official client checks every answer against the tool's schema. */
 export async function connect(
   url: string,
@@ -39,6 +62,7 @@ export async function connect(
 ): Promise<Agent> {
   const options: ClientOptions = {
     versionNegotiation: { mode: protocol === "2025" ? "legacy" : "auto" },
+    jsonSchemaValidator: sharedValidators,
     capabilities: confirms ? { elicitation: { form: {} } } : {},
   };
   const client = new Client({ name: "tests", version: "1.0.0" }, options);
