@@ -6,6 +6,7 @@ import type { TestProject } from "vitest/node";
 import { ensureServiceRole } from "../../server/local/postgres/serviceRole.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
 import { migrateDatabase } from "../../server/store/schema.ts";
+import { compileModules } from "./compileModules.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -24,6 +25,7 @@ export const TEMPLATE_DATABASE = "rebid_template";
 
 /** One Postgres for the whole run, with a migrated database that each test file clones. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const compiled = compileModules();
   const directory = await mkdtemp(join(tmpdir(), "rebid-test-"));
   const first = await startPostgres({ directory, durable: false });
   await migrateDatabase(first.url, await ensureServiceRole(first.url));
@@ -42,6 +44,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("preparedDirectory", preparedDirectory);
   const answersFolder = process.env.ANSWERS_FOLDER ?? join(directory, "answers");
   await mkdir(answersFolder, { recursive: true });
+  await compiled;
   project.provide("answersFolder", answersFolder);
   return async () => {
     await checkAnswers(project, answersFolder);
