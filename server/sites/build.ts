@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { createHash, hash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { setPriority } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { takeLock } from "../fileLock.ts";
@@ -30,7 +30,7 @@ export async function buildSite(site: Site, folder = folderOf(site), onBuilder =
     return { outcome, failure, seconds: (performance.now() - startedAt) / 1_000 };
   };
   if (!existsSync(resolve(root, site.builder))) return result("absent");
-  const inputs = await hashOfInputs(site);
+  const inputs = hashOfInputs(site);
   const isFresh = async () => (await readManifest(folder))?.inputs === inputs;
   if (await isFresh()) return result("fresh");
 
@@ -56,30 +56,27 @@ export async function buildSite(site: Site, folder = folderOf(site), onBuilder =
   }
 }
 
-/** Returns a hash of every file that the site is built from, and of their names. */
-export async function hashOfInputs(site: Site): Promise<string> {
-  const hash = createHash("sha256");
-  for (const file of await inputFilesOf(site)) {
-    hash.update(`${file}\0`).update(
-      createHash("sha256")
-        .update(await readFile(resolve(root, file)))
-        .digest(),
-    );
+/**
+ * Returns a hash of every file that the site is built from, and of their names. It reads them synchronously, in some ten
+ * milliseconds, which is a fifth of what hundreds of asynchronous calls take of a start.
+ */
+function hashOfInputs(site: Site): string {
+  const all = createHash("sha256");
+  for (const file of inputFilesOf(site)) {
+    all.update(`${file}\0`).update(hash("sha256", readFileSync(resolve(root, file)), "buffer"));
   }
-  return hash.digest("hex");
+  return all.digest("hex");
 }
 
-async function inputFilesOf({ inputs }: Site): Promise<string[]> {
-  const lists = await Promise.all(
-    inputs.map(async (input) => {
-      if (!existsSync(resolve(root, input))) return [];
-      if ((await stat(resolve(root, input))).isFile()) return [input];
-      const names = await readdir(resolve(root, input), { recursive: true, withFileTypes: true });
-      return names
-        .filter((entry) => entry.isFile() && !/[\\/](node_modules|dist)([\\/]|$)/.test(entry.parentPath))
-        .map((entry) => relative(root, join(entry.parentPath, entry.name)));
-    }),
-  );
+function inputFilesOf({ inputs }: Site): string[] {
+  const lists = inputs.map((input) => {
+    const stats = statSync(resolve(root, input), { throwIfNoEntry: false });
+    if (stats === undefined) return [];
+    if (stats.isFile()) return [input];
+    return readdirSync(resolve(root, input), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !/[\\/](node_modules|dist)([\\/]|$)/.test(entry.parentPath))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+  });
   return lists.flat().sort();
 }
 

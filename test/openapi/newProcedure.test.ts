@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { cpSync } from "node:fs";
+import { mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -52,7 +53,7 @@ beforeAll(async () => {
     ".biome.json",
     ".gitignore",
   ]) {
-    await cp(name, join(copy, name), { recursive: true, filter: isSource });
+    cpSync(name, join(copy, name), { recursive: true, filter: isSource });
   }
   await symlink(join(process.cwd(), "node_modules"), join(copy, "node_modules"));
   await writeFile(join(copy, "server/procedures/tasks/praise.ts"), praise);

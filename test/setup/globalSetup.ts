@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
@@ -7,6 +7,7 @@ import { ensureServiceRole } from "../../server/local/postgres/serviceRole.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
 import { migrateDatabase } from "../../server/store/schema.ts";
 import { compileModules } from "./compileModules.ts";
+import { copyCluster } from "./copyCluster.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -55,7 +56,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** Copies the stopped cluster of `directory`, with the state that a service would leave, without its port. */
 async function prepare(prepared: string, directory: string, ownerUrl: string): Promise<void> {
-  await cp(join(directory, "postgres"), join(prepared, "postgres"), { recursive: true });
+  await mkdir(prepared);
+  copyCluster(join(directory, "postgres"), join(prepared, "postgres"));
   const databaseOwnerUrl = Object.assign(new URL(ownerUrl), { port: "" }).href;
   await writeFile(join(prepared, "local.json"), JSON.stringify({ pid: process.pid, databaseOwnerUrl }));
 }

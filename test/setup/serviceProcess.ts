@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, inject } from "vitest";
 import { compileCache } from "./compileCache.ts";
+import { copyCluster } from "./copyCluster.ts";
 import { unusedPort } from "./unusedPort.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -55,7 +56,10 @@ export function useProcesses() {
     /** A data directory with a migrated database, where the first start of a service is not what is tested. */
     async preparedDirectory(): Promise<string> {
       const directory = await dataDirectory();
-      await cp(inject("preparedDirectory"), directory, { recursive: true });
+      const prepared = inject("preparedDirectory");
+      await mkdir(directory);
+      copyCluster(join(prepared, "postgres"), join(directory, "postgres"));
+      await copyFile(join(prepared, "local.json"), join(directory, "local.json"));
       return directory;
     },
 

@@ -1,4 +1,5 @@
-import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
+import { cpSync } from "node:fs";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -223,12 +224,12 @@ function asServiceRole(databaseUrl: string): string {
 async function copyWithoutLocal(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "rebid-production-"));
   undos.push(() => rm(directory, { recursive: true, force: true }));
-  await cp("server", join(directory, "server"), {
+  cpSync("server", join(directory, "server"), {
     recursive: true,
     filter: (source) => source !== join("server", "local"),
   });
-  await cp("prisma", join(directory, "prisma"), { recursive: true });
-  await cp("package.json", join(directory, "package.json"));
+  cpSync("prisma", join(directory, "prisma"), { recursive: true });
+  cpSync("package.json", join(directory, "package.json"));
   await symlink(resolve("node_modules"), join(directory, "node_modules"));
   return directory;
 }
