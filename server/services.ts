@@ -81,7 +81,7 @@ interface CreateServicesOptions {
   securityLogger?: Logger;
   clock?: Clock;
   testClock?: TestClockAccess | null;
-  /** Says what uploaded files are; by default one of its own. */
+  /** Says what uploaded files are, and is closed with the others; by default one of their own. */
   inspector?: Inspector;
   /** Resolves the host names of webhooks; DNS by default. */
   resolve?: ResolveName;

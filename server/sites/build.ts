@@ -57,8 +57,8 @@ export async function buildSite(site: Site, folder = folderOf(site), onBuilder =
 }
 
 /**
- * Returns a hash of every file that the site is built from, and of their names. It reads them synchronously, in some ten
- * milliseconds, which is a fifth of what hundreds of asynchronous calls take of a start.
+ * Returns a hash of every file that the site is built from, and of their names. It reads the hundreds of small files
+ * synchronously, in some ten milliseconds: asynchronous calls take five times as much of the processor, at every start.
  */
 function hashOfInputs(site: Site): string {
   const all = createHash("sha256");

@@ -45,8 +45,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("preparedDirectory", preparedDirectory);
   const answersFolder = process.env.ANSWERS_FOLDER ?? join(directory, "answers");
   await mkdir(answersFolder, { recursive: true });
-  await compiled;
   project.provide("answersFolder", answersFolder);
+  await compiled;
   return async () => {
     await checkAnswers(project, answersFolder);
     await postgres.stop();
