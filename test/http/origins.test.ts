@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createApp } from "../../server/http/app.ts";
 import { commonHeaders } from "../../server/http/commonHeaders.ts";
 import { refuseBroken } from "../../server/http/refuseBroken.ts";
@@ -9,7 +9,7 @@ import type { Settings } from "../../server/services.ts";
 import { version } from "../../server/version.ts";
 import { builtDocs } from "../docs/blocks.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { hasBrowser, sharedBrowser } from "../setup/browser.ts";
 import { rest } from "../setup/client.ts";
 import { openStream } from "../setup/eventStream.ts";
 import { rawRequest } from "../setup/rawRequest.ts";
@@ -201,6 +201,7 @@ describe("APP_ORIGINS", () => {
 
 describe.skipIf(!hasBrowser)("in a real browser", () => {
   let browser: Browser;
+  let context: BrowserContext;
   let page: Page;
   let app: string;
   let stranger: string;
@@ -210,11 +211,11 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const blank = () => createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<p>A page"));
     [app, stranger] = [await listen(blank()), await listen(blank())];
     url = await startWith({ appOrigins: [app] });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
-  afterAll(() => browser?.close());
+  afterEach(() => context.close());
   beforeEach(async () => {
-    const context = await browser.newContext();
+    context = await browser.newContext();
     const [name = "", value = ""] = (person.session.cookie ?? "").split("=", 2);
     await context.addCookies([{ name, value, domain: "127.0.0.1", path: "/", sameSite: "Lax", secure: true }]);
     page = await context.newPage();

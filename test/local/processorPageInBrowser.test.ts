@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { hasBrowser, sharedBrowser } from "../setup/browser.ts";
 import { type Harness, payableAccount, payout, startHarness, topup, transfer } from "./processorHarness.ts";
 
 describe.skipIf(!hasBrowser)("the start page of the embedded processor, in a real browser without scripts", () => {
@@ -9,12 +9,9 @@ describe.skipIf(!hasBrowser)("the start page of the embedded processor, in a rea
   beforeAll(async () => {
     // Nothing happens automatically, so that a button is still valid when it is pressed.
     harness = await startHarness({ stepMs: 600_000 });
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
   });
-  afterAll(async () => {
-    await browser?.close();
-    await harness?.stop();
-  });
+  afterAll(() => harness?.stop());
 
   test.each([1_100, 390])("its buttons work, and it fits a width of %i pixels", async (width) => {
     const accountId = await payableAccount(harness);

