@@ -200,8 +200,7 @@ export class EventFollower {
 
   async #readNews(): Promise<void> {
     const { database } = this.#options;
-    // Whoever is numbering at this moment may have what somebody here waits for: do not leave it to the next poll.
-    const end = await advanceLog(database, { waits: true });
+    const end = await advanceLog(database);
     const seen = this.#seen;
     if (seen === null) return;
     if (end.epoch !== seen.epoch || end.position < seen.position) {

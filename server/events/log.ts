@@ -20,9 +20,10 @@ const NUMBERED_AT_ONCE = 1_000;
 
 /**
  * Numbers what has been committed, and returns the end of the log. Whoever reads the log or waits for it does so, besides
- * the worker, so that a reader sees everything that was committed before. It costs one short query if nothing is new.
+ * the worker, and waits for another who is numbering at this moment: so a reader sees everything that was committed before.
+ * It costs one short query if nothing is new.
  */
-export function advanceLog(connection: Connection, { waits = false } = {}): Promise<Place> {
+export function advanceLog(connection: Connection, { waits = true } = {}): Promise<Place> {
   return queryOne<Place>(
     connection,
     sql`

@@ -18,7 +18,7 @@ export function startSequencer({ database, log }: SequencerOptions): { stop(): P
   const rounds = (async () => {
     while (!stopping) {
       try {
-        await advanceLog(database);
+        await advanceLog(database, { waits: false });
         await sleep(POLL_INTERVAL_MS);
       } catch (error) {
         if (isDatabaseUnavailable(error)) log.warn("numbering events: the database is unreachable; trying again");

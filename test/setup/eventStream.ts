@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import type { Credentials } from "./client.ts";
 
 export interface StreamMessage {
@@ -7,9 +8,13 @@ export interface StreamMessage {
   data: any;
 }
 
-/** Opens a stream of server-sent events as a client on `fetch` would. `next` returns null when the stream has ended. */
+/**
+ * Opens a stream of server-sent events as a client on `fetch` would; it is closed with the test. `next` returns null when the
+ * stream has ended.
+ */
 export async function openStream(url: string, path: string, headers: Credentials = {}) {
   const abort = new AbortController();
+  onTestFinished(() => abort.abort());
   const response = await fetch(url + path, { headers, signal: abort.signal });
   const reader = response.body?.getReader();
   const decoder = new TextDecoder();
