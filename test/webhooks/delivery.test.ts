@@ -7,7 +7,7 @@ import { deliveredTask, placeBid, postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
 import { type Behaviour, eventually, type Receiver, startReceiver } from "./receiver.ts";
 
-const service = useService({ worker: true, settings: { webhookAllowInsecure: true, webhookTimeoutSeconds: 1 } });
+const service = useService({ worker: true, settings: { webhookAllowInsecure: true } });
 const behaviours: Record<string, Behaviour> = {};
 let receiver: Receiver;
 let buyer: TestPerson;
@@ -130,18 +130,15 @@ test("a 5xx is retried five times, after 30 s, 2 min, 10 min, 1 h and 6 h (±10 
   expect(new Set(requests.map(({ headers }) => headers["x-service-signature"])).size).toBe(6);
 });
 
-test.each([
-  ["a timeout", (() => "never") as Behaviour, /within 1 s/],
-  ["a closed connection", (() => (response) => response.destroy()) as Behaviour, /closed/],
-])("%s is retried, and the attempt records the reason", async (_name, behave, reason) => {
-  const webhook = await register(bidder, ["task.created"], (request, count) =>
-    count === 1 ? behave(request, count) : 200,
+test("a closed connection is retried, and the attempt records the reason", async () => {
+  const webhook = await register(bidder, ["task.created"], (_request, count) =>
+    count === 1 ? (response) => response.destroy() : 200,
   );
   await postTask(buyer);
   const delivery = await newestDelivery(bidder, webhook.id, hasAttempts(1));
   expect(delivery).toMatchObject({
     status: "pending",
-    attempts: [{ statusCode: null, error: expect.stringMatching(reason) }],
+    attempts: [{ statusCode: null, error: expect.stringMatching(/closed/) }],
   });
   service.clock.advance(34);
   expect((await newestDelivery(bidder, webhook.id, isOver)).status).toBe("succeeded");
