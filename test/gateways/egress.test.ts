@@ -22,7 +22,7 @@ beforeEach(() => {
   canary.connections = 0;
 });
 
-const post = { headers: {}, body: Buffer.from("{}"), timeoutMs: 2_000 };
+const post = { headers: {}, body: Buffer.from("{}"), timeoutMs: 10_000 };
 
 /** Hosts that must never be reached, in every spelling; `PORT` is the canary's. */
 const badUrls = [

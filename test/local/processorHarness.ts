@@ -72,7 +72,7 @@ export async function startHarness(options: { timeoutMs?: number; stepMs?: numbe
       secretKey,
       webhookSecrets: ["whsec_older", webhookSecret],
       apiBase: running.url,
-      timeoutMs: options.timeoutMs ?? 2_000,
+      timeoutMs: options.timeoutMs,
     });
 
   return {

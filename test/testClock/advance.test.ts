@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000;
 const service = useService({
   worker: true,
   testClock: true,
-  settings: { webhookAllowInsecure: true, webhookTimeoutSeconds: 1, trustLocalhost: false },
+  settings: { webhookAllowInsecure: true, trustLocalhost: false },
 });
 let buyer: TestPerson;
 let bidder: TestPerson;
