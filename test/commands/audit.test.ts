@@ -53,4 +53,4 @@ test("beside a live service it exits with 0, with 2 when the processor does not 
   const off = await auditCommand();
   expect(off.stdout).toMatch(/user \S+, available: 5001, should be 5000/);
   expect(off.code).toBe(1);
-}, 90_000);
+});

@@ -37,7 +37,7 @@ test("add and remove take effect at once, and say when nothing had to change", a
   expect((await moderator(["list", person.email])).stdout).toContain("is not a moderator");
   const unknown = await moderator(["add", "nobody@example.com"]);
   expect([unknown.code, unknown.stderr.includes("nobody@example.com")]).toEqual([1, true]);
-}, 90_000);
+});
 
 test("users are found, suspended, reinstated and freed of a lost second factor, by the rules of the API, and it is recorded", async () => {
   const person = await createPerson(service);
@@ -64,7 +64,7 @@ test("users are found, suspended, reinstated and freed of a lost second factor, 
     ["reinstate_user", null],
     ["suspend_user", null],
   ]);
-}, 90_000);
+});
 
 test("disputes shows what a decision needs; resolve moves the money once, by the rules of the API", async () => {
   const { task, dispute } = await disputedTask(buyer, bidder, { priceCents: 900 });
@@ -90,7 +90,7 @@ test("disputes shows what a decision needs; resolve moves the money once, by the
   const again = await moderator(["resolve", dispute.id, "refund"]);
   expect([again.code, again.stderr.trim()]).toEqual([1, "The task is resolved; it must be disputed for this."]);
   expect((await moderator(["resolve", crypto.randomUUID(), "refund"])).code).toBe(1);
-}, 90_000);
+});
 
 test("a dispute is resolved once, even if the command line and a moderator's session decide at the same time", async () => {
   const person = await createModerator(service);

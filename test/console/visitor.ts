@@ -124,7 +124,7 @@ export function useBuiltConsole(): void {
   beforeAll(async () => {
     const { outcome, failure } = await buildSite(consoleSite);
     if (outcome === "absent") throw new Error(`the console could not be built: ${failure}`);
-  }, 180_000);
+  });
 }
 
 /** Visitors for a test file, with the console built. Whoever arrived must have met no problem in the end. */
@@ -134,7 +134,7 @@ export function useConsole(service: TestService) {
   useBuiltConsole();
   beforeAll(async () => {
     browser = await sharedBrowser();
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.all(visitors.map(({ context }) => context.close()));
     expect(visitors.flatMap(({ problems }) => problems)).toEqual([]);

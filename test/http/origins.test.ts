@@ -77,7 +77,7 @@ describe("security headers", () => {
         "strict-transport-security": "max-age=63072000; includeSubDomains",
       });
     }
-  }, 180_000);
+  });
 
   test("without https, browsers are not told to insist on it", async () => {
     const { headers } = await rest(service.url, "GET", "/tasks");

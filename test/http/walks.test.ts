@@ -72,7 +72,7 @@ describe("a walk by cursor", () => {
     expect(new Set(met).size).toBe(met.length);
     const known = new Set(existing);
     expect(sorted(met.filter((id) => known.has(id)))).toEqual(sorted(existing));
-  }, 120_000);
+  });
 
   test("over a ledger with many entries of one transaction visits each exactly once", async () => {
     const buyer = await createPerson(service, { cents: 100_000 });

@@ -30,7 +30,7 @@ beforeAll(async () => {
   templateUrl = server.url;
   await query(server.url, "CREATE TABLE kept (word text); INSERT INTO kept VALUES ('kept')");
   await server.stop();
-}, 30_000);
+});
 
 beforeEach(() => {
   directory = join(root, String(++directoryCount));

@@ -71,7 +71,7 @@ beforeAll(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   };
-}, 120_000);
+});
 afterAll(async () => {
   z.config(settings);
   await stop?.();

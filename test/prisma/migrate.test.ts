@@ -27,7 +27,7 @@ const processes = useProcesses();
 beforeAll(async () => {
   root = mkdtempSync(join(tmpdir(), "rebid-migrate-"));
   postgres = await startPostgres({ directory: join(root, "data"), durable: false });
-}, 30_000);
+});
 
 afterAll(async () => {
   await postgres?.stop();
@@ -220,4 +220,4 @@ test("a database from before the first release is refused with a sentence that s
   const service = await processes.start({ DATABASE_URL: databaseUrl, DATA_DIR: await processes.dataDirectory() });
   expect(await service.ended).toBe(1);
   expect(service.stderr()).toBe(`Rebid did not start.\n${sentence}\n`);
-}, 30_000);
+});

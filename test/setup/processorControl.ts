@@ -16,18 +16,14 @@ export async function control<Result = unknown>(
 }
 
 /**
- * Polls until `accept` is true of what `read` returns, and returns it. Throws after the timeout, with the last value.
+ * Polls until `accept` is true of what `read` returns, and returns it. Throws after a minute, with the last value.
  */
-export async function eventually<Value>(
-  read: () => Promise<Value>,
-  accept: (value: Value) => boolean,
-  timeoutMs = 60_000,
-): Promise<Value> {
-  const deadline = Date.now() + timeoutMs;
+export async function eventually<Value>(read: () => Promise<Value>, accept: (value: Value) => boolean): Promise<Value> {
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const value = await read();
     if (accept(value)) return value;
-    if (Date.now() > deadline) throw new Error(`condition not met after ${timeoutMs} ms: ${JSON.stringify(value)}`);
+    if (Date.now() > deadline) throw new Error(`condition not met within a minute: ${JSON.stringify(value)}`);
     await new Promise((resume) => setTimeout(resume, 30));
   }
 }

@@ -12,7 +12,7 @@ export async function rawRequest(url: string, bytes: string | Buffer, count = 1)
   let received = Buffer.alloc(0);
   socket.write(bytes);
   await new Promise<void>((resolve, reject) => {
-    socket.setTimeout(10_000, () => reject(new Error(`no answer after ${answers.length}: ${received}`)));
+    socket.setTimeout(60_000, () => reject(new Error(`no answer after ${answers.length}: ${received}`)));
     socket.on("data", (chunk) => {
       received = Buffer.concat([received, chunk]);
       for (let taken = takeAnswer(received); taken !== null; taken = takeAnswer(received)) {

@@ -188,4 +188,4 @@ test("a data directory of an earlier version, whose only role is the superuser, 
   const passwordsOf = (text: string) => text.match(/rebid(_service)?:[^@]+@/g);
   expect(passwordsOf(await readFile(join(DATA_DIR, "local.json"), "utf8"))).toEqual(passwordsOf(JSON.stringify(state)));
   expect((await second.stop()).code).toBe(0);
-}, 60_000);
+});

@@ -43,7 +43,7 @@ describe("npm start", () => {
     const third = await start({ DATA_DIR });
     await third.ready();
     expect((await rest(third.url, "GET", "/auth/me", { credentials: late })).status).toBe(200);
-  }, 90_000);
+  });
 
   test("runs beside another instance with its own data directory and port, and says which of them is in use", async () => {
     const DATA_DIR = await dataDirectory();
@@ -63,7 +63,7 @@ describe("npm start", () => {
     expect(await onPort.ended).toBe(1);
     expect(onPort.stderr()).toContain(`Port ${PORT} is in use`);
     expect((await rest(a.url, "GET", "/readyz")).status).toBe(200);
-  }, 90_000);
+  });
 
   test("ends immediately, with 0, when it is stopped during startup", async () => {
     const DATA_DIR = await dataDirectory();
@@ -73,7 +73,7 @@ describe("npm start", () => {
     expect([0, "SIGTERM"]).toContain(code); // the latter before main.ts has run
     expect(ms).toBeLessThan(10_000);
     await (await start({ DATA_DIR })).ready();
-  }, 60_000);
+  });
 });
 
 describe("a start that fails", () => {
@@ -131,7 +131,6 @@ describe("SIGTERM", () => {
       for (const client of clients) expect(await client.end).toBe("not accepted");
       expect(service.stderr()).toBe("");
     },
-    60_000,
   );
 
   test("twice, as npm and a terminal send it, works like once", async () => {
@@ -142,7 +141,7 @@ describe("SIGTERM", () => {
     const answers = waiting.map((request) => request.finish());
     expect((await service.stop("SIGINT")).code).toBe(0);
     expect(await Promise.all(answers)).toEqual(Array(10).fill(201));
-  }, 60_000);
+  });
 
   test("does not wait indefinitely for a request that never ends", async () => {
     const service = await start({ DATA_DIR: await preparedDirectory() });
@@ -152,7 +151,7 @@ describe("SIGTERM", () => {
     expect(code).toBe(0);
     expect(ms).toBeLessThan(10_000);
     expect(await failure).toMatchObject({ code: "ECONNRESET" });
-  }, 60_000);
+  });
 
   /** Starts a sign-up, accepted with `100 Continue`; `finish` sends the body and returns the status. */
   async function acceptedSignUp({ url }: ServiceProcess) {

@@ -79,7 +79,7 @@ test("a delivery whose window ended while nothing was running is accepted after 
   await second.ready();
   await untilAccepted(delivered);
   await expectPaidOnce(reach(second.url, readLocalState(DATA_DIR)?.databaseUrl), [delivered]);
-}, 60_000);
+});
 
 /** Sends one request 40 times at once to all processes, with one `Idempotency-Key`: it is done once, and all get its answer. */
 async function expectRepeatedOnce(services: readonly Reachable[]): Promise<void> {
@@ -140,7 +140,7 @@ describe("api and worker as separate processes", () => {
     const owner = readLocalState(DATA_DIR)?.pid;
     const others = [...workers, ...apis].filter(({ child }) => child.pid !== owner);
     expect(await Promise.all(others.map(async (process) => (await process.stop()).code))).toEqual([0, 0, 0]);
-  }, 90_000);
+  });
 
   test("on external backing services: two of each, one worker killed", async () => {
     const [apiPort, otherPort] = [await unusedPort(), await unusedPort()];
@@ -162,7 +162,7 @@ describe("api and worker as separate processes", () => {
     expect(await Promise.all([api, other, worker].map(async (process) => (await process.stop()).code))).toEqual([
       0, 0, 0,
     ]);
-  }, 90_000);
+  });
 });
 
 test("a production process starts, serves and stops without server/local, and so do the operator's commands", async () => {
@@ -211,7 +211,7 @@ test("a production process starts, serves and stops without server/local, and so
   expect(await incomplete.ended).toBe(1);
   expect(incomplete.stderr()).toContain("The embedded services are not installed");
   expect((await production.stop()).code).toBe(0);
-}, 60_000);
+});
 
 /** The same database, as the role that the tests' services use. */
 function asServiceRole(databaseUrl: string): string {
@@ -227,7 +227,7 @@ function asServiceRole(databaseUrl: string): string {
 async function copyWithoutLocal(): Promise<string> {
   const directory = resolve(".build/production-test");
   await mkdir(".build", { recursive: true });
-  const lock = await takeLock(`${directory}.lock`, 45_000);
+  const lock = await takeLock(`${directory}.lock`, 200_000);
   if (lock === null) throw new Error("another run of the tests has kept its copy for too long");
   const remove = () => rm(directory, { recursive: true, force: true });
   undos.push(async () => lock.release(), remove);

@@ -50,13 +50,12 @@ export async function startReceiver(behave: Behaviour = () => 200): Promise<Rece
   };
 }
 
-/** Polls until `check` returns a truthy value, and returns it. Throws after the timeout, naming `what`. */
+/** Polls until `check` returns a truthy value, and returns it. Throws after a minute, naming `what`. */
 export async function eventually<Value>(
   what: string,
   check: () => Value | Promise<Value>,
-  timeoutMs = 15_000,
 ): Promise<Exclude<Value, false | null | undefined>> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {
     const value = await check();
     if (value) return value as Exclude<Value, false | null | undefined>; // the check above says so

@@ -215,7 +215,7 @@ test("a payout that was paid and then failed has the same result in any order, e
   expect(await service.services.processor.findTransfers(payout.id)).toMatchObject([{ reversedCents: 3_000 }]);
   // Refusals of the repeated reversals were logged at most as warnings.
   expect(service.errors).toEqual([]);
-}, 60_000);
+});
 
 test("a refund waits for its payment to become known, unless it belongs to other business of the account", async () => {
   await service.services.database.query(
