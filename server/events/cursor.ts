@@ -25,13 +25,13 @@ export function cursorOf({ epoch, position, eventId }: Place): string {
   return bytes.toString("base64url");
 }
 
-/** Throws `invalid_input` for a text that is not a cursor. */
-export function placeOf(cursor: string): Place {
+/** Throws `invalid_input` for a text that is not a cursor, about the field that it was sent in. */
+export function placeOf(cursor: string, field = "after"): Place {
   const bytes = Buffer.from(cursor, "base64url");
   const position = bytes.length === BYTES ? bytes.readBigUInt64BE(16) : -1n;
   if (position < 0n || position > BigInt(Number.MAX_SAFE_INTEGER) || bytes.toString("base64url") !== cursor) {
-    const message = "`after` must be the `nextCursor` of an earlier answer, or `latest`.";
-    throw new ApiError("invalid_input", { issues: [{ path: "after", message }] });
+    const message = `\`${field}\` must be the \`nextCursor\` of an earlier answer, or \`latest\`.`;
+    throw new ApiError("invalid_input", { issues: [{ path: field, message }] });
   }
   const eventId = uuidOf(bytes.subarray(24));
   return {

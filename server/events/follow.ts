@@ -3,7 +3,7 @@ import type { Principal } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import type { LogEventType } from "../schemas/event.ts";
 import type { Connection } from "../store/connection.ts";
-import { type Place, placeOf } from "./cursor.ts";
+import type { Place } from "./cursor.ts";
 import type { EventFollower } from "./follower.ts";
 import { type After, type LoggedEvent, type Reader, readLog } from "./log.ts";
 
@@ -29,14 +29,10 @@ interface FollowingCall {
 }
 
 interface Question {
-  /** A cursor or `latest`; undefined for the oldest event that is kept. */
-  after: string | undefined;
+  after: After;
   /** Comma-separated types; undefined for all. */
   types: string | undefined;
 }
-
-const afterOf = (after: string | undefined): After =>
-  after === undefined ? "oldest" : after === "latest" ? "latest" : placeOf(after);
 
 function readerOf({ userId }: Principal, types: string | undefined): Reader {
   // The schema has checked the names.
@@ -54,7 +50,7 @@ export async function readOrWait(
   const deadlineMs = performance.now() + waitMs;
   const reader = readerOf(call.principal, types);
   const read = (from: After) => call.takeTurn(() => readLog(call.database, reader, { after: from, limit }), turn);
-  let page = await read(afterOf(after));
+  let page = await read(after);
   if (page.events.length > 0 || waitMs === 0) return page;
   const seat = call.eventFollower.takeSeat(reader);
   const caller = watchCaller(call);
@@ -94,7 +90,7 @@ export async function* followLog(call: FollowingCall, { after, types }: Question
   const caller = watchCaller(call);
   let resume = () => {};
   try {
-    let page = await read(afterOf(after));
+    let page = await read(after);
     // A client may be slow to take what it is sent. That is no work for us.
     resume = call.idle();
     if (page.events.length === 0) yield { event: null, next: page.next };

@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { LogEvent, LogEventType } from "../schemas/event.ts";
 import { type Connection, empty, queryOne, type Sql, sql } from "../store/connection.ts";
-import type { Place } from "./cursor.ts";
+import { type Place, placeOf } from "./cursor.ts";
 
 /** An event with its position in the log. */
 export interface LoggedEvent extends Place {
@@ -33,6 +33,10 @@ export function advanceLog(connection: Connection, { waits = true } = {}): Promi
 
 /** What `after` means: a cursor's place, the end of the log, or the oldest event that is kept. */
 export type After = Place | "latest" | "oldest";
+
+/** Reads `after` as clients send it, or in another field. Throws `invalid_input`, about that field. */
+export const afterOf = (text: string | undefined, field?: "lastEventId"): After =>
+  text === undefined ? "oldest" : text === "latest" ? "latest" : placeOf(text, field);
 
 /**
  * Reads a page of what concerns the reader, oldest first. `next` is where it ends: at its last event if there may be more,

@@ -1,5 +1,6 @@
 import { cursorOf } from "../../events/cursor.ts";
 import { readOrWait } from "../../events/follow.ts";
+import { afterOf } from "../../events/log.ts";
 import { LogPage, LogQuery } from "../../schemas/eventLog.ts";
 import { signedIn } from "../../trpc.ts";
 
@@ -18,6 +19,6 @@ export const list = signedIn
   .output(LogPage)
   .query(async ({ ctx, input }) => {
     const { after, types, limit, wait } = input;
-    const { events, next } = await readOrWait(ctx, { after, types, limit, waitMs: wait * 1000 });
+    const { events, next } = await readOrWait(ctx, { after: afterOf(after), types, limit, waitMs: wait * 1000 });
     return { events: events.map(({ event }) => event), nextCursor: cursorOf(next) };
   });

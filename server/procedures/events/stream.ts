@@ -1,6 +1,7 @@
 import { tracked } from "@trpc/server";
 import { cursorOf } from "../../events/cursor.ts";
 import { followLog } from "../../events/follow.ts";
+import { afterOf } from "../../events/log.ts";
 import { type LogMessage, StreamQuery } from "../../schemas/eventLog.ts";
 import { signedIn } from "../../trpc.ts";
 
@@ -20,7 +21,8 @@ export const stream = signedIn
   .input(StreamQuery.meta({ id: "StreamEvents" }))
   .subscription(async function* ({ ctx, input }) {
     const { after, types, lastEventId } = input;
-    for await (const { event, next } of followLog(ctx, { after: lastEventId ?? after, types })) {
+    const from = lastEventId === undefined ? afterOf(after) : afterOf(lastEventId, "lastEventId");
+    for await (const { event, next } of followLog(ctx, { after: from, types })) {
       const nextCursor = cursorOf(next);
       const message: LogMessage = { event: event?.event ?? null, nextCursor };
       yield tracked(nextCursor, message);
