@@ -125,9 +125,7 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
     await page.getByText("def verify").waitFor();
   });
 
-  test("axe finds nothing serious on any page in either theme, on a phone and on a laptop, and none is too wide", {
-    timeout: 600_000,
-  }, async () => {
+  test("axe finds nothing serious on any page in either theme, on a phone and on a laptop, and none is too wide", async () => {
     const files = (await readdir(await builtDocs(), { recursive: true })).filter((file) => file.endsWith(".html"));
     expect(files.length).toBeGreaterThan(70);
     const groups = new Set<string>();
