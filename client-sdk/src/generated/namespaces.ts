@@ -346,8 +346,8 @@ export class AuthApi extends Namespace {
    * Export my data.
    *
    * Returns everything that the service knows about you, without secrets: long texts are whole, and files are
-   * described, not included. It is one document, unless that would be larger than 1 MB: then `nextPart` leads to the
-   * next part.
+   * described, not included. It is one document, unless that would be larger than 200 kB: then `nextPart` leads to
+   * the next part.
    *
    * `GET /auth/export`. With a browser session; API keys are refused.
    *

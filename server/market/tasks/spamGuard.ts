@@ -17,10 +17,15 @@ const invisible = /[\p{Default_Ignorable_Code_Point}[\p{Cc}--\s]]/gv;
  * up as in Unicode's Stream-Safe Text Format (UAX #15).
  */
 const longRunOfMarks = /\p{M}{30}/gu;
+/** What is normalised: all but two phrases in one character, which would become 18 and 8. No other becomes more than 6. */
+const normalizable = /[^\ufdfa\ufdfb]+/gu;
 
 /** Returns a form of the text that is equal for texts that look the same, apart from case and the amount of whitespace. */
-function asSeen(text: string): string {
-  const normalized = text.replace(invisible, "").replace(longRunOfMarks, "$&\u034f").normalize("NFKC");
+export function asSeen(text: string): string {
+  const normalized = text
+    .replace(invisible, "")
+    .replace(longRunOfMarks, "$&\u034f")
+    .replace(normalizable, (part) => part.normalize("NFKC"));
   // Uppercasing after lowercasing unifies letters with several lowercase forms, and ß with ss.
   return normalized.toLowerCase().toUpperCase().replace(/\s+/g, " ").trim();
 }

@@ -9,7 +9,7 @@ export const exportData = sessionOnly
     summary: "Export my data",
     description:
       "Returns everything that the service knows about you, without secrets: long texts are whole, and files are " +
-      "described, not included. It is one document, unless that would be larger than 1 MB: then `nextPart` leads to " +
+      "described, not included. It is one document, unless that would be larger than 200 kB: then `nextPart` leads to " +
       "the next part.",
     rateGroup: "export",
   })
