@@ -124,3 +124,12 @@ test("the mailbox's page escapes what mails say, and answers only to the names o
   expect(status).toBe(404);
   expect((await fetch(box.pageUrl, { method: "POST" })).status).toBe(404);
 });
+
+test("the mailbox refuses a message that is too large, and then takes the next one", async () => {
+  const box = await mailbox(await temporaryDirectory());
+  const mail = mailTo(box.smtpUrl);
+  await mail.send(message("ada@example.com", { text: "x".repeat(1_000_000) })).catch(() => undefined);
+  expect(await box.list()).toEqual([]);
+  expect(await mail.send(message("ada@example.com"))).toBe(true);
+  expect(await box.list()).toHaveLength(1);
+});
