@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { compileCache } from "./setup/compileCache.ts";
 import { LongestFirst } from "./setup/longestFirst.ts";
+import { slowFiles } from "./setup/slowFiles.ts";
 
 /** Linux' file system in memory. */
 const MEMORY = "/dev/shm";
@@ -19,9 +20,10 @@ if (process.env.TMPDIR === undefined && hasMemory()) process.env.TMPDIR = MEMORY
 // Inherited by the workers and what they start.
 Object.assign(process.env, compileCache);
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: mode === "fast" ? slowFiles() : [],
     globalSetup: "test/setup/globalSetup.ts",
     pool: "forks",
     // A file's state is in its own database and servers, so files can share a process and load the modules once.
@@ -45,4 +47,4 @@ export default defineConfig({
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
   },
-});
+}));
