@@ -2,7 +2,6 @@ import { existsSync, statfsSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { compileCache } from "./setup/compileCache.ts";
 import { LongestFirst } from "./setup/longestFirst.ts";
-import { slowFiles } from "./setup/slowFiles.ts";
 
 /** Linux' file system in memory. */
 const MEMORY = "/dev/shm";
@@ -20,10 +19,9 @@ if (process.env.TMPDIR === undefined && hasMemory()) process.env.TMPDIR = MEMORY
 // Inherited by the workers and what they start.
 Object.assign(process.env, compileCache);
 
-export default defineConfig(({ mode }) => ({
+export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    exclude: mode === "fast" ? slowFiles() : [],
     globalSetup: "test/setup/globalSetup.ts",
     pool: "forks",
     // A file's state is in its own database and servers, so files can share a process and load the modules once.
@@ -47,4 +45,4 @@ export default defineConfig(({ mode }) => ({
     hookTimeout: 240_000,
     expect: { poll: { timeout: 60_000 } },
   },
-}));
+});
