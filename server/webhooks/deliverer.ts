@@ -8,7 +8,7 @@ import { complete, type Outcome } from "./complete.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
 import { createHeldRounds } from "./heldRounds.ts";
 import { createLanes, MAX_IN_FLIGHT } from "./lanes.ts";
-import { classifyResponse } from "./retries.ts";
+import { type Attempt, classifyResponse } from "./retries.ts";
 import { createSignal } from "./signal.ts";
 
 /**
@@ -32,33 +32,81 @@ interface DelivererServices extends Pick<Services, "database" | "egress" | "cloc
 }
 
 /**
+ * `started`: all loops run. `draining`: nothing is fanned out or claimed; responses still come and are written. `stopped`: the
+ * outcomes that are there are written, and nothing else.
+ */
+type Mode = "started" | "draining" | "stopped";
+const modeBefore: Record<Exclude<Mode, "started">, Mode> = { draining: "started", stopped: "draining" };
+
+/**
  * Sends events to their subscribers until `stop`, which waits up to 5 seconds for requests under way. Any number of
  * workers may run.
- *
+ */
+export function startDeliverer(services: DelivererServices): { stop(): Promise<void> } {
+  const deliverer = new Deliverer(services);
+  return { stop: () => deliverer.stop() };
+}
+
+/**
  * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`),
  * and their outcomes are written in batches (`complete`). When a worker dies its leases expire and its deliveries are
  * sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is written, which
  * bounds memory and lets a slow database slow down the sending. What goes to a host that has not answered yet is held
  * back, and sent one by one (`held.ts`).
  */
-export function startDeliverer(services: DelivererServices): { stop(): Promise<void> } {
-  const { database, settings, clock, log } = services;
-  const timeoutMs = settings.webhookTimeoutSeconds * 1000;
-  const leaseSeconds = settings.webhookTimeoutSeconds + LEASE_MARGIN_SECONDS;
-  const lanes = createLanes();
-  const heldRounds = createHeldRounds(services, leaseSeconds);
-  const bodies = createBodyCache(database);
-  const deliveriesDue = createSignal();
-  const outcomesReady = createSignal();
-  let outcomes: Outcome[] = [];
-  let inFlight = 0;
-  let laneWasFull = false;
-  let stopping = false;
-  let sendersEnded = false;
-  let graceOver = false;
+class Deliverer {
+  readonly #services: DelivererServices;
+  readonly #leaseSeconds: number;
+  readonly #lanes = createLanes();
+  readonly #heldRounds: ReturnType<typeof createHeldRounds>;
+  readonly #bodies: ReturnType<typeof createBodyCache>;
+  readonly #deliveriesDue = createSignal();
+  readonly #outcomesReady = createSignal();
+  /** Sent when fewer are in flight. */
+  readonly #landed = createSignal();
+  readonly #senders: Promise<unknown>;
+  readonly #writer: Promise<void>;
+  #mode: Mode = "started";
+  #outcomes: Outcome[] = [];
+  #inFlight = 0;
+  #laneWasFull = false;
+  #fanOutBatch = 10;
+  #afterEndpoint = NIL_UUID;
 
-  const loop = async (name: string, ended: () => boolean, round: () => Promise<void>) => {
-    while (!ended()) {
+  constructor(services: DelivererServices) {
+    this.#services = services;
+    this.#leaseSeconds = services.settings.webhookTimeoutSeconds + LEASE_MARGIN_SECONDS;
+    this.#heldRounds = createHeldRounds(services, this.#leaseSeconds);
+    this.#bodies = createBodyCache(services.database);
+    const isStarted = () => this.#mode === "started";
+    this.#senders = Promise.all([
+      this.#loop("the fan-out of events", isStarted, () => this.#fanOut()),
+      this.#loop("claiming deliveries", isStarted, () => this.#claim()),
+    ]);
+    const mayWrite = () => this.#mode !== "stopped" || this.#outcomes.length > 0;
+    this.#writer = this.#loop("writing deliveries", mayWrite, () => this.#write());
+  }
+
+  async stop(): Promise<void> {
+    this.#enter("draining");
+    await this.#senders;
+    const graceEndsMs = performance.now() + STOP_GRACE_MS;
+    for (let leftMs = STOP_GRACE_MS; this.#inFlight > 0 && leftMs > 0; leftMs = graceEndsMs - performance.now())
+      await this.#landed.wait(leftMs);
+    this.#enter("stopped");
+    await this.#writer;
+  }
+
+  #enter(mode: keyof typeof modeBefore): void {
+    if (this.#mode !== modeBefore[mode]) throw new Error(`a deliverer that is ${this.#mode} cannot become ${mode}`);
+    this.#mode = mode;
+    this.#deliveriesDue.send();
+    this.#outcomesReady.send();
+  }
+
+  async #loop(name: string, goesOn: () => boolean, round: () => Promise<void>): Promise<void> {
+    const { log } = this.#services;
+    while (goesOn()) {
       try {
         await round();
       } catch (error) {
@@ -67,98 +115,96 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
         await sleep(PAUSE_AFTER_ERROR_MS);
       }
     }
-  };
+  }
 
-  let batchSize = 10;
-  const fanOutRound = async () => {
-    const fanned = await fanOut(services, batchSize);
-    if (fanned.deliveries > 0) deliveriesDue.send();
-    const wasFull = fanned.events === batchSize;
-    if (fanned.events > 0) batchSize = nextBatchSize(fanned);
+  async #fanOut(): Promise<void> {
+    const fanned = await fanOut(this.#services, this.#fanOutBatch);
+    if (fanned.deliveries > 0) this.#deliveriesDue.send();
+    const wasFull = fanned.events === this.#fanOutBatch;
+    if (fanned.events > 0) this.#fanOutBatch = nextBatchSize(fanned);
     if (!wasFull) await sleep(FAN_OUT_POLL_MS);
-  };
+  }
 
-  let afterEndpoint = NIL_UUID;
-  const claimRound = async () => {
-    const limit = Math.min(CLAIM_BATCH, MAX_IN_FLIGHT - inFlight);
-    const free = lanes.free();
-    laneWasFull = free.anyFull || limit <= 0;
-    if (limit <= 0) return deliveriesDue.wait(CLAIM_POLL_MS);
+  async #claim(): Promise<void> {
+    const { database, clock } = this.#services;
+    const limit = Math.min(CLAIM_BATCH, MAX_IN_FLIGHT - this.#inFlight);
+    const lanes = this.#lanes.free();
+    this.#laneWasFull = lanes.anyFull || limit <= 0;
+    if (limit <= 0) return this.#deliveriesDue.wait(CLAIM_POLL_MS);
     await promoteDueRetries(database, clock.now());
-    const claims = await claimDue(database, { limit, lanes: free, afterEndpoint, now: clock.real(), leaseSeconds });
+    const afterEndpoint = this.#afterEndpoint;
+    const leaseSeconds = this.#leaseSeconds;
+    const claims = await claimDue(database, { limit, lanes, afterEndpoint, now: clock.real(), leaseSeconds });
     const leased = claims.filter(({ held }) => !held);
-    if (leased.length < claims.length) heldRounds.wake();
-    await sendAll(leased);
-    const held = await heldRounds.next(limit - leased.length, lanes.free().others > 0);
-    await sendAll(held.claimed);
+    if (leased.length < claims.length) this.#heldRounds.wake();
+    await this.#sendAll(leased);
+    const held = await this.#heldRounds.next(limit - leased.length, this.#lanes.free().others > 0);
+    await this.#sendAll(held.claimed);
     // The next claim starts where this one ended, or from the first endpoint when this one reached the end.
-    const reachedEnd = claims.length < limit;
-    const startedAtFirst = afterEndpoint === NIL_UUID;
-    afterEndpoint = reachedEnd ? NIL_UUID : lastEndpoint(claims);
+    this.#afterEndpoint = claims.length < limit ? NIL_UUID : lastEndpoint(claims);
     const busy = claims.length + held.claimed.length + held.released > 0;
-    if (busy || !startedAtFirst) await sleep(BATCHING_MS);
-    else await deliveriesDue.wait(CLAIM_POLL_MS);
-  };
+    if (busy || afterEndpoint !== NIL_UUID) await sleep(BATCHING_MS);
+    else await this.#deliveriesDue.wait(CLAIM_POLL_MS);
+  }
 
-  const sendAll = async (deliveries: readonly Claimed[]): Promise<void> => {
-    const eventBodies = await bodies.load(deliveries.map(({ eventId }) => eventId));
+  async #sendAll(deliveries: readonly Claimed[]): Promise<void> {
+    const bodies = await this.#bodies.load(deliveries.map(({ eventId }) => eventId));
     for (const delivery of deliveries) {
-      send(delivery, eventBodies.get(delivery.eventId)).catch((error: unknown) => {
-        // A bug here must not end the process. The lease expires, and the delivery is claimed again.
-        log.error({ error }, "a delivery failed on our side");
-        inFlight--;
-      });
+      this.#inFlight++;
+      this.#send(delivery, bodies.get(delivery.eventId)).then(
+        (outcome) => {
+          this.#outcomes.push(outcome);
+          this.#outcomesReady.send();
+        },
+        (error: unknown) => {
+          // A bug here must not end the process. The lease expires, and the delivery is claimed again.
+          this.#services.log.error({ error }, "a delivery failed on our side");
+          this.#land(1);
+        },
+      );
     }
-  };
+  }
 
-  const send = async (delivery: Claimed, body: Buffer | undefined): Promise<void> => {
-    inFlight++;
-    if (!delivery.active || body === undefined) {
-      outcomes.push({ delivery, attempt: null, status: "failed", attemptsLeft: 0, dueAt: null, switchOff: false });
-      return outcomesReady.send();
+  async #send(delivery: Claimed, body: Buffer | undefined): Promise<Outcome> {
+    if (!delivery.active || body === undefined)
+      return { delivery, attempt: null, status: "failed", attemptsLeft: 0, dueAt: null, switchOff: false };
+    const { settings, clock } = this.#services;
+    const timeoutMs = settings.webhookTimeoutSeconds * 1000;
+    const attempt = await this.#inLane(delivery, () => attemptOnce(this.#services, delivery, { body, timeoutMs }));
+    return outcomeOf(delivery, attempt, settings.webhookRetrySeconds, clock.now());
+  }
+
+  /** Makes an attempt in the endpoint's lane, which is given back here, however the attempt ends. */
+  async #inLane(delivery: Claimed, send: () => Promise<Attempt>): Promise<Attempt> {
+    this.#lanes.start(delivery);
+    let result = { succeeded: false, durationMs: 0 };
+    try {
+      const attempt = await send();
+      result = { succeeded: classifyResponse(attempt) === "succeeded", durationMs: attempt.durationMs };
+      return attempt;
+    } finally {
+      this.#lanes.finish(delivery, result);
+      if (this.#laneWasFull) this.#deliveriesDue.send();
     }
-    lanes.start(delivery);
-    const attempt = await attemptOnce(services, delivery, { body, timeoutMs });
-    lanes.finish(delivery, { succeeded: classifyResponse(attempt) === "succeeded", durationMs: attempt.durationMs });
-    outcomes.push(outcomeOf(delivery, attempt, settings.webhookRetrySeconds, clock.now()));
-    outcomesReady.send();
-    if (laneWasFull) deliveriesDue.send();
-  };
+  }
 
-  const writeRound = async () => {
-    if (outcomes.length === 0) return outcomesReady.wait(CLAIM_POLL_MS);
-    const batch = firstOfEach(outcomes);
-    await database.transaction((tx) => complete(tx, batch));
+  async #write(): Promise<void> {
+    if (this.#outcomes.length === 0) return this.#outcomesReady.wait(CLAIM_POLL_MS);
+    const batch = firstOfEach(this.#outcomes);
+    await this.#services.database.transaction((tx) => complete(tx, batch));
     const written = new Set(batch);
-    outcomes = outcomes.filter((outcome) => !written.has(outcome));
-    inFlight -= batch.length;
+    this.#outcomes = this.#outcomes.filter((outcome) => !written.has(outcome));
     const provesHost = batch.some(({ delivery, status }) => delivery.provesHost && status === "succeeded");
-    if (provesHost) heldRounds.wake();
-    if (provesHost || laneWasFull) deliveriesDue.send();
+    if (provesHost) this.#heldRounds.wake();
+    if (provesHost || this.#laneWasFull) this.#deliveriesDue.send();
+    this.#land(batch.length);
     await sleep(BATCHING_MS);
-  };
+  }
 
-  const senders = Promise.all([
-    loop("the fan-out of events", () => stopping, fanOutRound),
-    loop("claiming deliveries", () => stopping, claimRound),
-  ]);
-  const nothingLeft = () => inFlight === 0 || (graceOver && outcomes.length === 0);
-  const writer = loop("writing deliveries", () => sendersEnded && nothingLeft(), writeRound);
-  return {
-    async stop() {
-      stopping = true;
-      deliveriesDue.send();
-      await senders;
-      sendersEnded = true;
-      outcomesReady.send();
-      const grace = setTimeout(() => {
-        graceOver = true;
-        outcomesReady.send();
-      }, STOP_GRACE_MS);
-      await writer;
-      clearTimeout(grace);
-    },
-  };
+  #land(count: number): void {
+    this.#inFlight -= count;
+    this.#landed.send();
+  }
 }
 
 /** Returns the endpoint that the claim reached last: the largest id, because the batch itself is unordered. */

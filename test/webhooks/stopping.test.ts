@@ -31,3 +31,33 @@ test("a stopping worker records the responses that still come and does not wait 
   await next.stop();
   await receiver.stop();
 });
+
+test("deliveries that fail on our side leave their endpoint's requests to others, and are sent when their leases end", async () => {
+  const { services } = service;
+  const receiver = await startReceiver(() => 200);
+  let failures = 0;
+  const egress: typeof services.egress = {
+    ...services.egress,
+    post(...request) {
+      if (failures++ < 4) throw new Error("a bug");
+      return services.egress.post(...request);
+    },
+  };
+  const owner = await createPerson(service);
+  const { id } = (await owner.post("/webhooks", { url: receiver.url, events: ["task.created"] })).body;
+  // A host that has answered: its endpoints have lanes of four requests.
+  const first = startDeliverer(services);
+  await owner.post(`/webhooks/${id}/test`);
+  await eventually("the first", () => receiver.received.length === 1);
+  await first.stop();
+
+  const log = services.log.child({}, { level: "silent" });
+  const worker = startDeliverer({ ...services, egress, log });
+  for (let count = 0; count < 4; count++) await owner.post(`/webhooks/${id}/test`);
+  await eventually("four failures", () => failures === 4);
+  service.clock.advance(16); // the lease: the deadline of 10 s and a margin of 5 s
+  await eventually("the same four", () => receiver.received.length === 5);
+  await worker.stop();
+  await expect(worker.stop()).rejects.toThrow("a deliverer that is stopped cannot become draining");
+  await receiver.stop();
+});
