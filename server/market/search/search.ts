@@ -6,16 +6,33 @@ import { SAMPLED_SHARE, sampleMatches } from "./sample.ts";
 import { findBetween, secondsOf, type TimeRange } from "./timeRange.ts";
 import { walkNewest } from "./walk.ts";
 
-/** Of fewer, one rarely lies where the average would. More lie too far back. */
-const MIN_AHEAD = 3;
+/*
+ * The figures in `server/market/search` are milliseconds of the whole search for 50 of the 1,000,000 tasks of
+ * `npm run bench search`. The plainest way (pg_trgm, and indexes on tags and budgets) took 300 to 600 for matches that are all
+ * among the oldest tasks and for two characters that no title has; this takes at most 5.
+ */
+
+/** With fewer matches on the way, the guess of step 1 misses: half as many took 2.0 to 2.2 times as long. */
+const ENOUGH_SHARE = 1 / 5;
+/**
+ * How many times as many matches as are missing a guessed range should hold: 1.2 often needed a second statement (2.0 became
+ * 4.7 ms), 4 fetched more than necessary (2.0 became 2.4).
+ */
+const SURPLUS = 2;
+/** How many matches of the sample are looked at for a guess; with 32, the last lies too far back: 2.8 became 7.3 ms. */
 const MAX_AHEAD = 8;
+/** Matches of the sample in a range beyond those that should be enough: without, one search in 16 would need a second range. */
+const SPARE_SAMPLED = 3;
 
 /**
  * Returns the newest tasks that match, newest first, in a few statements. Frequent matches are found among the
- * newest rows of the feed. For the rest, the inverted index returns all matches in a time range, and a sample of the
- * matches tells how far back that range must reach, so that few more are fetched than were asked for: twice as many where
- * matches come as evenly as in the sample, otherwise some hundreds. Matches that are too rare to be in the sample are all
- * fetched.
+ * newest rows of the feed. For the rest, the inverted index returns all matches in a time range:
+ * 1. Where the rows already read had some matches, the range that holds the missing ones if matches go on coming as often:
+ *    half of the time (2 ms, not 4 to 6) for what every 5th to 25th task matches.
+ * 2. Else a sample of the matches says how far back the range must reach. Where matches come as evenly as in the sample, it
+ *    is guessed as above: half of the time (2.2 ms, not 4.7) for what every 1,000th task matches.
+ * 3. Else it reaches back to a match of the sample, and some hundreds are fetched. Matches that are too rare to be in the
+ *    sample are all fetched.
  */
 export async function searchTasks(connection: Connection, search: TaskSearch): Promise<TaskListItem[]> {
   const { limit } = search;
@@ -35,10 +52,9 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
     found.push(...(await findBetween(connection, search, queryTerms, range, limit - found.length)));
     return range.since;
   };
-  if (found.length >= limit / 5) {
-    // Enough matches to do without a sample: look back twice as far as the missing ones should need.
-    const expected = ((secondsOf(newestAt) - secondsOf(reachedAt)) * (limit - found.length)) / found.length;
-    const since = timestampOf(Math.max(0, Math.floor(secondsOf(reachedAt) - 2 * expected - 1)));
+  if (found.length >= limit * ENOUGH_SHARE) {
+    const secondsEach = (secondsOf(newestAt) - secondsOf(reachedAt)) / found.length;
+    const since = sinceAtThisRate(reachedAt, secondsEach, limit - found.length);
     before = await find({ since, before, isStatusRare: true });
   }
   if (found.length === limit || before === null) return found;
@@ -50,26 +66,28 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
     sampled.splice(0, sampled.findLastIndex(isNear) + 1);
   }
   while (found.length < limit && before !== null) {
-    // On average this range holds more matches than are missing; if not, the next one has the rest.
-    const ahead = Math.ceil((limit - found.length) / SAMPLED_SHARE) + 3;
+    const ahead = Math.ceil((limit - found.length) / SAMPLED_SHARE) + SPARE_SAMPLED;
     before = await find({ since: sampled.splice(0, ahead)[ahead - 1] ?? null, before, isStatusRare });
   }
   return found;
 }
 
 /**
- * Returns since when there are twice as many matches as are missing, if they come as evenly as the next ones of the sample
- * do; null if those do not, or are too few to say.
+ * Returns since when there should be enough matches before `before`, if they come as evenly as the next ones of the sample do;
+ * null if those do not, or are too few to say.
  */
 function sinceIfEven(sampled: readonly string[], before: string, missing: number): string | null {
   const ahead = Math.min(sampled.length, MAX_AHEAD);
   const [first, last] = [sampled[0], sampled[ahead - 1]];
-  if (first === undefined || last === undefined || ahead < MIN_AHEAD) return null;
+  if (first === undefined || last === undefined) return null;
   const secondsTo = (createdAt: string) => secondsOf(before) - secondsOf(createdAt);
-  // Such as matches that are all among the oldest tasks: nothing is near.
+  // The first is as far away as half of them or more, such as when all matches are among the oldest tasks, or there is only one.
   if (2 * secondsTo(first) > secondsTo(last)) return null;
-  const seconds = secondsTo(last) * ((2 * missing) / (ahead * SAMPLED_SHARE));
-  return timestampOf(secondsOf(before) - Math.ceil(seconds) - 1);
+  return sinceAtThisRate(before, secondsTo(last) / (ahead * SAMPLED_SHARE), missing);
 }
 
-const timestampOf = (seconds: number) => new Date(seconds * 1000).toISOString();
+/** Returns since when there should be `SURPLUS` times the missing matches, if one comes in so many seconds. */
+function sinceAtThisRate(before: string, secondsEach: number, missing: number): string {
+  const seconds = Math.floor(secondsOf(before) - SURPLUS * missing * secondsEach - 1);
+  return new Date(Math.max(0, seconds) * 1000).toISOString();
+}

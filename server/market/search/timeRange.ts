@@ -25,12 +25,10 @@ export async function findBetween(
   { since, before, isStatusRare }: TimeRange,
   rows: number,
 ): Promise<TaskListItem[]> {
-  // Without a cursor, few matches are newer than `before`, so rounding the end up costs little. With one, any number may be.
-  const roundsUp = search.cursor === undefined;
   const inTime =
     since === null
       ? sql`true`
-      : sql`${hasAny(timeTerms(secondsOf(since), secondsOf(before), { roundsUp }))}
+      : sql`${hasAny(timeTerms(secondsOf(since), secondsOf(before)))}
         AND t.created_at + interval '0' >= ${since}::timestamptz`;
   return connection.query<TaskListItem>(
     sql`
