@@ -1,51 +1,60 @@
 import type { Json, JsonObject } from "../../server/http/openApi/json.ts";
-import { type Change, type Direction, isObject, objectOf, SchemaComparison } from "./schemas.ts";
+import { type Change, type Direction, isObject, objectOf, type Report, SchemaComparison } from "./schemas.ts";
 
 const methods = ["get", "post", "put", "patch", "delete"];
 
 /** Returns what differs between two OpenAPI documents for their clients, in the order of the newer one. */
 export function compareDocuments(older: JsonObject, newer: JsonObject): Change[] {
-  const schemas = new SchemaComparison(older, newer);
-  const changes: Change[] = [];
-  for (const [kind, isEvent] of [
-    ["paths", false],
-    ["webhooks", true],
-  ] as const) {
-    const [before, after] = [operationsOf(older[kind], isEvent), operationsOf(newer[kind], isEvent)];
+  return new DocumentComparison(older, newer).compare();
+}
+
+class DocumentComparison {
+  readonly #older: JsonObject;
+  readonly #newer: JsonObject;
+  readonly #changes: Change[] = [];
+  readonly #schemas: SchemaComparison;
+
+  constructor(older: JsonObject, newer: JsonObject) {
+    this.#older = older;
+    this.#newer = newer;
+    this.#schemas = new SchemaComparison(older, newer);
+  }
+
+  compare(): Change[] {
+    this.#compareAll(false, operationsOf(this.#older.paths, false), operationsOf(this.#newer.paths, false));
+    this.#compareAll(true, operationsOf(this.#older.webhooks, true), operationsOf(this.#newer.webhooks, true));
+    return [...this.#changes, ...this.#schemas.changes];
+  }
+
+  #compareAll(areEvents: boolean, before: Map<string, JsonObject>, after: Map<string, JsonObject>): void {
     for (const [name, operation] of after) {
       const old = before.get(name);
-      if (old === undefined) changes.push({ place: name, what: "added", isBreaking: false });
-      else if (isEvent) compareBodies(old.requestBody, operation.requestBody, "response", name);
-      else compareOperations(name, old, operation);
+      if (old === undefined) this.#changes.push({ place: name, what: "added", isBreaking: false });
+      else if (areEvents) this.#compareBodies(old.requestBody, operation.requestBody, "response", name);
+      else this.#compareOperations(name, old, operation);
     }
     for (const name of before.keys())
-      if (!after.has(name)) changes.push({ place: name, what: "removed", isBreaking: true });
+      if (!after.has(name)) this.#changes.push({ place: name, what: "removed", isBreaking: true });
   }
-  return [...changes, ...schemas.changes];
 
-  function compareOperations(name: string, old: JsonObject, operation: JsonObject): void {
-    const report = (what: string, isBreaking: boolean) => changes.push({ place: name, what, isBreaking });
+  #compareOperations(name: string, old: JsonObject, operation: JsonObject): void {
+    const report: Report = (what, isBreaking) => this.#changes.push({ place: name, what, isBreaking });
     if (old.operationId !== operation.operationId)
       report(`operationId ${old.operationId} became ${operation.operationId}`, true);
     compareSecurity(old, operation, report);
-    compareParameters(name, old, operation, report);
+    this.#compareParameters(name, old, operation, report);
     const [oldBody, body] = [objectOf(old.requestBody), objectOf(operation.requestBody)];
     if (body.required === true && oldBody.required !== true) report("a request body is required now", true);
-    compareBodies(oldBody, body, "request", name);
-    const [oldResponses, responses] = [successes(older, old), successes(newer, operation)];
+    this.#compareBodies(oldBody, body, "request", name);
+    const [oldResponses, responses] = [successes(this.#older, old), successes(this.#newer, operation)];
     for (const [status, response] of Object.entries(oldResponses)) {
-      if (status in responses) compareBodies(response, responses[status], "response", name);
+      if (status in responses) this.#compareBodies(response, responses[status], "response", name);
       else report(`no longer responds with ${status}`, true);
     }
   }
 
-  function compareParameters(
-    name: string,
-    old: JsonObject,
-    operation: JsonObject,
-    report: (what: string, isBreaking: boolean) => void,
-  ): void {
-    const [before, after] = [parametersOf(older, old), parametersOf(newer, operation)];
+  #compareParameters(name: string, old: JsonObject, operation: JsonObject, report: Report): void {
+    const [before, after] = [parametersOf(this.#older, old), parametersOf(this.#newer, operation)];
     for (const [key, parameter] of after) {
       const previous = before.get(key);
       const isRequired = parameter.required === true;
@@ -53,22 +62,23 @@ export function compareDocuments(older: JsonObject, newer: JsonObject): Change[]
       else {
         if (isRequired && previous.required !== true) report(`parameter ${key} is required now`, true);
         if (formOf(previous) !== formOf(parameter)) report(`parameter ${key} is written in another form`, true);
-        schemas.compare(previous.schema, parameter.schema, "request", `${name}.${parameter.name}`);
+        this.#schemas.compare(previous.schema, parameter.schema, "request", `${name}.${parameter.name}`);
       }
     }
     for (const key of before.keys()) if (!after.has(key)) report(`parameter ${key} removed`, true);
   }
 
-  function compareBodies(before: Json | undefined, after: Json | undefined, direction: Direction, name: string): void {
+  #compareBodies(before: Json | undefined, after: Json | undefined, direction: Direction, name: string): void {
     const [old, current] = [objectOf(objectOf(before).content), objectOf(objectOf(after).content)];
-    for (const [type, { schema }] of Object.entries(old).map(([type, media]) => [type, objectOf(media)] as const)) {
-      if (type in current) schemas.compare(schema, objectOf(current[type]).schema, direction, name);
-      else changes.push({ place: name, what: `${direction}: no longer ${type}`, isBreaking: true });
+    for (const [type, media] of Object.entries(old)) {
+      const [{ schema }, other] = [objectOf(media), objectOf(current[type])];
+      if (type in current) this.#schemas.compare(schema, other.schema, direction, name);
+      else this.#changes.push({ place: name, what: `${direction}: no longer ${type}`, isBreaking: true });
     }
   }
 }
 
-function compareSecurity(old: JsonObject, operation: JsonObject, report: (what: string, isBreaking: boolean) => void) {
+function compareSecurity(old: JsonObject, operation: JsonObject, report: Report) {
   const ways = ({ security }: JsonObject) =>
     Array.isArray(security) && security.length > 0 ? security.filter(isObject) : [{}];
   const suffices = (way: JsonObject, credentials: JsonObject) =>

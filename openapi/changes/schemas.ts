@@ -13,7 +13,7 @@ export interface Change {
 export type Direction = "request" | "response";
 
 /** Reports one change at the place that is being compared. */
-type Report = (what: string, isBreaking: boolean) => void;
+export type Report = (what: string, isBreaking: boolean) => void;
 
 const lowerBounds = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
 const upperBounds = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];

@@ -6,31 +6,18 @@ import { records, translated } from "./stripeCalls.ts";
 /** How far the processor's clock may differ from ours. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
+type AccountCalls = Pick<
+  Processor,
+  "createAccount" | "findAccount" | "stopAutomaticPayouts" | "createOnboardingLink" | "getAccount"
+>;
+
 /** Connected accounts and their onboarding. */
-export function accountCalls(
-  stripe: Stripe,
-  accountCountry: string,
-): Pick<Processor, "createAccount" | "findAccount" | "stopAutomaticPayouts" | "createOnboardingLink" | "getAccount"> {
+export function accountCalls(stripe: Stripe, accountCountry: string): AccountCalls {
   return {
     async createAccount(input) {
-      const account = await translated(
-        stripe.v2.core.accounts.create(
-          {
-            contact_email: input.email,
-            display_name: input.displayName,
-            dashboard: "express",
-            identity: { country: accountCountry },
-            configuration: {
-              recipient: { capabilities: { stripe_balance: { stripe_transfers: { requested: true } } } },
-            },
-            // With the Express dashboard the platform is liable for fees and losses, and Stripe collects the requirements.
-            defaults: { responsibilities: { fees_collector: "application", losses_collector: "application" } },
-            metadata: { userId: input.userId },
-          },
-          { idempotencyKey: input.idempotencyKey },
-        ),
-      );
-      return { accountId: account.id };
+      const { idempotencyKey } = input;
+      const account = stripe.v2.core.accounts.create(accountParameters(input, accountCountry), { idempotencyKey });
+      return { accountId: (await translated(account)).id };
     },
 
     async findAccount(userId, since) {
@@ -80,5 +67,21 @@ export function accountCalls(
         onboardingStarted: account.identity?.entity_type !== undefined,
       };
     },
+  };
+}
+
+function accountParameters(
+  { email, displayName, userId }: Parameters<Processor["createAccount"]>[0],
+  country: string,
+): Stripe.V2.Core.AccountCreateParams {
+  return {
+    contact_email: email,
+    display_name: displayName,
+    dashboard: "express",
+    identity: { country },
+    configuration: { recipient: { capabilities: { stripe_balance: { stripe_transfers: { requested: true } } } } },
+    // With the Express dashboard the platform is liable for fees and losses, and Stripe collects the requirements.
+    defaults: { responsibilities: { fees_collector: "application", losses_collector: "application" } },
+    metadata: { userId },
   };
 }

@@ -3,10 +3,7 @@ import type { Processor } from "./processor.ts";
 import { collected, records, translated } from "./stripeCalls.ts";
 import { checkoutSession, disputeRecord, refundRecord } from "./stripeRecords.ts";
 
-/** Payments into the platform: checkout sessions, with their refunds and disputes. */
-export function checkoutCalls(
-  stripe: Stripe,
-): Pick<
+type CheckoutCalls = Pick<
   Processor,
   | "createCheckoutSession"
   | "getCheckoutSession"
@@ -15,34 +12,15 @@ export function checkoutCalls(
   | "findRefunds"
   | "findDisputes"
   | "listCheckoutPayments"
-> {
+>;
+
+/** Payments into the platform: checkout sessions, with their refunds and disputes. */
+export function checkoutCalls(stripe: Stripe): CheckoutCalls {
   return {
     async createCheckoutSession(input) {
-      const metadata = { topupId: input.topupId, userId: input.userId };
-      const session = await translated(
-        stripe.checkout.sessions.create(
-          {
-            mode: "payment",
-            client_reference_id: input.topupId,
-            metadata,
-            payment_intent_data: { metadata },
-            line_items: [
-              {
-                quantity: 1,
-                price_data: {
-                  currency: input.currency,
-                  unit_amount: input.amountCents,
-                  product_data: { name: "Rebid wallet top-up" },
-                },
-              },
-            ],
-            success_url: input.successUrl,
-            cancel_url: input.cancelUrl,
-          },
-          { idempotencyKey: input.idempotencyKey },
-        ),
-      );
-      return checkoutSession(session);
+      const { idempotencyKey } = input;
+      const session = stripe.checkout.sessions.create(sessionParameters(input), { idempotencyKey });
+      return checkoutSession(await translated(session));
     },
 
     async getCheckoutSession(sessionId) {
@@ -79,5 +57,23 @@ export function checkoutCalls(
         if (session.paymentStatus === "paid") yield session;
       }
     },
+  };
+}
+
+function sessionParameters(
+  input: Parameters<Processor["createCheckoutSession"]>[0],
+): Stripe.Checkout.SessionCreateParams {
+  const metadata = { topupId: input.topupId, userId: input.userId };
+  const product_data = { name: "Rebid wallet top-up" };
+  return {
+    mode: "payment",
+    client_reference_id: input.topupId,
+    metadata,
+    payment_intent_data: { metadata },
+    line_items: [
+      { quantity: 1, price_data: { currency: input.currency, unit_amount: input.amountCents, product_data } },
+    ],
+    success_url: input.successUrl,
+    cancel_url: input.cancelUrl,
   };
 }

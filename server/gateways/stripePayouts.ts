@@ -3,10 +3,7 @@ import type { Processor } from "./processor.ts";
 import { collected, records, translated } from "./stripeCalls.ts";
 import { payoutRecord, transferRecord } from "./stripeRecords.ts";
 
-/** Payments out of the platform: transfers to connected accounts, and from there payouts to banks. */
-export function payoutCalls(
-  stripe: Stripe,
-): Pick<
+type PayoutCalls = Pick<
   Processor,
   | "createTransfer"
   | "findTransfers"
@@ -16,22 +13,21 @@ export function payoutCalls(
   | "findPayouts"
   | "listTransfers"
   | "listPayouts"
-> {
+>;
+
+/** Payments out of the platform: transfers to connected accounts, and from there payouts to banks. */
+export function payoutCalls(stripe: Stripe): PayoutCalls {
   return {
     async createTransfer(input) {
-      const transfer = await translated(
-        stripe.transfers.create(
-          {
-            destination: input.accountId,
-            amount: input.amountCents,
-            currency: input.currency,
-            transfer_group: input.transferGroup,
-            metadata: { payoutId: input.payoutId },
-          },
-          { idempotencyKey: input.idempotencyKey },
-        ),
-      );
-      return { transferId: transfer.id };
+      const parameters = {
+        destination: input.accountId,
+        amount: input.amountCents,
+        currency: input.currency,
+        transfer_group: input.transferGroup,
+        metadata: { payoutId: input.payoutId },
+      };
+      const { idempotencyKey } = input;
+      return { transferId: (await translated(stripe.transfers.create(parameters, { idempotencyKey }))).id };
     },
 
     async findTransfers(transferGroup) {
@@ -39,14 +35,9 @@ export function payoutCalls(
     },
 
     async reverseTransfer(input) {
-      const reversal = await translated(
-        stripe.transfers.createReversal(
-          input.transferId,
-          { amount: input.amountCents },
-          { idempotencyKey: input.idempotencyKey },
-        ),
-      );
-      return { reversalId: reversal.id };
+      const { transferId, amountCents: amount, idempotencyKey } = input;
+      const reversal = stripe.transfers.createReversal(transferId, { amount }, { idempotencyKey });
+      return { reversalId: (await translated(reversal)).id };
     },
 
     async createPayout(input) {

@@ -5,7 +5,7 @@ import { commonHeaders } from "../http/commonHeaders.ts";
 import { createMetrics } from "../http/metrics.ts";
 import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
-import { createServices } from "../services.ts";
+import { createServices, type Services } from "../services.ts";
 import { openDatabase } from "../store/database.ts";
 import { followTestClock } from "../store/followTestClock.ts";
 import { jobPool, requestPool } from "../store/poolSettings.ts";
@@ -69,18 +69,7 @@ export async function startService(
       busy.push(worker.stop);
     }
     if (config.role === "worker") return { url: null, stop };
-    // Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
-    const host = config.host ?? (config.production ? undefined : "127.0.0.1");
-    const headers = commonHeaders(publicUrl);
-    const metrics = createMetrics(services);
-    const server = await serve(createApp(services, config, {}, metrics), port, host, { headers });
-    busy.push(server.stop);
-    busy.push(async () => services.eventFollower.stop());
-    if (config.metricsPort !== null) {
-      const metricsApp = createMetricsApp(services, config, metrics);
-      const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers, setting: "METRICS_PORT" });
-      busy.push(metricsServer.stop);
-    }
+    await serveRequests(services, config, { port, publicUrl, busy });
     await sitesAreReady;
     backing.announce(ownAddress(config.host, port));
     return { url: publicUrl, stop };
@@ -88,4 +77,23 @@ export async function startService(
     await stop();
     throw error;
   }
+}
+
+/** Starts the servers of the API and of its metrics, and adds what stops each of them to `busy`. */
+async function serveRequests(
+  services: Services,
+  config: Config,
+  { port, publicUrl, busy }: { port: number; publicUrl: string; busy: (() => Promise<void>)[] },
+): Promise<void> {
+  // Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
+  const host = config.host ?? (config.production ? undefined : "127.0.0.1");
+  const headers = commonHeaders(publicUrl);
+  const metrics = createMetrics(services);
+  const server = await serve(createApp(services, config, {}, metrics), port, host, { headers });
+  busy.push(server.stop);
+  busy.push(async () => services.eventFollower.stop());
+  if (config.metricsPort === null) return;
+  const metricsApp = createMetricsApp(services, config, metrics);
+  const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers, setting: "METRICS_PORT" });
+  busy.push(metricsServer.stop);
 }

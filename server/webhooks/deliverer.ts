@@ -7,7 +7,7 @@ import { type Claimed, claimDue, NIL_UUID, promoteDueRetries } from "./claim.ts"
 import { complete, type Outcome } from "./complete.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
 import { createHeldRounds } from "./heldRounds.ts";
-import { createLanes, MAX_IN_FLIGHT } from "./lanes.ts";
+import { Lanes, MAX_IN_FLIGHT } from "./lanes.ts";
 import { type Attempt, classifyResponse } from "./retries.ts";
 import { createSignal } from "./signal.ts";
 
@@ -57,7 +57,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
 class Deliverer {
   readonly #services: DelivererServices;
   readonly #leaseSeconds: number;
-  readonly #lanes = createLanes();
+  readonly #lanes = new Lanes();
   readonly #heldRounds: ReturnType<typeof createHeldRounds>;
   readonly #bodies: ReturnType<typeof createBodyCache>;
   readonly #deliveriesDue = createSignal();

@@ -48,68 +48,68 @@ export interface FreeLanes {
  * a limit too, because quick endpoints that all start to hang at once would otherwise hold every slot. A worker starts
  * with an empty history.
  */
-export function createLanes() {
-  const lanes = new Map<string, Lane>();
-  const busy = new Map<string, Lane>();
-  const owners = new Map<string, Owner>();
-  let unprovenInFlight = 0;
+export class Lanes {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #busy = new Map<string, Lane>();
+  readonly #owners = new Map<string, Owner>();
+  #unprovenInFlight = 0;
 
-  const ownerOf = (lane: Lane): Owner => {
-    const owner = owners.get(lane.ownerId) ?? { inFlight: 0, endpointIds: new Set() };
-    owners.set(lane.ownerId, owner);
-    return owner;
-  };
-  const laneOf = (endpointId: string, ownerId: string): Lane => {
-    const lane = lanes.get(endpointId) ?? { ownerId, inFlight: 0, limit: FIRST_LIMIT, proven: false };
-    // Re-inserted at the end: the map's order is the order of use.
-    lanes.delete(endpointId);
-    lanes.set(endpointId, lane);
-    ownerOf(lane).endpointIds.add(endpointId);
-    return lane;
-  };
-  const forgetOldest = () => {
-    for (const [endpointId, lane] of lanes) {
-      if (lanes.size <= MAX_LANES) return;
-      if (lane.inFlight > 0) continue;
-      lanes.delete(endpointId);
-      const { endpointIds } = ownerOf(lane);
-      endpointIds.delete(endpointId);
-      if (endpointIds.size === 0) owners.delete(lane.ownerId);
+  start({ endpointId, ownerId }: LaneKey): void {
+    const lane = this.#laneOf(endpointId, ownerId);
+    lane.inFlight++;
+    this.#ownerOf(lane).inFlight++;
+    this.#busy.set(endpointId, lane);
+    if (!lane.proven) this.#unprovenInFlight++;
+    if (this.#lanes.size > MAX_LANES) this.#forgetOldest();
+  }
+
+  finish({ endpointId, ownerId }: LaneKey, result: { succeeded: boolean; durationMs: number }): void {
+    const lane = this.#laneOf(endpointId, ownerId);
+    if (!lane.proven) this.#unprovenInFlight -= lane.inFlight;
+    lane.inFlight--;
+    this.#ownerOf(lane).inFlight--;
+    if (lane.inFlight === 0) this.#busy.delete(endpointId);
+    lane.proven = result.succeeded && result.durationMs < FAST_MS;
+    lane.limit = result.succeeded ? Math.min(lane.proven ? MAX_LIMIT : MAX_SLOW_LIMIT, lane.limit + 1) : FIRST_LIMIT;
+    if (!lane.proven) this.#unprovenInFlight += lane.inFlight;
+  }
+
+  free(): FreeLanes {
+    const exhausted = this.#unprovenInFlight >= MAX_UNPROVEN_IN_FLIGHT;
+    const listed: Record<string, number> = {};
+    for (const [endpointId, lane] of exhausted ? this.#lanes : this.#busy) {
+      if (!exhausted || lane.proven) listed[endpointId] = Math.max(0, lane.limit - lane.inFlight);
     }
-  };
+    for (const { inFlight, endpointIds } of this.#owners.values()) {
+      if (inFlight >= MAX_OWNER_IN_FLIGHT) for (const endpointId of endpointIds) listed[endpointId] = 0;
+    }
+    const anyFull = exhausted || Object.values(listed).includes(0);
+    return { listed, others: exhausted ? 0 : FIRST_LIMIT, anyFull };
+  }
 
-  return {
-    start({ endpointId, ownerId }: LaneKey): void {
-      const lane = laneOf(endpointId, ownerId);
-      lane.inFlight++;
-      ownerOf(lane).inFlight++;
-      busy.set(endpointId, lane);
-      if (!lane.proven) unprovenInFlight++;
-      if (lanes.size > MAX_LANES) forgetOldest();
-    },
+  #ownerOf(lane: Lane): Owner {
+    const owner = this.#owners.get(lane.ownerId) ?? { inFlight: 0, endpointIds: new Set() };
+    this.#owners.set(lane.ownerId, owner);
+    return owner;
+  }
 
-    finish({ endpointId, ownerId }: LaneKey, result: { succeeded: boolean; durationMs: number }): void {
-      const lane = laneOf(endpointId, ownerId);
-      if (!lane.proven) unprovenInFlight -= lane.inFlight;
-      lane.inFlight--;
-      ownerOf(lane).inFlight--;
-      if (lane.inFlight === 0) busy.delete(endpointId);
-      lane.proven = result.succeeded && result.durationMs < FAST_MS;
-      lane.limit = result.succeeded ? Math.min(lane.proven ? MAX_LIMIT : MAX_SLOW_LIMIT, lane.limit + 1) : FIRST_LIMIT;
-      if (!lane.proven) unprovenInFlight += lane.inFlight;
-    },
+  #laneOf(endpointId: string, ownerId: string): Lane {
+    const lane = this.#lanes.get(endpointId) ?? { ownerId, inFlight: 0, limit: FIRST_LIMIT, proven: false };
+    // Re-inserted at the end: the map's order is the order of use.
+    this.#lanes.delete(endpointId);
+    this.#lanes.set(endpointId, lane);
+    this.#ownerOf(lane).endpointIds.add(endpointId);
+    return lane;
+  }
 
-    free(): FreeLanes {
-      const exhausted = unprovenInFlight >= MAX_UNPROVEN_IN_FLIGHT;
-      const listed: Record<string, number> = {};
-      for (const [endpointId, lane] of exhausted ? lanes : busy) {
-        if (!exhausted || lane.proven) listed[endpointId] = Math.max(0, lane.limit - lane.inFlight);
-      }
-      for (const { inFlight, endpointIds } of owners.values()) {
-        if (inFlight >= MAX_OWNER_IN_FLIGHT) for (const endpointId of endpointIds) listed[endpointId] = 0;
-      }
-      const anyFull = exhausted || Object.values(listed).includes(0);
-      return { listed, others: exhausted ? 0 : FIRST_LIMIT, anyFull };
-    },
-  };
+  #forgetOldest(): void {
+    for (const [endpointId, lane] of this.#lanes) {
+      if (this.#lanes.size <= MAX_LANES) return;
+      if (lane.inFlight > 0) continue;
+      this.#lanes.delete(endpointId);
+      const { endpointIds } = this.#ownerOf(lane);
+      endpointIds.delete(endpointId);
+      if (endpointIds.size === 0) this.#owners.delete(lane.ownerId);
+    }
+  }
 }

@@ -13,25 +13,37 @@ const TWO_DAYS_MS = 2 * 86_400_000;
 export function sampleEvent(type: EventType, now: Date): EventData {
   const at = timestampOf(now);
   const later = timestampOf(new Date(now.getTime() + TWO_DAYS_MS));
-  const buyer = { id: sampleId(1), displayName: "Sample buyer" };
-  const bidder = { id: sampleId(2), displayName: "Sample bidder" };
-  const awarded = type !== "task.created" && type !== "bid.received";
+  return eventCatalogue[type].data.parse({
+    task: sampleTask(type, at, later),
+    bid: sampleBid(type, at),
+    dispute: sampleDispute(type, at),
+  });
+}
+
+const buyer = { id: sampleId(1), displayName: "Sample buyer" };
+const bidder = { id: sampleId(2), displayName: "Sample bidder" };
+const taskId = sampleId(3);
+const isAwarded = (type: EventType) => type !== "task.created" && type !== "bid.received";
+
+const statusAfter: Record<EventType, Task["status"]> = {
+  "task.created": "open",
+  "bid.received": "open",
+  "task.awarded": "awarded",
+  "delivery.posted": "delivered",
+  "task.accepted": "accepted",
+  "task.disputed": "disputed",
+  "task.dispute_resolved": "resolved",
+};
+
+function sampleTask(type: EventType, at: string, later: string): Task {
+  const awarded = isAwarded(type);
   const delivered = awarded && type !== "task.awarded";
-  const statusOf: Record<EventType, Task["status"]> = {
-    "task.created": "open",
-    "bid.received": "open",
-    "task.awarded": "awarded",
-    "delivery.posted": "delivered",
-    "task.accepted": "accepted",
-    "task.disputed": "disputed",
-    "task.dispute_resolved": "resolved",
-  };
-  const task: Task = {
-    id: sampleId(3),
+  return {
+    id: taskId,
     title: "A sample task",
     maxBudgetCents: 10_000,
     tags: ["sample"],
-    status: statusOf[type],
+    status: statusAfter[type],
     createdAt: at,
     bidCount: type === "task.created" ? 0 : 1,
     description: "Sent to test this endpoint; this task does not exist.",
@@ -46,22 +58,26 @@ export function sampleEvent(type: EventType, now: Date): EventData {
     closedAt: type === "task.accepted" || type === "task.dispute_resolved" ? at : null,
     updatedAt: at,
   };
-  const bid: Bid = {
-    id: sampleId(4),
-    taskId: task.id,
-    bidder,
-    priceCents: 8_000,
-    etaHours: 48,
-    notes: null,
-    status: awarded ? "awarded" : "active",
-    createdAt: at,
-    updatedAt: at,
-    taskEditedAt: null,
-  };
+}
+
+const sampleBid = (type: EventType, at: string): Bid => ({
+  id: sampleId(4),
+  taskId,
+  bidder,
+  priceCents: 8_000,
+  etaHours: 48,
+  notes: null,
+  status: isAwarded(type) ? "awarded" : "active",
+  createdAt: at,
+  updatedAt: at,
+  taskEditedAt: null,
+});
+
+function sampleDispute(type: EventType, at: string): Dispute {
   const resolved = type === "task.dispute_resolved";
-  const dispute: Dispute = {
+  return {
     id: sampleId(5),
-    taskId: task.id,
+    taskId,
     openedBy: "buyer",
     reason: "A sample reason.",
     status: resolved ? "resolved" : "open",
@@ -72,7 +88,6 @@ export function sampleEvent(type: EventType, now: Date): EventData {
     createdAt: at,
     resolvedAt: resolved ? at : null,
   };
-  return eventCatalogue[type].data.parse({ task, bid, dispute });
 }
 
 /** A complete event for the documentation. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLanes } from "../../server/webhooks/lanes.ts";
+import { Lanes } from "../../server/webhooks/lanes.ts";
 import { classifyResponse, retryDelaySeconds } from "../../server/webhooks/retries.ts";
 
 const quick = { succeeded: true, durationMs: 5 };
@@ -10,7 +10,7 @@ const failed = { succeeded: false, durationMs: 5 };
 const endpointOf = (endpointId: string, ownerId = `owner of ${endpointId}`) => ({ endpointId, ownerId });
 
 /** Completes enough quick requests for the endpoint to reach its highest limit. */
-function prove(lanes: ReturnType<typeof createLanes>, endpoint: ReturnType<typeof endpointOf>): void {
+function prove(lanes: Lanes, endpoint: ReturnType<typeof endpointOf>): void {
   for (let count = 0; count < 100; count++) {
     lanes.start(endpoint);
     lanes.finish(endpoint, quick);
@@ -22,7 +22,7 @@ test("an endpoint may have 4 requests in flight, up to 64 as it answers quickly,
     [failed, 4],
     [slow, 16],
   ] as const) {
-    const lanes = createLanes();
+    const lanes = new Lanes();
     expect(lanes.free().others).toBe(4);
     prove(lanes, endpointOf("a"));
     lanes.start(endpointOf("a"));
@@ -34,7 +34,7 @@ test("an endpoint may have 4 requests in flight, up to 64 as it answers quickly,
 });
 
 test("an endpoint that succeeds slowly may have up to 16 requests in flight, and stays unproven", () => {
-  const lanes = createLanes();
+  const lanes = new Lanes();
   for (let count = 0; count < 100; count++) {
     lanes.start(endpointOf("a"));
     lanes.finish(endpointOf("a"), slow);
@@ -46,7 +46,7 @@ test("an endpoint that succeeds slowly may have up to 16 requests in flight, and
 });
 
 test("however many endpoints hang, half of the slots stay free for endpoints that are known to be quick", () => {
-  const lanes = createLanes();
+  const lanes = new Lanes();
   prove(lanes, endpointOf("quick"));
   for (let count = 0; count < 256; count++) lanes.start(endpointOf(`hangs${count % 64}`));
   const free = lanes.free();
@@ -57,7 +57,7 @@ test("however many endpoints hang, half of the slots stay free for endpoints tha
 });
 
 test("a quick endpoint that begins to hang counts as unproven from its first failure on", () => {
-  const lanes = createLanes();
+  const lanes = new Lanes();
   prove(lanes, endpointOf("a"));
   for (let count = 0; count < 64; count++) lanes.start(endpointOf("a"));
   for (let count = 0; count < 200; count++) lanes.start(endpointOf(`other${count}`));
@@ -67,7 +67,7 @@ test("a quick endpoint that begins to hang counts as unproven from its first fai
 });
 
 test("one owner's endpoints may have 128 requests in flight, plus less than a batch, even if all were quick before they hung", () => {
-  const lanes = createLanes();
+  const lanes = new Lanes();
   const endpoints = Array.from({ length: 20 }, (_, index) => endpointOf(`hangs${index}`, "one owner"));
   for (const endpoint of endpoints) prove(lanes, endpoint);
   prove(lanes, endpointOf("quick"));

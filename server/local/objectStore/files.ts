@@ -67,33 +67,37 @@ interface WriteOptions {
  * itself, for listings.
  */
 export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
-  const objects = join(directory, "objects");
-  const keys = join(directory, "keys");
-  const incoming = join(directory, "incoming");
-  for (const folder of [objects, keys, incoming]) await mkdir(folder, { recursive: true, mode: 0o700 });
+  const folders = {
+    objects: join(directory, "objects"),
+    keys: join(directory, "keys"),
+    incoming: join(directory, "incoming"),
+  };
+  for (const folder of Object.values(folders)) await mkdir(folder, { recursive: true, mode: 0o700 });
   // Files that were being written when the last process ended. No client was told that they are stored.
-  for (const name of await readdir(incoming)) await rm(join(incoming, name), { force: true });
+  for (const name of await readdir(folders.incoming)) await rm(join(folders.incoming, name), { force: true });
+  return new FilesOnDisk(folders);
+}
 
-  const nameOf = (key: string) => createHash("sha256").update(key).digest("hex");
-  const pathOf = (key: string) => join(objects, nameOf(key));
+class FilesOnDisk implements ObjectFiles {
+  readonly #folders: Record<"objects" | "keys" | "incoming", string>;
 
-  /** Makes a complete file visible under its key, durably. */
-  async function publish(finished: string, key: string, onlyIfAbsent: boolean): Promise<void> {
-    // Without an object, it is ignored. After a crash it may be missing, which hides the object from listings only.
-    await writeText(join(keys, nameOf(key)), key);
-    if (onlyIfAbsent) {
-      // Creating a link fails atomically if the name exists: only one of two concurrent writers succeeds.
-      await link(finished, pathOf(key)).catch((error: unknown) => {
-        throw hasCode(error, "EEXIST") ? new S3Error("PreconditionFailed") : error;
-      });
-    } else {
-      await rename(finished, pathOf(key));
-    }
-    await syncDirectory(objects);
+  constructor(folders: Record<"objects" | "keys" | "incoming", string>) {
+    this.#folders = folders;
   }
 
-  async function openObject(key: string): Promise<OpenObject | null> {
-    const file = await openIfExists(pathOf(key));
+  async write(key: string, body: AsyncIterable<Buffer>, options: WriteOptions): Promise<ObjectInfo> {
+    const path = join(this.#folders.incoming, randomUUID());
+    try {
+      const info = await writeFile(path, body, options);
+      await this.#publish(path, key, options.onlyIfAbsent);
+      return info;
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  async open(key: string): Promise<OpenObject | null> {
+    const file = await openIfExists(this.#pathOf(key));
     if (file === null) return null;
     try {
       const info = await readInfo(file);
@@ -108,57 +112,63 @@ export async function openObjectFiles(directory: string): Promise<ObjectFiles> {
     }
   }
 
-  return {
-    async write(key, body, options) {
-      const path = join(incoming, randomUUID());
-      try {
-        const info = await writeFile(path, body, options);
-        await publish(path, key, options.onlyIfAbsent);
-        return info;
-      } finally {
-        await rm(path, { force: true });
-      }
-    },
+  async copy(fromKey: string, toKey: string, { onlyIfAbsent }: { onlyIfAbsent: boolean }): Promise<void> {
+    // Visible files never change, so a copy is a second link to the same file and copies no bytes.
+    const path = join(this.#folders.incoming, randomUUID());
+    try {
+      await link(this.#pathOf(fromKey), path).catch((error: unknown) => {
+        throw hasCode(error, "ENOENT") ? new S3Error("NoSuchKey") : error;
+      });
+      await this.#publish(path, toKey, onlyIfAbsent);
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
 
-    open: openObject,
+  async delete(key: string): Promise<void> {
+    await rm(this.#pathOf(key), { force: true });
+    await rm(join(this.#folders.keys, nameOf(key)), { force: true });
+    await syncDirectory(this.#folders.objects);
+  }
 
-    async copy(fromKey, toKey, { onlyIfAbsent }) {
-      // Visible files never change, so a copy is a second link to the same file and copies no bytes.
-      const path = join(incoming, randomUUID());
-      try {
-        await link(pathOf(fromKey), path).catch((error: unknown) => {
-          throw hasCode(error, "ENOENT") ? new S3Error("NoSuchKey") : error;
-        });
-        await publish(path, toKey, onlyIfAbsent);
-      } finally {
-        await rm(path, { force: true });
-      }
-    },
+  async list(prefix: string, after: string, limit: number): Promise<{ objects: ListedObject[]; isLast: boolean }> {
+    const wanted: string[] = [];
+    for (const name of await readdir(this.#folders.keys)) {
+      const key = await readFile(join(this.#folders.keys, name), "utf8").catch(() => null); // deleted meanwhile
+      if (key?.startsWith(prefix) && compareBytes(key, after) > 0) wanted.push(key);
+    }
+    wanted.sort(compareBytes);
+    const page = wanted.slice(0, limit);
+    const objects: ListedObject[] = [];
+    for (const key of page) {
+      const object = await this.open(key);
+      if (object !== null) objects.push({ key, info: object.info });
+      await object?.close();
+    }
+    return { objects, isLast: page.length === wanted.length };
+  }
 
-    async delete(key) {
-      await rm(pathOf(key), { force: true });
-      await rm(join(keys, nameOf(key)), { force: true });
-      await syncDirectory(objects);
-    },
+  #pathOf(key: string): string {
+    return join(this.#folders.objects, nameOf(key));
+  }
 
-    async list(prefix, after, limit) {
-      const wanted: string[] = [];
-      for (const name of await readdir(keys)) {
-        const key = await readFile(join(keys, name), "utf8").catch(() => null); // deleted meanwhile
-        if (key?.startsWith(prefix) && compareBytes(key, after) > 0) wanted.push(key);
-      }
-      wanted.sort(compareBytes);
-      const page = wanted.slice(0, limit);
-      const objects: ListedObject[] = [];
-      for (const key of page) {
-        const object = await openObject(key);
-        if (object !== null) objects.push({ key, info: object.info });
-        await object?.close();
-      }
-      return { objects, isLast: page.length === wanted.length };
-    },
-  };
+  /** Makes a complete file visible under its key, durably. */
+  async #publish(finished: string, key: string, onlyIfAbsent: boolean): Promise<void> {
+    // Without an object, it is ignored. After a crash it may be missing, which hides the object from listings only.
+    await writeText(join(this.#folders.keys, nameOf(key)), key);
+    if (onlyIfAbsent) {
+      // Creating a link fails atomically if the name exists: only one of two concurrent writers succeeds.
+      await link(finished, this.#pathOf(key)).catch((error: unknown) => {
+        throw hasCode(error, "EEXIST") ? new S3Error("PreconditionFailed") : error;
+      });
+    } else {
+      await rename(finished, this.#pathOf(key));
+    }
+    await syncDirectory(this.#folders.objects);
+  }
 }
+
+const nameOf = (key: string) => createHash("sha256").update(key).digest("hex");
 
 async function writeFile(path: string, body: AsyncIterable<Buffer>, options: WriteOptions): Promise<ObjectInfo> {
   const file = await open(path, "wx", 0o600);
