@@ -1,4 +1,5 @@
 import { type Connection, queryOne, sql } from "../store/connection.ts";
+import { isIn } from "./deliveryStates.ts";
 
 /**
  * Pending deliveries are counted up to this number: an exact count of a longer queue would take longer without helping.
@@ -15,23 +16,23 @@ export function readBacklog(
 ): Promise<{ pending: number; oldestDueAt: string | null }> {
   const backlog = sql`
     WITH RECURSIVE lane AS (
-      (SELECT endpoint_id, due_at FROM webhook_deliveries
-       WHERE status = 'pending' AND NOT waiting ORDER BY endpoint_id, due_at LIMIT 1)
+      (SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d
+       WHERE ${isIn.lane} ORDER BY d.endpoint_id, d.due_at LIMIT 1)
       UNION ALL
       SELECT next.endpoint_id, next.due_at FROM lane CROSS JOIN LATERAL (
         SELECT d.endpoint_id, d.due_at FROM webhook_deliveries d
-        WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id > lane.endpoint_id
+        WHERE ${isIn.lane} AND d.endpoint_id > lane.endpoint_id
         ORDER BY d.endpoint_id, d.due_at LIMIT 1
       ) next
     )
     SELECT
       (SELECT count(*) FROM (
-        SELECT FROM webhook_deliveries WHERE status = 'pending' AND NOT waiting
-        UNION ALL SELECT FROM webhook_deliveries WHERE waiting AND held_for IS NULL
-        UNION ALL SELECT FROM webhook_deliveries WHERE held_for IS NOT NULL
+        SELECT FROM webhook_deliveries d WHERE ${isIn.lane}
+        UNION ALL SELECT FROM webhook_deliveries d WHERE ${isIn.waiting}
+        UNION ALL SELECT FROM webhook_deliveries d WHERE ${isIn.held}
         LIMIT ${MAX_COUNTED}) AS counted) AS pending,
       -- While no worker runs, nobody moves due retries into their lanes.
       least((SELECT min(due_at) FROM lane),
-            (SELECT min(due_at) FROM webhook_deliveries WHERE waiting AND held_for IS NULL AND due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;
+            (SELECT min(d.due_at) FROM webhook_deliveries d WHERE ${isIn.waiting} AND d.due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;
   return queryOne<{ pending: number; oldestDueAt: string | null }>(connection, backlog, { plan: "fresh" });
 }

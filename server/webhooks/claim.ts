@@ -1,4 +1,5 @@
 import { type Connection, sql } from "../store/connection.ts";
+import { enter, firstOf, isIn, stateColumns } from "./deliveryStates.ts";
 import { isProven } from "./hostProof.ts";
 import type { FreeLanes } from "./lanes.ts";
 
@@ -41,9 +42,9 @@ const PROMOTE_BATCH = 1_000;
 /** Moves retries whose time has come into their endpoints' lanes. Does not read retries that are not due. */
 export async function promoteDueRetries(connection: Connection, now: Date): Promise<void> {
   const promote = sql`
-    UPDATE webhook_deliveries SET waiting = false WHERE id IN (
-      SELECT id FROM webhook_deliveries WHERE waiting AND held_for IS NULL AND due_at <= ${now.toISOString()}::timestamptz
-      ORDER BY due_at LIMIT ${PROMOTE_BATCH} FOR UPDATE SKIP LOCKED)`;
+    UPDATE webhook_deliveries SET ${enter(stateColumns.queued)} WHERE id IN (
+      SELECT d.id FROM webhook_deliveries d WHERE ${isIn.waiting} AND d.due_at <= ${now.toISOString()}::timestamptz
+      ORDER BY d.due_at LIMIT ${PROMOTE_BATCH} FOR UPDATE SKIP LOCKED)`;
   await connection.query(promote, { plan: "fresh" });
 }
 
@@ -67,13 +68,14 @@ export function claimDue(
   const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
   const { listed, others } = options.lanes;
   const free = sql`${JSON.stringify(listed)}::jsonb`;
+  const held = stateColumns.held(sql`h.host`);
   const holds = sql`(NOT ${isProven} AND ${isActive})`;
   const allLanes = sql`
-    (SELECT endpoint_id FROM webhook_deliveries
-     WHERE status = 'pending' AND NOT waiting AND endpoint_id > ${options.afterEndpoint}::uuid ORDER BY endpoint_id LIMIT 1)
+    (SELECT d.endpoint_id FROM webhook_deliveries d
+     WHERE ${isIn.lane} AND d.endpoint_id > ${options.afterEndpoint}::uuid ORDER BY d.endpoint_id LIMIT 1)
     UNION ALL
     SELECT (SELECT d.endpoint_id FROM webhook_deliveries d
-            WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id > lane.endpoint_id ORDER BY d.endpoint_id LIMIT 1)
+            WHERE ${isIn.lane} AND d.endpoint_id > lane.endpoint_id ORDER BY d.endpoint_id LIMIT 1)
     FROM lane WHERE lane.endpoint_id IS NOT NULL`;
   const listedLanes = sql`
     SELECT key::uuid FROM jsonb_each(${free}) WHERE key::uuid > ${options.afterEndpoint}::uuid ORDER BY key::uuid`;
@@ -81,7 +83,7 @@ export function claimDue(
     WITH RECURSIVE lane (endpoint_id) AS (${others > 0 ? allLanes : listedLanes}), due AS MATERIALIZED (
       SELECT picked.id FROM lane CROSS JOIN LATERAL (
         SELECT d.id FROM webhook_deliveries d
-        WHERE d.status = 'pending' AND NOT d.waiting AND d.endpoint_id = lane.endpoint_id
+        WHERE ${isIn.lane} AND d.endpoint_id = lane.endpoint_id
           AND d.leased_until <= ${now}::timestamptz
         ORDER BY d.due_at
         LIMIT coalesce((${free} ->> lane.endpoint_id::text)::int, ${others}::int)
@@ -90,8 +92,12 @@ export function claimDue(
       LIMIT ${options.limit}
     )
     UPDATE webhook_deliveries d
-    SET leased_until = CASE WHEN ${holds} THEN d.leased_until ELSE ${leasedUntil}::timestamptz END,
-        waiting = ${holds}, held_for = CASE WHEN ${holds} THEN h.host END
+    SET ${enter(
+      firstOf([
+        { when: holds, state: held },
+        { when: sql`true`, state: stateColumns.leased(leasedUntil) },
+      ]),
+    )}
     FROM due, webhook_endpoints e, users u, webhook_hosts h
     WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id AND h.host = e.host
     RETURNING ${claimedColumns}, d.held_for IS NOT NULL AS held`;

@@ -1,6 +1,7 @@
 import { type Connection, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import type { Claimed } from "./claim.ts";
+import { enter, firstOf, isIn, stateColumns } from "./deliveryStates.ts";
 import { countFailures } from "./failures.ts";
 import { recordProofs } from "./hostProof.ts";
 import { latestAttempts } from "./records.ts";
@@ -37,16 +38,17 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
     due_at: dueAt,
   }));
   const decides = sql`(d.leased_until = r.leased_until OR r.status = 'succeeded')`;
+  const ended = firstOf([
+    { when: sql`r.status = 'succeeded'`, state: stateColumns.succeeded },
+    { when: sql`${decides} AND r.status = 'failed'`, state: stateColumns.failed },
+    { when: decides, state: stateColumns.waiting },
+  ]);
   await tx.query(sql`
     UPDATE webhook_deliveries d
     SET attempts = ${latestAttempts(sql`d.attempts || r.attempts`)},
-        status = CASE WHEN ${decides} THEN r.status ELSE d.status END,
         attempts_left = CASE WHEN ${decides} THEN r.attempts_left ELSE d.attempts_left END,
         due_at = CASE WHEN ${decides} THEN coalesce(r.due_at, d.due_at) ELSE d.due_at END,
-        waiting = CASE WHEN ${decides} THEN r.due_at IS NOT NULL ELSE d.waiting END,
-        held_for = CASE WHEN NOT ${decides} THEN d.held_for END,
-        failed_at = CASE WHEN NOT ${decides} THEN d.failed_at WHEN r.status = 'failed' THEN service_now() END,
-        leased_until = CASE WHEN ${decides} THEN '-infinity' ELSE d.leased_until END
+        ${enter(ended)}
     FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
          AS r (id uuid, leased_until timestamptz, attempts jsonb, status text, attempts_left int, due_at timestamptz)
     WHERE d.id = r.id`);
@@ -57,15 +59,14 @@ export async function complete(tx: Transaction, outcomes: readonly Outcome[]): P
 /** Marks the pending deliveries of these endpoints as failed; they can be replayed. */
 export async function stopDeliveries(connection: Connection, endpointIds: string[]): Promise<void> {
   // Three parts, each with its own index; otherwise this would read every delivery these endpoints ever had.
-  const ofEndpoints = sql`SELECT id FROM webhook_deliveries WHERE endpoint_id = ANY (${endpointIds}::uuid[])`;
+  const ofEndpoints = sql`SELECT d.id FROM webhook_deliveries d WHERE d.endpoint_id = ANY (${endpointIds}::uuid[])`;
   const stop = sql`
     UPDATE webhook_deliveries
-    SET status = 'failed', failed_at = service_now(), attempts_left = 0, leased_until = '-infinity',
-        waiting = false, held_for = NULL
+    SET attempts_left = 0, ${enter(stateColumns.failed)}
     WHERE status = 'pending' AND id IN (
-      ${ofEndpoints} AND status = 'pending' AND NOT waiting
-      UNION ALL ${ofEndpoints} AND waiting AND held_for IS NULL
-      UNION ALL ${ofEndpoints} AND held_for IN (
+      ${ofEndpoints} AND ${isIn.lane}
+      UNION ALL ${ofEndpoints} AND ${isIn.waiting}
+      UNION ALL ${ofEndpoints} AND d.held_for IN (
         SELECT host FROM webhook_endpoints WHERE id = ANY (${endpointIds}::uuid[])))`;
   await connection.query(stop, { plan: "fresh" });
 }

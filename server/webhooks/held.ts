@@ -1,5 +1,6 @@
 import { type Connection, type Sql, sql } from "../store/connection.ts";
 import { type Claimed, claimedColumns, NIL_UUID } from "./claim.ts";
+import { enter, stateColumns } from "./deliveryStates.ts";
 import { isProven } from "./hostProof.ts";
 
 /** Pause between two requests to a host that has not answered with 2xx yet: 60 a minute. */
@@ -40,7 +41,7 @@ export function findHeldHosts(
 /** Moves deliveries for hosts that are proven by now into their endpoints' lanes. Returns how many. */
 export async function releaseHeld(connection: Connection, hosts: readonly string[]): Promise<number> {
   const release = sql`
-    UPDATE webhook_deliveries SET waiting = false, held_for = NULL WHERE id IN (
+    UPDATE webhook_deliveries SET ${enter(stateColumns.queued)} WHERE id IN (
       SELECT id FROM webhook_deliveries WHERE held_for = ANY (${hosts}::text[])
       ORDER BY held_for, endpoint_id, due_at LIMIT ${RELEASE_BATCH} FOR UPDATE SKIP LOCKED)
     RETURNING 1`;
@@ -79,7 +80,7 @@ export function claimHeld(
       SET next_request_at = ${nextRequestAt}::timestamptz, last_endpoint = oldest.endpoint_id
       FROM oldest WHERE h.host = oldest.host
     )
-    UPDATE webhook_deliveries d SET leased_until = ${leasedUntil}::timestamptz, waiting = false, held_for = NULL
+    UPDATE webhook_deliveries d SET ${enter(stateColumns.leased(leasedUntil))}
     FROM oldest, webhook_endpoints e, users u, webhook_hosts h
     -- Unless it has just been released, or stopped.
     WHERE d.id = oldest.id AND d.held_for = oldest.host

@@ -1,4 +1,5 @@
 import { type Connection, sql } from "../store/connection.ts";
+import { enter, isIn, stateColumns } from "./deliveryStates.ts";
 
 /** Condition on `webhook_endpoints e` and `users u`. */
 const canReceive = sql`u.id = e.user_id AND e.deleted_at IS NULL AND u.suspended_at IS NULL`;
@@ -15,10 +16,10 @@ export async function replayDelivery(connection: Connection, deliveryId: string,
   if (!endpoint) return false;
   await switchOn(connection, [endpoint.id]);
   await connection.query(sql`
-    UPDATE webhook_deliveries
-    SET status = 'pending', failed_at = NULL, waiting = false, due_at = ${now.toISOString()}::timestamptz,
-        attempts_left = CASE WHEN status = 'pending' THEN attempts_left ELSE 1 END
-    WHERE id = ${deliveryId}::uuid AND held_for IS NULL`);
+    UPDATE webhook_deliveries d
+    SET ${enter({ ...stateColumns.queued, leased_until: sql`d.leased_until` })}, due_at = ${now.toISOString()}::timestamptz,
+        attempts_left = CASE WHEN d.status = 'pending' THEN d.attempts_left ELSE 1 END
+    WHERE d.id = ${deliveryId}::uuid AND NOT (${isIn.held})`);
   return true;
 }
 
@@ -38,8 +39,7 @@ export async function replayFailed(
   await switchOn(connection, endpointIds);
   const replayed = await connection.query(sql`
     UPDATE webhook_deliveries
-    SET status = 'pending', failed_at = NULL, waiting = false, attempts_left = 1,
-        due_at = ${options.now.toISOString()}::timestamptz
+    SET ${enter(stateColumns.queued)}, attempts_left = 1, due_at = ${options.now.toISOString()}::timestamptz
     WHERE endpoint_id = ANY (${endpointIds}::uuid[]) AND failed_at >= ${since}::timestamptz
     RETURNING 1`);
   return replayed.length;
