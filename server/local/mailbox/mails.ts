@@ -1,19 +1,24 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { type Message, parseMessage } from "./message.ts";
-import type { ReceivedMail } from "./smtp.ts";
 
 const MAX_MAILS = 200;
 
-const Stored = z.object({ receivedAt: z.iso.datetime(), recipients: z.array(z.string()), raw: z.string() });
-
-/** A mail in the box, and the addresses that it names. */
-export interface BoxedMail extends Message {
-  receivedAt: string;
-  to: string[];
-  links: string[];
-}
+const BoxedMail = z.object({
+  receivedAt: z.iso.datetime(),
+  /** The recipients that the sender's server named. */
+  to: z.array(z.string()),
+  from: z.string(),
+  subject: z.string(),
+  /** The plain text. */
+  text: z.string(),
+  html: z.string(),
+  /** The addresses that the plain text names. */
+  links: z.array(z.string()),
+});
+/** A mail in the box. */
+export type BoxedMail = z.infer<typeof BoxedMail>;
+export type ReceivedMail = Omit<BoxedMail, "receivedAt" | "links">;
 
 /** The mails in a directory, a file each. The newest 200 are kept. */
 export class Mails {
@@ -25,26 +30,22 @@ export class Mails {
     mkdirSync(directory, { recursive: true });
   }
 
-  keep({ recipients, raw }: ReceivedMail): void {
+  keep(received: ReceivedMail): void {
     const receivedAt = new Date();
+    const links = received.text.match(/https?:\/\/\S+/g) ?? [];
+    const mail: BoxedMail = { receivedAt: receivedAt.toISOString(), ...received, links };
     const name = `${receivedAt.getTime()}-${String(this.#count++).padStart(6, "0")}.json`;
     const file = join(this.#directory, name);
-    writeFileSync(`${file}.new`, JSON.stringify({ receivedAt: receivedAt.toISOString(), recipients, raw }), {
-      mode: 0o600,
-    });
+    writeFileSync(`${file}.new`, JSON.stringify(mail), { mode: 0o600 });
     renameSync(`${file}.new`, file);
     for (const old of this.#files().slice(MAX_MAILS)) rmSync(join(this.#directory, old), { force: true });
   }
 
-  /** Returns all mails, newest first. */
+  /** Returns all mails, newest first. Those that an older version kept in another form are left out. */
   list(): BoxedMail[] {
-    return this.#files().map((name) => {
-      const { receivedAt, recipients, raw } = Stored.parse(
-        JSON.parse(readFileSync(join(this.#directory, name), "utf8")),
-      );
-      const message = parseMessage(raw);
-      const links = message.text.match(/https?:\/\/\S+/g) ?? [];
-      return { receivedAt, to: recipients, ...message, links };
+    return this.#files().flatMap((name) => {
+      const read = BoxedMail.safeParse(JSON.parse(readFileSync(join(this.#directory, name), "utf8")));
+      return read.success ? [read.data] : [];
     });
   }
 

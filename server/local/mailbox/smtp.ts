@@ -1,13 +1,8 @@
 import type { Server } from "node:net";
 import { buffer } from "node:stream/consumers";
+import PostalMime from "postal-mime";
 import { SMTPServer, type SMTPServerOptions } from "smtp-server";
-
-/** A mail as it was received. */
-export interface ReceivedMail {
-  recipients: string[];
-  /** The message: header and body, with CRLF. */
-  raw: string;
-}
+import type { ReceivedMail } from "./mails.ts";
 
 const MAX_MESSAGE_BYTES = 1_000_000;
 
@@ -15,9 +10,12 @@ const MAX_MESSAGE_BYTES = 1_000_000;
 export function smtpServer(keep: (mail: ReceivedMail) => void): Server {
   const onData: SMTPServerOptions["onData"] = (stream, { envelope }, done) => {
     const receive = async () => {
-      const raw = (await buffer(stream)).toString("utf8");
+      const raw = await buffer(stream);
       if (stream.sizeExceeded) throw Object.assign(new Error("The message is too large"), { responseCode: 552 });
-      keep({ recipients: envelope.rcptTo.map(({ address }) => address), raw });
+      const { headers, subject = "", text = "", html = "" } = await PostalMime.parse(raw);
+      const from = headers.find(({ key }) => key === "from")?.value ?? "";
+      const to = envelope.rcptTo.map(({ address }) => address);
+      keep({ to, from, subject, text: text.trim(), html: html.trim() });
     };
     receive().then(() => done(), done);
   };
