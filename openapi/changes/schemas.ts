@@ -17,6 +17,7 @@ export type Report = (what: string, isBreaking: boolean) => void;
 
 const lowerBounds = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
 const upperBounds = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
+const otherLimits = ["pattern", "format", "multipleOf", "uniqueItems"];
 
 /**
  * Compares the schemas of two documents. A request may become wider: everything that was accepted must still be. A
@@ -26,24 +27,23 @@ const upperBounds = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "ma
 export class SchemaComparison {
   readonly changes: Change[] = [];
   /** Pairs of named schemas that have been compared, so that recursion ends and a change is reported once. */
-  private readonly compared = new Set<string>();
-
-  private readonly older: JsonObject;
-  private readonly newer: JsonObject;
+  readonly #compared = new Set<string>();
+  readonly #older: JsonObject;
+  readonly #newer: JsonObject;
 
   constructor(older: JsonObject, newer: JsonObject) {
-    this.older = older;
-    this.newer = newer;
+    this.#older = older;
+    this.#newer = newer;
   }
 
   /** Compares what two documents have at `place`. A reference continues at the place of the schema that it names. */
   compare(before: Json | undefined, after: Json | undefined, direction: Direction, place: string): void {
-    const [old, current] = [resolve(before, this.older), resolve(after, this.newer)];
+    const [old, current] = [resolve(before, this.#older), resolve(after, this.#newer)];
     const here = current.name ?? place;
     if (current.name !== undefined) {
       const pair = `${old.name ?? place} ${current.name} ${direction}`;
-      if (this.compared.has(pair)) return;
-      this.compared.add(pair);
+      if (this.#compared.has(pair)) return;
+      this.#compared.add(pair);
     }
     const report: Report = (what, isBreaking) => {
       this.changes.push({ place: here, what: `${direction}: ${what}`, isBreaking });
@@ -51,33 +51,23 @@ export class SchemaComparison {
     const [oldForms, newForms] = [formsOf(old.schema), formsOf(current.schema)];
     const [oldForm, newForm] = [oldForms[0], newForms[0]];
     if (oldForms.length === 1 && newForms.length === 1 && oldForm && newForm) {
-      this.compareForms(oldForm, newForm, direction, here, report);
+      this.#compareForm(oldForm, newForm, direction, here, report);
     } else {
-      const [wider, narrower] = direction === "request" ? [newForms, oldForms] : [oldForms, newForms];
-      for (const form of narrower) {
-        const fits = wider.some((other) =>
-          direction === "request"
-            ? this.isCompatible(form, other, direction)
-            : this.isCompatible(other, form, direction),
-        );
-        if (!fits) report(`one of its forms ${direction === "request" ? "is no longer accepted" : "is new"}`, true);
-      }
+      const fits =
+        direction === "request"
+          ? oldForms.every((form) => newForms.some((other) => this.#isCompatible(form, other, direction)))
+          : newForms.every((form) => oldForms.some((other) => this.#isCompatible(other, form, direction)));
+      if (!fits) report(`one of its forms ${direction === "request" ? "is no longer accepted" : "is new"}`, true);
     }
   }
 
-  private isCompatible(before: JsonObject, after: JsonObject, direction: Direction): boolean {
-    const inner = new SchemaComparison(this.older, this.newer);
+  #isCompatible(before: JsonObject, after: JsonObject, direction: Direction): boolean {
+    const inner = new SchemaComparison(this.#older, this.#newer);
     inner.compare(before, after, direction, "");
     return inner.changes.every(({ isBreaking }) => !isBreaking);
   }
 
-  private compareForms(
-    old: JsonObject,
-    current: JsonObject,
-    direction: Direction,
-    place: string,
-    report: Report,
-  ): void {
+  #compareForm(old: JsonObject, current: JsonObject, direction: Direction, place: string, report: Report): void {
     // A reference inside a union arrives here unresolved.
     if ("$ref" in old || "$ref" in current) {
       this.compare(old, current, direction, place);
@@ -90,16 +80,10 @@ export class SchemaComparison {
       const [before, after] = [old[name], current[name]];
       if (isObject(before) && isObject(after)) this.compare(before, after, direction, `${place}[]`);
     }
-    this.compareFields(old, current, direction, place, report);
+    this.#compareFields(old, current, direction, place, report);
   }
 
-  private compareFields(
-    old: JsonObject,
-    current: JsonObject,
-    direction: Direction,
-    place: string,
-    report: Report,
-  ): void {
+  #compareFields(old: JsonObject, current: JsonObject, direction: Direction, place: string, report: Report): void {
     const [oldFields, fields] = [objectOf(old.properties), objectOf(current.properties)];
     const [wasRequired, isRequired] = [strings(old.required), strings(current.required)];
     const at = (name: string) => (place === "" ? name : `${place}.${name}`);
@@ -148,21 +132,13 @@ function compareValues(old: JsonObject, current: JsonObject, direction: Directio
 }
 
 function compareLimits(old: JsonObject, current: JsonObject, report: Report): void {
-  for (const [names, isTighter] of [
-    [lowerBounds, (before: number, after: number) => after > before],
-    [upperBounds, (before: number, after: number) => after < before],
-  ] as const) {
-    for (const name of names) {
-      const [before, after] = [old[name], current[name]];
-      if (before === after) continue;
-      const words = `${name} ${before === undefined ? "is" : `${before} became`} ${after ?? "absent"}`;
-      report(words, typeof after === "number" && (typeof before !== "number" || isTighter(before, after)));
-    }
-  }
-  for (const name of ["pattern", "format", "multipleOf", "uniqueItems"]) {
+  for (const name of [...lowerBounds, ...upperBounds, ...otherLimits]) {
     const [before, after] = [old[name], current[name]];
     if (before === after || (name === "format" && [before, after].every(isDescription))) continue;
-    report(`${name} ${before ?? "none"} became ${after ?? "none"}`, after !== undefined);
+    const areNumbers = typeof before === "number" && typeof after === "number";
+    const isLooser =
+      areNumbers && ((lowerBounds.includes(name) && after < before) || (upperBounds.includes(name) && after > before));
+    report(`${name} ${before ?? "none"} became ${after ?? "none"}`, after !== undefined && !isLooser);
   }
 }
 
