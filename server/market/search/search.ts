@@ -8,11 +8,12 @@ import { walkNewest } from "./walk.ts";
 
 /*
  * The figures in `server/market/search` are milliseconds of the whole search for 50 of the 1,000,000 tasks of
- * `npm run bench search`. The plainest way (pg_trgm, and indexes on tags and budgets) took 300 to 600 for matches that are all
- * among the oldest tasks and for two characters that no title has; this takes at most 5.
+ * `npm run bench search`. The plainest way (pg_trgm, and indexes on tags and budgets) took 310 to 590 for matches that are all
+ * among the oldest tasks and for two characters that no title has, where this takes at most 6. For the rest, it took 0.2 to 44
+ * where this takes 0.2 to 23.
  */
 
-/** With fewer matches on the way, the guess of step 1 misses: half as many took 2.0 to 2.2 times as long. */
+/** How much of a page step 1 needs to guess from. Half of it took 1.7 to 2.3 times as long; a twentieth was no faster. */
 const ENOUGH_SHARE = 1 / 5;
 /**
  * How many times as many matches as are missing a guessed range should hold: 1.2 often needed a second statement (2.0 became
@@ -21,7 +22,10 @@ const ENOUGH_SHARE = 1 / 5;
 const SURPLUS = 2;
 /** How many matches of the sample are looked at for a guess; with 32, the last lies too far back: 2.8 became 7.3 ms. */
 const MAX_AHEAD = 8;
-/** Matches of the sample in a range beyond those that should be enough: without, one search in 16 would need a second range. */
+/**
+ * How many matches of the sample a range of step 3 has beyond those that should be enough. With one, every 16th search would
+ * need a second range; eight took 1.3 times as long.
+ */
 const SPARE_SAMPLED = 3;
 
 /**

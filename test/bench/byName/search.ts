@@ -5,6 +5,7 @@ import { searchTasks } from "../../../server/market/search/search.ts";
 import { type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
 import { type Connection, connectionOver, openPool, sql } from "../../../server/store/connection.ts";
 import type { Bench, BenchEnvironment, Measurement } from "../setup/bench.ts";
+import { createPlainIndexes, searchPlainly } from "../setup/plainSearch.ts";
 import { startRebid } from "../setup/rebid.ts";
 
 const TASKS = 1_000_000;
@@ -75,6 +76,7 @@ const bench: Bench = async (environment) => {
       firstPages.push(firstPage);
     }
   }
+  await compareWithPlain(environment);
   const baseline = p99Of(firstPages);
   return rounds.map(({ what, durations }): Measurement => {
     const limit = unlimited.has(what) ? {} : { atMost: AT_MOST };
@@ -158,6 +160,31 @@ async function printPlans({ databaseUrl, log }: BenchEnvironment): Promise<void>
   }
   await pool.end();
 }
+
+/** Logs the median time of each search beside that of the plainest one, without HTTP: nine times each. Its indexes come after ours were measured, because the planner would use them there, too. */
+async function compareWithPlain({ databaseUrl, log }: BenchEnvironment): Promise<void> {
+  const pool = openPool(databaseUrl, { poolSize: 1 });
+  const connection = connectionOver(pool);
+  const timeOfSearch = async (search: TaskSearch, run: typeof searchPlainly) => {
+    const start = performance.now();
+    await run(connection, search);
+    return performance.now() - start;
+  };
+  const all = Object.entries(searches).map(([what, parameters]) => {
+    return { what, search: searchOf(new URLSearchParams(parameters)), ours: [] as number[], plain: [] as number[] };
+  });
+  for (const { search, ours } of all)
+    for (let count = 0; count < 9; count++) ours.push(await timeOfSearch(search, searchTasks));
+  await createPlainIndexes(databaseUrl);
+  for (const { what, search, ours, plain } of all) {
+    for (let count = 0; count < 9; count++) plain.push(await timeOfSearch(search, searchPlainly));
+    log(`${what}: ${medianOf(ours).toFixed(1)} ms, in the plainest way ${medianOf(plain).toFixed(1)} ms`);
+  }
+  await pool.end();
+}
+
+const medianOf = (durations: readonly number[]) =>
+  durations.toSorted((a, b) => a - b)[Math.floor(durations.length / 2)] ?? Number.NaN;
 
 function searchOf(parameters: URLSearchParams): TaskSearch {
   const integer = (name: string) => (parameters.has(name) ? Number(parameters.get(name)) : undefined);
