@@ -1,5 +1,13 @@
-import { copyFile, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { defineConfig, type UserConfig } from "tsdown";
+
+/** One method is one line of code, in JavaScript as in TypeScript: this chunk needs no source map. */
+const operations = { name: "operations", test: /generated.namespaces\.ts/ };
+/** Leaves little in `trpc.d.cts`. Declarations are chunks whose names end so. */
+const declarationChunks = [
+  { name: "types.d", test: /generated.types\.d/, priority: 1 },
+  { name: "router.d", test: /generated.router\.d/ },
+];
 
 const shared: UserConfig = {
   entry: ["src/index.ts", "src/trpc.ts", "src/node.ts"],
@@ -7,12 +15,27 @@ const shared: UserConfig = {
   deps: { neverBundle: /^node:/ },
   target: "es2022",
   fixedExtension: false,
-  // Documentation is in the declarations. The names of functions and classes stay, for whoever reads a stack.
-  minify: { compress: { keepNames: { function: true, class: true } }, mangle: { toplevel: false } },
-  outputOptions: { comments: false },
+  // People read this code in stacks and step through it, so it is not minified.
+  sourcemap: true,
+  // Comments are in the declarations and in the sources.
+  outputOptions: { comments: false, codeSplitting: { groups: [operations] } },
 };
 
 const dist = new URL("dist/", import.meta.url);
+
+/** The package has the sources once, in `src`; inside each map, for ESM and for CommonJS, they would be 40 kB more. */
+async function takeSourcesOutOfMaps(): Promise<void> {
+  for (const name of await readdir(dist)) {
+    const file = new URL(name, dist);
+    if (name.startsWith("operations-")) {
+      if (name.endsWith(".map")) await rm(file);
+      else await writeFile(file, (await readFile(file, "utf8")).replace(/\n\/\/# sourceMappingURL=.*\n*$/, "\n"));
+    } else if (name.endsWith(".map")) {
+      const { sourcesContent: _, ...map } = JSON.parse(await readFile(file, "utf8"));
+      await writeFile(file, JSON.stringify(map));
+    }
+  }
+}
 
 /**
  * The types are the same for `import` and `require`, and a third of the package: so they are in it once, as CommonJS, from
@@ -26,22 +49,25 @@ async function writeDeclarationsForImport(): Promise<void> {
   await copyFile(new URL("trpc.d.cts", dist), new URL("trpc.d.ts", dist));
 }
 
-/** Leaves little in `trpc.d.cts`. Declarations are chunks whose names end so. */
-const declarationChunks = [
-  { name: "types.d", test: /generated.types\.d/, priority: 1 },
-  { name: "router.d", test: /generated.router\.d/ },
-];
-
 export default defineConfig([
-  { ...shared, format: "esm", dts: false },
+  { ...shared, format: "esm", dts: false, hooks: { "build:done": takeSourcesOutOfMaps } },
   {
     ...shared,
     format: "cjs",
     clean: false,
     // TypeScript 7 has no API for other generators of declarations; oxc needs none, because every export is annotated.
-    dts: { oxc: true },
+    dts: { oxc: true, sourcemap: false },
     // Short names for what chunks take from each other would be 1.4 kB more: each type has to be renamed again.
-    outputOptions: { comments: false, minifyInternalExports: false, codeSplitting: { groups: declarationChunks } },
-    hooks: { "build:done": writeDeclarationsForImport },
+    outputOptions: {
+      comments: false,
+      minifyInternalExports: false,
+      codeSplitting: { groups: [...declarationChunks, operations] },
+    },
+    hooks: {
+      async "build:done"() {
+        await takeSourcesOutOfMaps();
+        await writeDeclarationsForImport();
+      },
+    },
   },
 ]);
