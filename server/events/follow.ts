@@ -1,6 +1,7 @@
 import type { CallerWatch } from "../auth/callerWatch.ts";
 import type { Principal } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
+import type { Client } from "../limits/address.ts";
 import type { LogEventType } from "../schemas/event.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Place } from "./cursor.ts";
@@ -20,7 +21,7 @@ interface FollowingCall {
   readonly eventFollower: EventFollower;
   readonly callerWatch: CallerWatch;
   readonly principal: Principal;
-  readonly client: { onLeave(leave: () => void): () => void };
+  readonly client: Pick<Client, "address" | "onLeave">;
   readonly takeTurn: <Result>(
     work: () => Promise<Result>,
     turn: { onlyReads: boolean; needsCaller: boolean },
@@ -41,7 +42,8 @@ function readerOf({ userId }: Principal, types: string | undefined): Reader {
 
 /**
  * Reads a page of the log. An empty one is held back until something happens, at most `waitMs`. Throws `cursor_expired`,
- * `limit_reached` when the caller waits too often already, and `unauthenticated` when their credential ends meanwhile.
+ * `limit_reached` when the caller waits too often already, `unavailable` when all seats are taken, and `unauthenticated` when
+ * their credential ends meanwhile.
  */
 export async function readOrWait(
   call: FollowingCall,
@@ -52,7 +54,7 @@ export async function readOrWait(
   const read = (from: After) => call.takeTurn(() => readLog(call.database, reader, { after: from, limit }), turn);
   let page = await read(after);
   if (page.events.length > 0 || waitMs === 0) return page;
-  const seat = call.eventFollower.takeSeat(reader);
+  const seat = call.eventFollower.takeSeat(reader, call.client.address);
   const caller = watchCaller(call);
   const resume = call.idle();
   try {
@@ -80,13 +82,14 @@ export interface Step {
 
 /**
  * Follows the log until the client leaves. The first step comes at once, and later ones at least every 15 seconds. Throws
- * what `readOrWait` throws, and `unavailable` when the process stops: the caller goes on elsewhere.
+ * what `readOrWait` throws, and `unavailable` when the process stops or the seat passes to somebody else: the caller connects
+ * again.
  */
 export async function* followLog(call: FollowingCall, { after, types }: Question): AsyncGenerator<Step, void> {
   const reader = readerOf(call.principal, types);
   const read = (from: After) =>
     call.takeTurn(() => readLog(call.database, reader, { after: from, limit: CATCH_UP }), turn);
-  const seat = call.eventFollower.takeSeat(reader);
+  const seat = call.eventFollower.takeSeat(reader, call.client.address);
   const caller = watchCaller(call);
   let resume = () => {};
   try {
@@ -102,7 +105,7 @@ export async function* followLog(call: FollowingCall, { after, types }: Question
         const { why, events, next } = await seat.wait(place, { timeoutMs: HEARTBEAT_MS, signal: caller.signal });
         caller.assertValid();
         if (caller.signal.aborted) return;
-        if (why === "stopped") throw new ApiError("unavailable");
+        if (why === "over") throw new ApiError("unavailable");
         for (const event of events) yield { event, next: event };
         if (why === "nothing") yield { event: null, next };
         place = next;

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { ApiError } from "../errors.ts";
 import type { Connection } from "../store/connection.ts";
 import type { Place } from "./cursor.ts";
 import { advanceLog, type LoggedEvent, type NewEvent, type Reader, readTail } from "./log.ts";
+import { type SeatLimits, Seats } from "./seats.ts";
 
 /** The end of the log is looked up this often while somebody waits, which is how late an event can be noticed. */
 const POLL_INTERVAL_MS = 50;
@@ -10,22 +10,14 @@ const PAUSE_AFTER_ERROR_MS = 500;
 /** Events that one poll reads. The rest follows with the next one. */
 const MAX_TAIL = 500;
 
-/** How many may wait at the same time. Source: docs/contract.md "Limits". */
-const defaultLimits = {
-  /** Waits and streams of one user. */
-  perUser: 50,
-  /** Of all users: half the connections of a process, so that the others remain for requests. */
-  perProcess: 2_000,
-};
-
 export interface FollowerOptions {
   database: Connection;
   log: { warn(fields: object, message: string): void };
-  limits?: Partial<typeof defaultLimits>;
+  limits?: Partial<SeatLimits>;
 }
 
-/** What ended a wait. `behind`: the log has gone on, so read it again. `stopped`: this process is stopping. */
-type WaitEnd = "events" | "nothing" | "behind" | "stopped";
+/** What ended a wait. `behind`: the log has gone on, so read it again. `over`: the seat passed to somebody else, or this process stops. */
+type WaitEnd = "events" | "nothing" | "behind" | "over";
 
 export interface WaitResult {
   why: WaitEnd;
@@ -39,11 +31,11 @@ interface Until {
   signal: AbortSignal;
 }
 
-/** A reader who waits. Has a place of its own among those of its user until `leave`. */
+/** A reader who waits. */
 export interface Seat {
   /**
    * Waits for events behind `after`, which is where the reader has read to: until there are some, until the time is over or
-   * `signal` says so, or until the process stops. Never rejects.
+   * `signal` says so, or until the seat is over. Never rejects.
    */
   wait(after: Place, until: Until): Promise<WaitResult>;
   leave(): void;
@@ -62,9 +54,7 @@ interface Waiter {
  */
 export class EventFollower {
   readonly #options: FollowerOptions;
-  readonly #limits: typeof defaultLimits;
-  readonly #seats = new Map<string, number>();
-  #seatCount = 0;
+  readonly #seats: Seats;
   /** Those who wait from `#seen` on, by user. */
   readonly #waiters = new Map<string, Set<Waiter>>();
   /** Those who came while the tail was being read, and may have missed what it did not look for. */
@@ -76,50 +66,35 @@ export class EventFollower {
 
   constructor(options: FollowerOptions) {
     this.#options = options;
-    this.#limits = { ...defaultLimits, ...options.limits };
+    this.#seats = new Seats(options.limits);
   }
 
   /** How many wait or have a stream open, for the metrics. */
   get seatCount(): number {
-    return this.#seatCount;
+    return this.#seats.count;
   }
 
-  /** Throws `limit_reached` when the user has as many seats as one may have, and `unavailable` when the process has. */
-  takeSeat(reader: Reader): Seat {
-    const { perUser: limit, perProcess } = this.#limits;
-    const taken = this.#seats.get(reader.userId) ?? 0;
-    if (taken >= limit) {
-      const message = `You already have ${limit} requests that wait for events: let one of them end first.`;
-      throw new ApiError("limit_reached", { message, limit });
-    }
-    if (this.#seatCount >= perProcess) throw new ApiError("unavailable");
-    this.#countSeat(reader.userId, 1);
-    let hasLeft = false;
-    return {
-      wait: (after, until) => this.#wait(reader, after, until),
-      leave: () => {
-        if (!hasLeft) this.#countSeat(reader.userId, -1);
-        hasLeft = true;
-      },
-    };
+  /** Takes a seat for a reader at this address. Throws as `Seats.take` does. */
+  takeSeat(reader: Reader, address: string): Seat {
+    const passedOn = new AbortController();
+    const leave = this.#seats.take({ userId: reader.userId, address }, () => passedOn.abort());
+    return { wait: (after, until) => this.#wait(reader, after, { ...until, passedOn: passedOn.signal }), leave };
   }
 
   /** Ends all waits at once, and those that begin later. */
   stop(): void {
     this.#isStopped = true;
-    for (const waiter of this.#all()) waiter.end("stopped");
+    for (const waiter of this.#all()) waiter.end("over");
   }
 
-  #countSeat(userId: string, change: 1 | -1): void {
-    const seats = (this.#seats.get(userId) ?? 0) + change;
-    if (seats === 0) this.#seats.delete(userId);
-    else this.#seats.set(userId, seats);
-    this.#seatCount += change;
-  }
-
-  #wait(reader: Reader, after: Place, { timeoutMs, signal }: Until): Promise<WaitResult> {
+  #wait(
+    reader: Reader,
+    after: Place,
+    { timeoutMs, signal, passedOn }: Until & { passedOn: AbortSignal },
+  ): Promise<WaitResult> {
     return new Promise((resolve) => {
       const giveUp = () => waiter.end("nothing");
+      const giveWay = () => waiter.end("over");
       const waiter: Waiter = {
         reader,
         after,
@@ -127,14 +102,16 @@ export class EventFollower {
         end: (why) => {
           clearTimeout(timeout);
           signal.removeEventListener("abort", giveUp);
+          passedOn.removeEventListener("abort", giveWay);
           const wasAdmitted = this.#remove(waiter);
           resolve({ why, events: waiter.found, next: wasAdmitted ? later(after, this.#seen) : after });
         },
       };
       const timeout = setTimeout(giveUp, timeoutMs).unref();
-      if (this.#isStopped) return waiter.end("stopped");
+      if (this.#isStopped || passedOn.aborted) return giveWay();
       if (signal.aborted) return giveUp();
       signal.addEventListener("abort", giveUp, { once: true });
+      passedOn.addEventListener("abort", giveWay, { once: true });
       if (this.#isPolling) this.#newcomers.add(waiter);
       else this.#admit(waiter);
       void this.#poll();

@@ -34,7 +34,7 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   const delays: number[] = [];
   let after = await advanceLog(database);
   for (let change = 0; change < CHANGES; change++) {
-    const seat = follower.takeSeat({ userId, types: null });
+    const seat = follower.takeSeat({ userId, types: null }, "here");
     const waiting = seat.wait(after, { timeoutMs: 10_000, signal: never });
     await sleep(Math.random() * 100);
     await database.transaction(async (tx) => tx.events.record("topup.credited", data, [userId]));
@@ -53,7 +53,9 @@ const bench: Bench = async ({ databaseUrl, log, onEnd }) => {
   globalThis.gc?.();
   const beforeBytes = process.memoryUsage().heapUsed;
   const waits = Array.from({ length: WAITING }, () =>
-    follower.takeSeat({ userId: crypto.randomUUID(), types: null }).wait(after, { timeoutMs: 600_000, signal: never }),
+    follower
+      .takeSeat({ userId: crypto.randomUUID(), types: null }, "here")
+      .wait(after, { timeoutMs: 600_000, signal: never }),
   );
   log(
     `2,000 who wait: ${((process.memoryUsage().heapUsed - beforeBytes) / 1e6).toFixed(1)} MB without their connections`,
