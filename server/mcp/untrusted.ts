@@ -45,12 +45,29 @@ const invisible = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
  */
 const needed =
   /[\t\n]|(?<![\u200c\u200d])[\u200c\u200d]|(?<!\p{Variation_Selector})[\ufe0e\ufe0f]|(?<=\p{Ideographic})[\u{e0100}-\u{e01ef}]/u;
-const hidden = new RegExp(`(?!${needed.source})${invisible.source}`, "gu");
+const hidden = new RegExp(`(?:(?!${needed.source})${invisible.source})+`, "gu");
+/** This many hidden characters are spelled out, of one run and of a whole text: there may be as many as the text is long. */
+const SPELLED_IN_RUN = 8;
+const SPELLED_IN_TEXT = 40;
 
-/** Replaces characters that hide something by their code points, as in `\u{202e}`. A carriage return before a line feed goes. */
+/**
+ * Replaces characters that hide something by their code points, as in `\u{202e}`. A carriage return before a line feed goes. The
+ * rest of a long run is only counted, and once a text has had 40, each further run becomes U+FFFD: spelled out, a text would
+ * be ten times as long.
+ */
 export function spellOut(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(hidden, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  let left = SPELLED_IN_TEXT;
+  return text.replaceAll("\r\n", "\n").replace(hidden, (run) => {
+    if (left <= 0) return "\ufffd";
+    const characters = [...run];
+    const spelled = characters.slice(0, SPELLED_IN_RUN);
+    left -= spelled.length;
+    const rest = characters.length - spelled.length;
+    return spelled.map(codePoint).join("") + (rest > 0 ? `[and ${rest} more invisible characters]` : "");
+  });
 }
+
+const codePoint = (character: string) => `\\u{${character.codePointAt(0)?.toString(16)}}`;
 
 function spellOutAll(value: unknown): unknown {
   if (typeof value === "string") return spellOut(value);

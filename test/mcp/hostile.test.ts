@@ -273,3 +273,29 @@ test.each([
 ])("what nobody sees is spelled out: %s", (_, text, shown) => {
   expect(spellOut(text)).toBe(shown ?? text);
 });
+
+test("what nobody sees makes no answer longer: a long run is counted, and many runs become one character each", async () => {
+  const length = 20_000;
+  expect(spellOut(`a${"\u200B".repeat(length)}b`)).toBe(
+    `a${"\\u{200b}".repeat(8)}[and ${length - 8} more invisible characters]b`,
+  );
+  const spelled = spellOut("a\u200B".repeat(length / 2));
+  expect(spelled.slice(0, 40 * 9)).toBe("a\\u{200b}".repeat(40));
+  expect(spelled.slice(40 * 9)).toBe("a\uFFFD".repeat(length / 2 - 40));
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom("a", "\u200B", "\u{E0041}", "\uFE01", "\u202E", "\r", "\u200D"), { maxLength: 400 }),
+      (parts) => {
+        expect(spellOut(parts.join("")).length).toBeLessThanOrEqual(parts.join("").length + 600);
+      },
+    ),
+  );
+
+  const buyer = await createPerson(service, { cents: 20_000 });
+  const agent = await connect(service.url, buyer.key);
+  for (const description of ["\u200B".repeat(length - 1), "a\u{E0041}".repeat(length / 2 - 1)]) {
+    const task = await postTask(buyer, { description: `${description}.` });
+    const { text, data } = await agent.call("get_task", { taskId: task.id });
+    expect(text.length + JSON.stringify(data).length).toBeLessThan(2 * length + 10_000);
+  }
+});
