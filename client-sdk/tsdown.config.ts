@@ -24,8 +24,10 @@ const shared: UserConfig = {
 const dist = new URL("dist/", import.meta.url);
 
 /** The package has the sources once, in `src`; inside each map, for ESM and for CommonJS, they would be 40 kB more. */
-async function takeSourcesOutOfMaps(): Promise<void> {
-  for (const name of await readdir(dist)) {
+async function takeSourcesOutOfMaps(extension: ".js" | ".cjs"): Promise<void> {
+  // The other format is being written at the same time.
+  const own = (await readdir(dist)).filter((name) => name.endsWith(extension) || name.endsWith(`${extension}.map`));
+  for (const name of own) {
     const file = new URL(name, dist);
     if (name.startsWith("operations-")) {
       if (name.endsWith(".map")) await rm(file);
@@ -50,7 +52,7 @@ async function writeDeclarationsForImport(): Promise<void> {
 }
 
 export default defineConfig([
-  { ...shared, format: "esm", dts: false, hooks: { "build:done": takeSourcesOutOfMaps } },
+  { ...shared, format: "esm", dts: false, hooks: { "build:done": () => takeSourcesOutOfMaps(".js") } },
   {
     ...shared,
     format: "cjs",
@@ -65,7 +67,7 @@ export default defineConfig([
     },
     hooks: {
       async "build:done"() {
-        await takeSourcesOutOfMaps();
+        await takeSourcesOutOfMaps(".cjs");
         await writeDeclarationsForImport();
       },
     },

@@ -41,7 +41,7 @@ async function deliver({ id }: TaskExcerpt, bidId: string): Promise<void> {
 // The log's position comes first, so that what is posted during the search is not missed.
 const { nextCursor } = await rebid.events.list({ after: "latest" });
 const { user } = await rebid.auth.me();
-for await (const task of rebid.tasks.list({ status: "open", tag: TAG })) await bid(task);
+for await (const task of rebid.tasks.list({ status: ["open"], tag: TAG })) await bid(task);
 
 const isOurs = ({ tags }: Pick<Task, "tags">) => tags.includes(TAG);
 for await (const event of rebid.events.follow({ types: ["task.created", "task.awarded"], after: nextCursor })) {

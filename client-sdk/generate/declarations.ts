@@ -17,8 +17,6 @@ interface Schema extends Omit<Limits, "items"> {
   properties?: Record<string, Schema>;
   required?: string[];
   description?: string;
-  /** The values of a comma-separated list; see server/schemas/common.ts. */
-  listOf?: string[];
 }
 
 const scalars: Record<string, string> = {
@@ -84,7 +82,6 @@ function typeText(schema: Schema, direction: Direction): string {
   if (schema.$ref !== undefined) return nameOf(schema.$ref);
   const choices = schema.anyOf ?? schema.oneOf;
   if (choices !== undefined) return choices.map((choice) => typeText(choice, direction)).join(" | ");
-  if (schema.listOf !== undefined) return `ListOf<${schema.listOf.map((value) => JSON.stringify(value)).join(" | ")}>`;
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum !== undefined) return schema.enum.map((value) => JSON.stringify(value)).join(" | ");
   if (schema.items !== undefined) return arrayText(typeText(schema.items, direction));

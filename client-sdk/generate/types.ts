@@ -74,10 +74,7 @@ export const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> =
 /** The file with all types. */
 export function printTypes(): string {
   const webhookEvents = eventTypes.map(eventSchemaName);
-  return `/** One value, or several with commas between them. */
-export type ListOf<Value extends string> = Value | \`\${Value},\${string}\`;
-
-${declarations.print()}
+  return `${declarations.print()}
 /** The types of all events, as the event log has them. */
 export type LogEventType = ${union(logEventTypes)};
 

@@ -31,13 +31,12 @@ interface FollowingCall {
 
 interface Question {
   after: After;
-  /** Comma-separated types; undefined for all. */
-  types: string | undefined;
+  /** Undefined for all. */
+  types: readonly LogEventType[] | undefined;
 }
 
-function readerOf({ userId }: Principal, types: string | undefined): Reader {
-  // The schema has checked the names.
-  return { userId, types: types === undefined ? null : new Set(types.split(",") as LogEventType[]) };
+function readerOf({ userId }: Principal, types: Question["types"]): Reader {
+  return { userId, types: types === undefined ? null : new Set(types) };
 }
 
 /**

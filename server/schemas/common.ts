@@ -130,28 +130,25 @@ export const NextCursor = z.string().nullable().meta({
   description: "Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page.",
 });
 
-/** The type of a comma-separated list, as exactly as TypeScript can say it: it begins with one of the values. */
-export type ListOf<Value extends string> = Value | `${Value},${string}`;
-
-/** Writes a list as `listOf` reads it. */
-export const toList = <Value extends string>(values: readonly Value[]): ListOf<Value> =>
-  values.join(",") as ListOf<Value>; // TypeScript knows only that it is text
-
 /**
- * A comma-separated list of `values`, as the query parameter `status` takes it. Blanks after commas are removed. The OpenAPI
- * document describes it by `listOf`, as an array.
+ * A list of some of `values`, each at most once: an array. A query string has one text with commas between the values, and
+ * perhaps blanks after them; the OpenAPI document describes that by `listOf`.
  */
-export const listOf = <Value extends string>(values: readonly Value[], description: string) =>
-  z
-    .string()
-    .regex(new RegExp(`^(${values.join("|")})(, *(${values.join("|")}))*$`), {
-      error: must(`be a comma-separated list of: ${values.join(", ")}`),
-    })
-    .overwrite((list) => list.replaceAll(" ", ""))
-    .meta({ description, example: values.slice(0, 2).join(","), listOf: values }) as unknown as z.ZodType<
-    ListOf<Value>,
-    ListOf<Value>
-  >; // zod has no type for what a pattern accepts
+export const listOf = <Value extends string>(
+  values: readonly Value[],
+  description: string,
+): z.ZodType<Value[], Value[]> => {
+  const inQuery = new RegExp(`^(${values.join("|")})(, *(${values.join("|")}))*$`);
+  const list = z
+    .array(z.enum(values), { error: must(`be a list of: ${values.join(", ")}`) })
+    .min(1)
+    .overwrite((given) => [...new Set(given)])
+    .max(values.length);
+  const split = (given: unknown) => (typeof given === "string" && inQuery.test(given) ? given.split(/, */) : given);
+  return z
+    .preprocess(split, list)
+    .meta({ description, example: values.slice(0, 2), listOf: values }) as unknown as z.ZodType<Value[], Value[]>; // zod says that a preprocessed input is unknown
+};
 
 /** The public part of a user. */
 export const Person = z

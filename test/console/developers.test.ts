@@ -45,7 +45,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await visitor.button("Send a test").click();
     await deliveries.getByText("Failed").waitFor();
     await deliveries.locator("summary").click();
-    expect(await attempts.allTextContents()).toEqual([expect.stringMatching(/: status 404, after [\d.]+ ms$/)]);
+    expect(await attempts.allTextContents()).toEqual([expect.stringMatching(/: status 404, after [\d.,]+ ms$/)]);
 
     status = 200;
     await visitor.button("Repeat what failed").click();

@@ -145,7 +145,7 @@ const cases: [procedure: string, input: () => Input, path: string, message: stri
     "tasks.list",
     () => ({ status: "closed" }),
     "status",
-    "`status` must be a comma-separated list of: open, awarded, delivered, accepted, cancelled, disputed, resolved, expired.",
+    "`status` must be a list of: open, awarded, delivered, accepted, cancelled, disputed, resolved, expired.",
   ],
   ["tasks.listOwn", () => ({ role: "owner" }), "role", "`role` must be one of: buyer, bidder."],
 ];

@@ -83,7 +83,9 @@ test("events: bids are handled from the stored cursor on, and a delivery is acce
   const { task } = await deliveredTask(ada, bo);
   const lines = await printed(async () => handleBids?.(client, store, 2));
   expect(lines).toEqual([`8000 cents for ${task.title}`]);
-  expect((await client.events.list({ after: store.cursor, types: "bid.received,delivery.posted" })).events).toEqual([]);
+  expect(
+    (await client.events.list({ after: store.cursor, types: ["bid.received", "delivery.posted"] })).events,
+  ).toEqual([]);
   expect(await acceptWhenDelivered?.(client, task.id)).toMatchObject({ status: "accepted" });
 });
 

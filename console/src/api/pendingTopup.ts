@@ -31,7 +31,7 @@ export async function endOfLog(): Promise<string> {
 export async function untilCredited({ sessionId, cursor }: PendingTopup, signal: AbortSignal): Promise<void> {
   let after = cursor;
   while (!signal.aborted) {
-    const page = await api.events.list.query({ after, types: "topup.credited", wait: 25 }, { signal });
+    const page = await api.events.list.query({ after, types: ["topup.credited"], wait: 25 }, { signal });
     if (page.events.some(({ data }) => "topup" in data && data.topup.sessionId === sessionId)) return;
     after = page.nextCursor;
   }

@@ -28,13 +28,14 @@ export interface TaskFilters {
 
 const nextCursorOf = ({ nextCursor }: { nextCursor: string | null }) => nextCursor;
 const firstPage: string | null = null;
+const statusOf = <Status>(status: Status | undefined) => (status === undefined ? {} : { status: [status] });
 const pageOf = (cursor: string | null) => (cursor === null ? {} : { cursor });
 
-export const feedQuery = (filters: TaskFilters) =>
+export const feedQuery = ({ status, ...filters }: TaskFilters) =>
   infiniteQueryOptions({
-    queryKey: ["feed", filters],
+    queryKey: ["feed", filters, status],
     queryFn: ({ pageParam, signal }) =>
-      api.tasks.list.query({ ...filters, ...pageOf(pageParam), limit: 25 }, { signal }),
+      api.tasks.list.query({ ...filters, ...statusOf(status), ...pageOf(pageParam), limit: 25 }, { signal }),
     initialPageParam: firstPage,
     getNextPageParam: nextCursorOf,
   });
@@ -67,7 +68,7 @@ export const ownBidsQuery = (status?: BidStatus) =>
   infiniteQueryOptions({
     queryKey: ["bids", status],
     queryFn: ({ pageParam, signal }) =>
-      api.bids.listOwn.query({ ...(status && { status }), ...pageOf(pageParam), limit: 25 }, { signal }),
+      api.bids.listOwn.query({ ...statusOf(status), ...pageOf(pageParam), limit: 25 }, { signal }),
     initialPageParam: firstPage,
     getNextPageParam: nextCursorOf,
   });
@@ -91,11 +92,14 @@ export interface LedgerFilters {
   kind?: LedgerEntry["kind"];
 }
 
-export const ledgerQuery = (filters: LedgerFilters) =>
+export const ledgerQuery = ({ kind, ...filters }: LedgerFilters) =>
   infiniteQueryOptions({
-    queryKey: ["wallet", "ledger", filters],
+    queryKey: ["wallet", "ledger", filters, kind],
     queryFn: ({ pageParam, signal }) =>
-      api.wallet.ledger.query({ ...filters, ...pageOf(pageParam), limit: 100 }, { signal }),
+      api.wallet.ledger.query(
+        { ...filters, ...(kind && { kind: [kind] }), ...pageOf(pageParam), limit: 100 },
+        { signal },
+      ),
     initialPageParam: firstPage,
     getNextPageParam: nextCursorOf,
   });
@@ -135,7 +139,7 @@ export const disputesQuery = (status: "open" | "resolved") =>
   infiniteQueryOptions({
     queryKey: ["disputes", status],
     queryFn: ({ pageParam, signal }) =>
-      api.disputes.list.query({ status, ...pageOf(pageParam), limit: 25 }, { signal }),
+      api.disputes.list.query({ ...statusOf(status), ...pageOf(pageParam), limit: 25 }, { signal }),
     initialPageParam: firstPage,
     getNextPageParam: nextCursorOf,
   });

@@ -20,8 +20,8 @@ export function Home() {
 /** For a person who is signed in: what waits for them, and their money. */
 function Overview({ me }: { me: Me }) {
   const { data: wallet } = useQuery(walletQuery);
-  const posted = useInfiniteQuery(ownTasksQuery("buyer", "open,awarded,delivered,disputed"));
-  const awarded = useInfiniteQuery(ownTasksQuery("bidder", "awarded,delivered,disputed"));
+  const posted = useInfiniteQuery(ownTasksQuery("buyer", ["open", "awarded", "delivered", "disputed"]));
+  const awarded = useInfiniteQuery(ownTasksQuery("bidder", ["awarded", "delivered", "disputed"]));
   const bids = useInfiniteQuery(ownBidsQuery("active"));
   const activeBids = bids.data?.pages[0]?.bids.length ?? 0;
   return (

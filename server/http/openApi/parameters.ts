@@ -36,7 +36,6 @@ export function describeParameters(operation: Operation, schemas: JsonObject): v
     if (!Array.isArray(listOf)) {
       return { ...described, schema: type, ...(example !== undefined && { example }) };
     }
-    const split = (text: Json) => String(text).split(",");
     return {
       ...described,
       style: "form",
@@ -46,9 +45,9 @@ export function describeParameters(operation: Operation, schemas: JsonObject): v
         minItems: 1,
         maxItems: listOf.length,
         items: itemsOf(listOf, schemas),
-        ...(type.default !== undefined && { default: split(type.default) }),
+        ...(type.default !== undefined && { default: type.default }),
       },
-      ...(example !== undefined && { example: split(example) }),
+      ...(example !== undefined && { example }),
     };
   });
 }

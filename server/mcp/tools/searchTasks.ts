@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Bid, bidStatuses } from "../../schemas/bid.ts";
-import { InputTimestamp, MAX_INT32, NextCursor, text, toList } from "../../schemas/common.ts";
+import { InputTimestamp, MAX_INT32, NextCursor, text } from "../../schemas/common.ts";
 import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import { type AnswerText, count, estimateTokens, money } from "../text.ts";
 import { type Job, plainTool } from "../tool.ts";
@@ -58,8 +58,8 @@ export const searchTasks = plainTool({
   async run(job, { whose, status, limit, cursor, ...filters }) {
     const page = { cursor, limit: limit ?? DEFAULT_LIMIT };
     // A status of the other kind is refused by the procedure, with its own list.
-    const ofBids = status && { status: toList(status as (typeof bidStatuses)[number][]) };
-    const ofTasks = status && { status: toList(status as (typeof taskStatuses)[number][]) };
+    const ofBids = status && { status: status as (typeof bidStatuses)[number][] };
+    const ofTasks = status && { status: status as (typeof taskStatuses)[number][] };
     const isBounded = limit === undefined;
     if (whose === "bids") {
       const { bids, nextCursor } = await job.api.bids.listOwn({ ...page, ...ofBids, ...filters });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { BidStatus } from "../../schemas/bid.ts";
-import { Cents, Id, Timestamp, toList } from "../../schemas/common.ts";
+import { Cents, Id, Timestamp } from "../../schemas/common.ts";
 import { type LogEvent, type LogEventType, logEventTypes } from "../../schemas/event.ts";
 import { LogQuery } from "../../schemas/eventLog.ts";
 import { TaskStatus } from "../../schemas/task.ts";
@@ -48,7 +48,7 @@ export const waitForEvents = plainTool({
   }),
   output: z.object({ events: z.array(Event), nextCursor: z.string() }),
   async run({ api, text }, { types, ...query }) {
-    const page = await api.events.list({ ...query, ...(types && { types: toList(types) }) });
+    const page = await api.events.list({ ...query, ...(types && { types }) });
     const events = page.events.map(summaryOf);
     for (const event of events) {
       text.say(`- ${event.type}${wordsOf(event)}${event.title === undefined ? "" : ` ${text.quote(event.title)}`}`);

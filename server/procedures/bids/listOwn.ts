@@ -24,7 +24,7 @@ export const listOwn = signedIn
       ...input,
       select: sql`SELECT ${bidExcerptColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id`,
       where: sql`b.bidder_id = ${hidden(sql`${ctx.userId}::uuid`)}`,
-      filter: input.status === undefined ? undefined : sql`b.status = ANY (${input.status.split(",")}::text[])`,
+      filter: input.status === undefined ? undefined : sql`b.status = ANY (${input.status}::text[])`,
     });
     return { bids: rows.map(excerptOfBid), nextCursor };
   });

@@ -31,6 +31,6 @@ export const list = signedIn
   .query(async ({ ctx, input }) => {
     const { cursor, limit, status } = input;
     const reader = disputeReader(ctx.principal, ctx.settings);
-    const disputes = await listDisputes(ctx.database, { reader, statuses: status?.split(","), cursor, limit });
+    const disputes = await listDisputes(ctx.database, { reader, statuses: status, cursor, limit });
     return { disputes, nextCursor: nextCursorOf(disputes, limit) };
   });

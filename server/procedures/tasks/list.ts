@@ -18,7 +18,7 @@ export const list = open
   })
   .input(
     PageQuery.extend({
-      status: listOf(taskStatuses, "Tasks with one of these statuses; open ones by default.").default("open"),
+      status: listOf(taskStatuses, "Tasks with one of these statuses; open ones by default.").prefault(["open"]),
       tag: text(1, 160)
         .meta({ description: "Tasks that have this tag, in any case.", example: "translation" })
         .optional(),
@@ -38,8 +38,7 @@ export const list = open
   .output(z.object({ tasks: z.array(TaskListItem).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { query, minBudget: minBudgetCents, maxBudget: maxBudgetCents, cursor, limit } = input;
-    const requested = input.status.split(",");
-    const statuses = taskStatuses.filter((status) => requested.includes(status));
+    const statuses = taskStatuses.filter((status) => input.status.includes(status));
     const tag = input.tag?.trim();
     const search = { statuses, tag, query, minBudgetCents, maxBudgetCents, cursor, limit };
     const tasks = await searchTasks(ctx.database, search);

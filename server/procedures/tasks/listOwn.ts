@@ -34,7 +34,7 @@ export const listOwn = signedIn
         "tasks.listOwn",
         sql`SELECT ${taskListColumns} FROM tasks t`,
         sql`${party} = ${ctx.userId}::uuid
-        ${status === undefined ? empty : sql`AND t.status = ANY (${status.split(",")}::text[])`}`,
+        ${status === undefined ? empty : sql`AND t.status = ANY (${status}::text[])`}`,
         { cursor, limit },
       )})`;
     const posted = role === "bidder" ? empty : pageOf(sql`t.buyer_id`);

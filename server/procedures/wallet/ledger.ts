@@ -32,7 +32,7 @@ export const ledger = signedIn
         FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id`,
       where: sql`e.user_id = ${hidden(sql`${ctx.userId}::uuid`)}
         AND ${input.bucket === undefined ? sql`e.bucket IN ('available', 'held')` : sql`e.bucket = ${input.bucket}`}`,
-      filter: input.kind === undefined ? undefined : sql`e.kind = ANY (${input.kind.split(",")}::text[])`,
+      filter: input.kind === undefined ? undefined : sql`e.kind = ANY (${input.kind}::text[])`,
     });
     return { entries: rows, nextCursor };
   });

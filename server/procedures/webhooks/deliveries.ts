@@ -29,8 +29,8 @@ export const deliveries = scoped("webhook:read")
   .query(async ({ ctx, input }) => {
     await requireOwnEndpoint(ctx.database, input.id, ctx.userId);
     const filters = [
-      input.event === undefined ? undefined : sql`d.event_type = ANY (${input.event.split(",")}::text[])`,
-      input.status === undefined ? undefined : hasStatus(input.status.split(",")),
+      input.event === undefined ? undefined : sql`d.event_type = ANY (${input.event}::text[])`,
+      input.status === undefined ? undefined : hasStatus(input.status),
     ].filter((filter) => filter !== undefined);
     const { rows, nextCursor } = await readPage<WebhookDelivery>(ctx.database, "webhooks.deliveries", {
       ...input,

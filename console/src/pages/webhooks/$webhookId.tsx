@@ -27,7 +27,10 @@ export function ReadWebhook() {
   const { status } = useSearch({ from: "/_signedIn/webhooks/$webhookId" });
   const navigate = useNavigate();
   const { data } = useSuspenseQuery(webhooksQuery);
-  const deliveries = useInfiniteQuery({ ...deliveriesQuery(webhookId, status), refetchInterval: REFRESH_MS });
+  const deliveries = useInfiniteQuery({
+    ...deliveriesQuery(webhookId, status && [status]),
+    refetchInterval: REFRESH_MS,
+  });
   const test = useAction("webhooks.test", api.webhooks.test.mutate);
   const replay = useAction("webhooks.replaySince", api.webhooks.replaySince.mutate);
   const remove = useAction("webhooks.remove", api.webhooks.remove.mutate, {

@@ -46,8 +46,8 @@ export async function work(optional: string | undefined): Promise<Task> {
   // @ts-expect-error: there is no such status
   void rebid.tasks.waitFor("", ["done"]);
   // @ts-expect-error: there is no such status
-  void rebid.tasks.list({ status: "opne" });
-  void rebid.tasks.list({ status: "open,awarded" });
+  void rebid.tasks.list({ status: ["opne"] });
+  void rebid.tasks.list({ status: ["open", "awarded"] });
   // @ts-expect-error: there is no such operation
   void rebid.tasks.destroy({ id: "" });
   return rebid.tasks.waitFor(task.id, ["delivered", "expired"], { timeoutMs: 5_000 });

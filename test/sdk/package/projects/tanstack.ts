@@ -18,7 +18,7 @@ export function useTasks(id: string) {
   if (code === "no_such_code") return undefined;
 
   const pages = { getNextPageParam: ({ nextCursor }: { nextCursor: string | null }) => nextCursor };
-  const feed = useInfiniteQuery(rebid.tasks.list.infiniteQueryOptions({ status: "open,awarded" }, pages));
+  const feed = useInfiniteQuery(rebid.tasks.list.infiniteQueryOptions({ status: ["open", "awarded"] }, pages));
   const titles: string[] | undefined = feed.data?.pages.flatMap(({ tasks }) => tasks.map(({ title }) => title));
 
   const accept = useMutation(
