@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from "vitest";
 
 /**
  * The floors of the house, from the entry down to the ground. A file may import from its own floor and from those below,
- * and imports never run in a circle, neither between files nor between rooms. README shows the same table.
+ * and imports never run in a circle, neither between files nor between rooms. docs/architecture.md shows the same table.
  */
 const floors: readonly (readonly string[])[] = [
   ["start/"],
@@ -98,7 +98,8 @@ test("there are at most seven floors, and every file stands on one of them", () 
   const homeless = files
     .filter(({ path }) => floorOf(path) === null)
     .map(
-      ({ path }) => `${path}: the room ${roomOf(path)} stands on no floor; add it to \`floors\` and to README's map`,
+      ({ path }) =>
+        `${path}: the room ${roomOf(path)} stands on no floor; add it to \`floors\` and to the table in docs/architecture.md`,
     );
   expect(homeless).toEqual([]);
 });
@@ -173,9 +174,9 @@ function circlesOf(pairs: readonly (readonly [string, string])[]): string[] {
   return circles;
 }
 
-test("README's map shows these floors", async () => {
-  const readme = await readFile("README.md", "utf8");
-  const rows = [...readme.matchAll(/^\| (\d) \| ([^|]+) \|/gm)].map(([, floor, rooms = ""]) => ({
+test("the architecture's table shows these floors", async () => {
+  const architecture = await readFile("docs/architecture.md", "utf8");
+  const rows = [...architecture.matchAll(/^\| (\d) \| ([^|]+) \|/gm)].map(([, floor, rooms = ""]) => ({
     floor: Number(floor),
     rooms: [...rooms.matchAll(/`([^`]+)`/g)].map(([, room]) => room),
   }));

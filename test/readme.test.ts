@@ -1,102 +1,66 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import * as choices from "../server/local/processor/model/choices.ts";
+import { readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { promisify, stripVTControlCharacters } from "node:util";
+import { expect, test } from "vitest";
 import { useProcesses } from "./setup/serviceProcess.ts";
 
-const { start, dataDirectory } = useProcesses();
+const { start, preparedDirectory } = useProcesses();
+const run = promisify(execFile);
 
-describe("the README's first paid task", () => {
-  let directory = "";
-  let commands = "";
+/** Each heading as GitHub names its anchor. */
+function anchorsOf(markdown: string): string[] {
+  const headings = [...markdown.replace(/^```[\s\S]*?^```$/gm, "").matchAll(/^#+ (.+)$/gm)].map(
+    ([, title = ""]) => title,
+  );
+  return headings.map((title) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
 
-  beforeAll(async () => {
-    directory = await mkdtemp(join(tmpdir(), "rebid-readme-"));
-    const readme = await readFile("README.md", "utf8");
-    const section = readme.slice(readme.indexOf("<!-- first-task"), readme.indexOf("<!-- /first-task -->"));
-    const blocks = Array.from(section.matchAll(/```sh\n([\s\S]*?)\n```/g), ([, block]) => block);
-    // A person who sees a block fail does not paste the next one.
-    commands = blocks.map((block) => `${block} || exit 1\n`).join("");
-  });
-  afterAll(() => rm(directory, { recursive: true, force: true }));
-
-  /** Runs a script as the reader's shell would; temporary directories are made inside of this test's own. */
-  function shell(script: string, variables: Record<string, string> = {}) {
-    const env = { ...process.env, TMPDIR: directory, ...variables };
-    return new Promise<{ code: number; stdout: string; stderr: string }>((done) => {
-      execFile("bash", ["-c", script], { cwd: directory, env }, (error, stdout, stderr) => {
-        done({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });
-      });
-    });
-  }
-
-  test("works as it is written, twice in the same shell, up to the payout", async () => {
-    const service = await start({ DATA_DIR: await dataDirectory(), SPAM_GUARD: "on" });
-    await service.ready();
-    const oneRun = commands.replace("http://localhost:3000", service.url.replace("127.0.0.1", "localhost"));
-    const { code, stdout, stderr } = await shell(`${oneRun}\necho SECOND RUN\n${oneRun}`);
-    expect([code, stderr]).toEqual([0, ""]);
-    const runs = stdout.split("SECOND RUN");
-    expect(runs).toHaveLength(2);
-    for (const run of runs) {
-      expect(run).toContain('{"availableCents":5000,"heldCents":0}');
-      expect(run).toContain("# Lounas\n\nLohikeitto\n");
-      expect(run).toContain('"status":"accepted"');
-      expect(run).toContain('{"availableCents":3000,"heldCents":0}');
-      expect(run).toContain('"kind":"task_payment"');
-      expect(run.match(/"stars":5/g)).toHaveLength(2);
-      expect(run).toContain('"amountCents":3000,"status":"paid"');
-    }
-    expect((await service.stop()).code).toBe(0);
-  });
-
-  test("stops at the first request that fails, whichever it is, and shows its answer", async () => {
-    // Stands in for curl: answers with every field that some step reads, and refuses the request with the number REFUSED.
-    const answer = JSON.stringify({
-      ...{ raw: "key", task: { id: "task" }, bid: { id: "bid" }, deliveries: [{ downloadUrl: "file" }] },
-      ...{
-        checkoutUrl: "page",
-        url: "page",
-        uploadUrl: "file",
-        storageKey: "key",
-        status: "paid",
-        availableCents: 5000,
-      },
-    });
-    const curl = join(directory, "curl");
-    await writeFile(
-      curl,
-      `#!/bin/bash
-echo >> "$LOG"
-[ "$(wc -l < "$LOG")" -eq "$REFUSED" ] && echo '{"error":"refused on purpose"}' && exit 22
-echo '${answer}'`,
-    );
-    await chmod(curl, 0o755);
-    const run = async (refused: number) => {
-      const LOG = join(directory, `requests-${refused}`);
-      const PATH = `${directory}:${process.env.PATH}`;
-      // What waits for a state would wait on after one refused request; here it does not.
-      const script = commands.replace("seq 30", "seq 1");
-      const result = await shell(script, { LOG, PATH, REFUSED: String(refused) });
-      return { ...result, requests: (await readFile(LOG, "utf8")).length };
-    };
-    const all = await run(0);
-    expect([all.code, all.stderr]).toEqual([0, ""]);
-    expect(all.requests).toBeGreaterThan(15);
-    for (let refused = 1; refused <= all.requests; refused++) {
-      const { code, requests, stdout, stderr } = await run(refused);
-      expect([refused, code === 0, requests]).toEqual([refused, false, refused]);
-      expect(stdout + stderr).toContain("refused on purpose");
-    }
-  });
+test("the README is at most 10 kB", async () => {
+  expect((await readFile("README.md")).byteLength).toBeLessThanOrEqual(10_000);
 });
 
-test("the README lists every choice that the embedded payment processor offers", async () => {
+test("every link of the files that GitHub shows leads to a file, and every anchor to a heading", async () => {
+  const broken: string[] = [];
+  for (const file of [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "docs/architecture.md",
+    "docs/glossary.md",
+  ]) {
+    const markdown = await readFile(file, "utf8");
+    for (const [, href = ""] of markdown.matchAll(/\]\((?!https?:)([^)]+)\)/g)) {
+      const [path = "", anchor] = href.split("#", 2);
+      const target = path === "" ? file : join(dirname(file), path);
+      const found = await readFile(target, "utf8").catch(() => null);
+      if (found === null || (anchor !== undefined && !anchorsOf(found).includes(anchor)))
+        broken.push(`${file}: ${href}`);
+    }
+  }
+  expect(broken).toEqual([]);
+});
+
+test("the README shows what the demo prints", async () => {
   const readme = await readFile("README.md", "utf8");
-  const { checkoutOutcomes, onboardingOutcomes, bankAccounts, payoutAmounts, callFaults, eventFaults } = choices;
-  const tables = [checkoutOutcomes, onboardingOutcomes, bankAccounts, payoutAmounts, callFaults, eventFaults];
-  const missing = tables.flat().filter(({ description }) => !readme.includes(`| ${description} |`));
-  expect(missing).toEqual([]);
+  const [, shown = ""] = /<!-- demo[\s\S]*?```text\n([\s\S]*?)\n```/.exec(readme) ?? [];
+  expect(shown.split("\n").length).toBeGreaterThan(8);
+  const DATA_DIR = await preparedDirectory();
+  const service = await start({ DATA_DIR });
+  await service.ready();
+  const { stdout } = await run(process.execPath, ["server/commands/demo.ts"], { env: { ...process.env, DATA_DIR } });
+  const withoutDates = (text: string) => stripVTControlCharacters(text).replace(/\d{4}-\d\d-\d\d \d\d:\d\d/g, "…");
+  const printed = withoutDates(stdout).split("\n");
+  let line = 0;
+  for (const wanted of withoutDates(shown).split("\n")) {
+    const at = printed.indexOf(wanted, line);
+    expect([wanted, at >= line]).toEqual([wanted, true]);
+    line = at + 1;
+  }
 });

@@ -7,17 +7,6 @@ import { addressOf, escapeHtml, type Page } from "./page.ts";
 const root = join(import.meta.dirname, "../..");
 const read = (file: string) => readFileSync(join(root, file), "utf8");
 
-/** Where parts of the README are told on the site, by their anchors. */
-const readmeSections: Record<string, string> = {
-  settings: "/docs/production#settings",
-  mail: "/docs/testing#the-mailbox",
-  "skip-48-hours-the-test-clock": "/docs/clock",
-  money: "/docs/money#what-the-ledger-shows",
-  "a-tasks-life": "/docs/money#a-tasks-life",
-  "the-map": "/docs/contributing#the-floors",
-  "run-it-in-production": "/docs/production",
-};
-
 const pages = new Map(sections.flatMap(({ guides }) => guides.map((guide) => [fileOf(guide), guide.slug] as const)));
 
 /** Resolves links between Markdown files: guides become pages; files that the site does not show become plain text. */
@@ -26,10 +15,6 @@ export function linkResolver(file: string, suffix = ""): ResolveLink {
     if (href.startsWith("/")) return suffix === "" ? href : href.replace(/^(\/docs\/[^#?]+)/, `$1${suffix}`);
     const [path = "", fragment] = href.split("#", 2);
     const target = relative(root, join(root, dirname(file), path));
-    if (target === "README.md") {
-      const [page = "", anchor] = (readmeSections[fragment ?? ""] ?? "/docs/first-task").split("#", 2);
-      return `${page}${suffix}${anchor === undefined ? "" : `#${anchor}`}`;
-    }
     const slug = pages.get(target);
     if (slug === undefined) return null;
     return `${addressOf(slug)}${suffix}${fragment === undefined ? "" : `#${fragment}`}`;

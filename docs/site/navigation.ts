@@ -7,11 +7,13 @@ export const sections: readonly Section[] = [
   },
   { title: "Rely on it", guides: [{ slug: "errors" }, { slug: "repeating" }] },
   { title: "Connect", guides: [{ slug: "events" }, { slug: "webhooks" }, { slug: "mcp" }, { slug: "sdk" }] },
-  { title: "Run", guides: [{ slug: "testing" }, { slug: "clock" }, { slug: "production" }] },
+  { title: "Run", guides: [{ slug: "testing" }, { slug: "clock" }, { slug: "production" }, { slug: "operating" }] },
   {
     title: "Inside",
     guides: [
       { slug: "contributing" },
+      { slug: "measuring" },
+      { slug: "glossary", file: "docs/glossary.md", description: "Every word of our own, in one sentence." },
       {
         slug: "architecture",
         file: "docs/architecture.md",

@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { Principal } from "./principal.ts";
 
 /**
- * What the security log records, by stable name. README, "Operate it", has the same table.
+ * What the security log records, by stable name. docs/guides/operating.md has the same table.
  * A refusal is something that an attacker can repeat, so it is bounded; see `SecurityLog.refuse`.
  */
 export const securityActions = {

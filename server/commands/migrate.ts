@@ -25,7 +25,7 @@ async function migrate(): Promise<void> {
   const { roleOwnsSchema } = await checkSchema(serviceUrl);
   console.log(
     roleOwnsSchema
-      ? 'The service\'s role may change the schema. Give the service a role of its own: see README, "Run it in production".'
+      ? "The service's role may change the schema. Give the service a role of its own: see docs/guides/production.md."
       : "The service's role has what it needs, and no more.",
   );
 }

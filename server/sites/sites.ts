@@ -19,7 +19,7 @@ export const docsSite: Site = {
   name: "docs",
   builder: "docs/site/build.ts",
   niceness: 5,
-  inputs: ["docs", "README.md", "openapi/openapi.json", "server/brand", "package-lock.json"],
+  inputs: ["docs", "README.md", "CONTRIBUTING.md", "openapi/openapi.json", "server/brand", "package-lock.json"],
 };
 
 /** The front end for people, at `/app`. */

@@ -56,7 +56,7 @@ async function prepareSchema(backing: BackingServices, { production }: Config, l
   if (roleOwnsSchema) {
     log.warn(
       "the database role of DATABASE_URL may change the schema, and with it the ledger's guards: give the service a role " +
-        'of its own, as README describes under "Run it in production"',
+        "of its own, as docs/guides/production.md describes",
     );
   }
 }

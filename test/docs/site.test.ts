@@ -173,8 +173,8 @@ test("without the built files, the site's paths are left to whatever comes next,
   await rm(empty, { recursive: true });
 });
 
-test("the site is stale when a guide, the API document, the README or the brand changes", () => {
+test("the site is stale when a guide, the API document, a file that guides include or the brand changes", () => {
   expect(docsSite.inputs).toEqual(
-    expect.arrayContaining(["docs", "openapi/openapi.json", "README.md", "server/brand"]),
+    expect.arrayContaining(["docs", "openapi/openapi.json", "README.md", "CONTRIBUTING.md", "server/brand"]),
   );
 });

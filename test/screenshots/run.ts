@@ -1,7 +1,8 @@
 /**
  * `npm run screenshots [-- WORD…]`: takes pictures of our pages, in both themes and three widths, from a marketplace of its
  * own, into `.build/screenshots/`. Reports what axe finds serious, pages wider than their window, and messages of the
- * browser's console, such as what a policy has refused. Exits with 1 when there is any. Words choose pages by their names.
+ * browser's console, such as what a policy has refused. Exits with 1 when there is any. Words choose pages by their names;
+ * `readme` also writes the README's picture, `docs/pictures/console.webp`.
  */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,6 +13,7 @@ import { run, startProcess } from "../install/processes.ts";
 import { launchBrowser } from "../setup/browser.ts";
 import { examine } from "./examine.ts";
 import { furnish, type Places } from "./furnish.ts";
+import { writeWebp } from "./readmePicture.ts";
 import { type Shot, shots, themes, widths } from "./shots.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -96,6 +98,9 @@ async function main(): Promise<number> {
           for (const problem of problems) console.log(`${shot.name}, ${theme}, ${width}: ${problem}`);
         }
       }
+    }
+    if (words.includes("readme")) {
+      await writeWebp(browser, join(output, "readme-light-1280.png"), join(root, "docs/pictures/console.webp"));
     }
   } finally {
     await browser?.close();

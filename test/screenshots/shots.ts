@@ -74,6 +74,7 @@ const personShots: readonly Shot[] = [
   { name: "console-tasks-signed-in", path: "/app/tasks?status=awarded", as: "bo" },
   { name: "console-task-delivered", path: "/app", as: "dev", prepare: openTask },
   { name: "console-task-bids", path: ({ editable }) => `/app/tasks/${editable}`, as: "ada" },
+  { name: "readme", path: ({ editable }) => `/app/tasks/${editable}`, as: "ada", whole: false },
   { name: "console-task-bidder", path: ({ editable }) => `/app/tasks/${editable}`, as: "bo" },
   { name: "console-task-to-bid", path: ({ editable }) => `/app/tasks/${editable}`, as: "dev" },
   { name: "console-task-awarded", path: ({ awarded }) => `/app/tasks/${awarded}`, as: "bo" },

@@ -1,6 +1,6 @@
 /**
  * Every behaviour that can be chosen by name. The pages show these tables, the `/test` API accepts the names, and the
- * project's README lists them.
+ * guide for testing lists them.
  */
 
 export interface Choice {
