@@ -1,7 +1,9 @@
 import { Bids } from "./bids.ts";
+import type { Call } from "./call.ts";
 import { Events } from "./events.ts";
 import * as generated from "./generated/namespaces.ts";
-import type { RebidOptions } from "./options.ts";
+import type { RebidOptions, TryOptions } from "./options.ts";
+import type { Method } from "./request.ts";
 import { Requests } from "./requests.ts";
 import { Tasks } from "./tasks.ts";
 import { Transport } from "./transport.ts";
@@ -10,7 +12,7 @@ import { Transport } from "./transport.ts";
  * The client of a Rebid service. Its namespaces and methods are those of the service's procedures: one object in, one out.
  *
  * ```ts
- * const rebid = new Rebid({ baseUrl: "https://rebid.example", apiKey: "rb_live_…" });
+ * const rebid = new Rebid({ baseUrl: "https://rebid.example", apiKey: "rb_live_…" }); // or from the environment
  * const { task } = await rebid.tasks.create({ title, description, maxBudgetCents: 4_000, tags: [] });
  * ```
  */
@@ -30,8 +32,11 @@ export class Rebid {
   /** The clock of a service with embedded services, which tests can move forward. */
   readonly test: generated.TestApi;
 
-  constructor(options: RebidOptions) {
+  readonly #requests: Requests;
+
+  constructor(options: RebidOptions = {}) {
     const requests = new Requests(new Transport(options));
+    this.#requests = requests;
     this.auth = new generated.AuthApi(requests);
     this.keys = new generated.KeysApi(requests);
     this.wallet = new generated.WalletApi(requests);
@@ -45,5 +50,16 @@ export class Rebid {
     this.operations = new generated.OperationsApi(requests);
     this.webhooks = new generated.WebhooksApi(requests);
     this.test = new generated.TestApi(requests);
+  }
+
+  /**
+   * Calls an operation that this version has no method for, with the same retries and errors:
+   * `rebid.request("POST", "/tasks/{id}/award", { id, bidId })`. The fields that `path` does not name go into the query of a
+   * GET, and into the body otherwise. What is answered is not checked.
+   */
+  request<Output = unknown>(method: Method, path: string, input: object = {}, options: TryOptions = {}): Call<Output> {
+    return method === "GET"
+      ? this.#requests.read<Output>(path, input, options)
+      : this.#requests.change<Output>(method, path, input, options);
   }
 }

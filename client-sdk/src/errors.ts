@@ -103,6 +103,9 @@ function describe(status: number, headers: Headers, body: unknown): string {
   const location = headers.get("Location");
   if (location !== null || status === 0)
     return `The service redirects${location === null ? "" : ` to ${location}`}: check \`baseUrl\`.`;
+  // With a code that is newer than this version.
+  if (typeof body === "object" && body !== null && "error" in body && "message" in body)
+    return `${body.message} (${body.error})`;
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return `The service answered with status ${status} and an unexpected body: ${text.slice(0, MAX_TEXT_IN_MESSAGE)}`;
 }

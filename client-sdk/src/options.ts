@@ -1,3 +1,6 @@
+/** From the least to the most: nothing, what is repeated, and every answer and failure. */
+export type LogLevel = "off" | "warn" | "debug";
+
 /** Receives what the client does, such as `console`. It never gets a key, a body or a header. */
 export interface Logger {
   debug(message: string, details: Record<string, unknown>): void;
@@ -13,10 +16,16 @@ export interface Timing {
 }
 
 export interface RebidOptions {
-  /** Where the service is, such as `https://rebid.example`. A path is kept: `https://example.com/rebid`. */
-  baseUrl: string;
-  /** An API key, `rb_live_…`. Without one, requests are anonymous, or have the browser's session cookie. */
-  apiKey?: string | undefined;
+  /**
+   * Where the service is, such as `https://rebid.example`. A path is kept: `https://example.com/rebid`. By default the
+   * environment's `REBID_BASE_URL`.
+   */
+  baseUrl?: string | undefined;
+  /**
+   * An API key, `rb_live_…`. By default the environment's `REBID_API_KEY`; with `null`, with `credentials` or in a page,
+   * requests without one are anonymous or have the browser's session cookie.
+   */
+  apiKey?: string | null | undefined;
   /** In a page of another origin: `include` sends the session cookie. */
   credentials?: "include" | "omit" | "same-origin" | undefined;
   /** How long one attempt may take, answer included: by default 60,000. `Infinity` for no limit. */
@@ -27,7 +36,10 @@ export interface RebidOptions {
   headers?: Record<string, string> | undefined;
   /** Used in place of the global `fetch`. */
   fetch?: typeof fetch | undefined;
+  /** By default `console`, if there is a `logLevel`. */
   logger?: Logger | undefined;
+  /** By default `debug` with a `logger`, and `off` without one. */
+  logLevel?: LogLevel | undefined;
   timing?: Timing | undefined;
 }
 

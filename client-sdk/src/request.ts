@@ -31,6 +31,9 @@ export interface Target {
  * elsewhere, such as a link, may be anything.
  */
 export function targetOf(method: Method, template: string, input: object): Target {
+  // Behind the address of the service, `@example.com` would be another host.
+  if (!template.startsWith("/"))
+    throw new TypeError(`The path must begin with a slash, not ${JSON.stringify(template)}.`);
   const fields = new Map(Object.entries(input).filter(([, value]) => value !== undefined));
   const path = template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value: unknown = fields.get(name);

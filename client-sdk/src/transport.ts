@@ -3,7 +3,8 @@ import { errorOf } from "./errorOf.ts";
 import { RebidConnectionError, RebidError, RebidTimeoutError, RebidUploadError } from "./errors.ts";
 import { chunksOf } from "./eventStream.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
-import type { RebidOptions, RequestOptions, Timing, TryOptions } from "./options.ts";
+import type { Logger, RebidOptions, RequestOptions, Timing, TryOptions } from "./options.ts";
+import { userAgent, variable } from "./platform.ts";
 import { baseUrlOf, type Method, targetOf } from "./request.ts";
 import { isWorthRetrying, retryDelayMs, type Safety } from "./retries.ts";
 import { realTiming } from "./timing.ts";
@@ -28,15 +29,22 @@ export class Transport {
   readonly timing: Timing;
   readonly #options: RebidOptions;
   readonly #baseUrl: string;
+  readonly #apiKey: string | undefined;
+  readonly #log: Partial<Logger>;
 
   constructor(options: RebidOptions) {
     check(options);
+    const { credentials, apiKey = credentials === undefined ? variable("REBID_API_KEY") : undefined } = options;
+    const baseUrl = options.baseUrl ?? variable("REBID_BASE_URL");
+    if (baseUrl === undefined) throw new TypeError("Pass `baseUrl`, or set REBID_BASE_URL.");
     // The platform's own message about a bad header would contain the key.
-    if (options.apiKey !== undefined && !/^[!-~]+$/.test(options.apiKey)) {
+    if (typeof apiKey === "string" && !/^[!-~]+$/.test(apiKey)) {
       throw new TypeError("`apiKey` must be visible ASCII characters, such as rb_live_….");
     }
     this.#options = options;
-    this.#baseUrl = baseUrlOf(options.baseUrl);
+    this.#baseUrl = baseUrlOf(baseUrl);
+    this.#apiKey = apiKey ?? undefined;
+    this.#log = logOf(options);
     // Browsers refuse a `fetch` that is called as a method.
     this.fetch = options.fetch ?? ((input, init) => fetch(input, init));
     this.timing = options.timing ?? realTiming;
@@ -49,16 +57,28 @@ export class Transport {
     if (options.dryRun) headers.set("Dry-Run", "true");
     const key = options.idempotencyKey ?? (safety === "keyed" && !options.dryRun ? newIdempotencyKey() : undefined);
     if (key !== undefined) headers.set("Idempotency-Key", key);
-    return this.withRetries(`${method} ${path}`, options, safety, () =>
+    const operation = `${method} ${path}`;
+    const startedAt = Date.now();
+    const answer = await this.withRetries(operation, options, safety, () =>
       this.attempt(...this.#own(target.path, { method, headers, body: target.body }), options, answerOf),
     );
+    const { status, requestId } = answer;
+    this.#log.debug?.("Rebid: a request succeeded", {
+      operation,
+      status,
+      requestId,
+      durationMs: Date.now() - startedAt,
+    });
+    return answer;
   }
 
   /** The headers of every request. */
   headers({ headers = {} }: RequestOptions): Headers {
-    const { apiKey } = this.#options;
-    const all = new Headers({ Accept: "application/json", ...this.#options.headers, ...headers });
-    if (apiKey !== undefined) all.set("Authorization", `Bearer ${apiKey}`);
+    const all = new Headers({ Accept: "application/json" });
+    if (userAgent !== undefined) all.set("User-Agent", userAgent);
+    for (const given of [this.#options.headers ?? {}, headers])
+      for (const [name, value] of Object.entries(given)) all.set(name, value);
+    if (this.#apiKey !== undefined) all.set("Authorization", `Bearer ${this.#apiKey}`);
     return all;
   }
 
@@ -70,7 +90,6 @@ export class Transport {
     work: () => Promise<Result>,
   ): Promise<Result> {
     check(options);
-    const { logger } = this.#options;
     const { signal, maxRetries = this.#options.maxRetries ?? DEFAULT_MAX_RETRIES } = options;
     for (let retry = 0; ; retry++) {
       signal?.throwIfAborted();
@@ -79,11 +98,11 @@ export class Transport {
       } catch (error) {
         const { status, requestId, retryAfter } = error instanceof RebidError ? error : {};
         if (retry >= maxRetries || !isWorthRetrying(error, safety)) {
-          logger?.debug("Rebid: a request failed", { operation, status, requestId, attempts: retry + 1 });
+          this.#log.debug?.("Rebid: a request failed", { operation, status, requestId, attempts: retry + 1 });
           throw error;
         }
         const delayMs = Math.round(retryDelayMs(retry, retryAfter, this.timing.random));
-        logger?.warn("Rebid: a request is repeated", { operation, status, requestId, delayMs });
+        this.#log.warn?.("Rebid: a request is repeated", { operation, status, requestId, delayMs });
         await this.timing.sleep(delayMs, signal);
       }
     }
@@ -142,6 +161,15 @@ export class Transport {
 function check({ timeoutMs = DEFAULT_TIMEOUT_MS, maxRetries = DEFAULT_MAX_RETRIES }: RequestOptions): void {
   if (!(timeoutMs > 0)) throw new TypeError("`timeoutMs` must be a number greater than 0.");
   if (!(maxRetries >= 0)) throw new TypeError("`maxRetries` must be 0 or a greater number.");
+}
+
+/** The methods of the logger that the level lets through. */
+function logOf({ logger, logLevel = logger === undefined ? "off" : "debug" }: RebidOptions): Partial<Logger> {
+  const target = logger ?? console;
+  return {
+    ...(logLevel !== "off" && { warn: (...line) => target.warn(...line) }),
+    ...(logLevel === "debug" && { debug: (...line) => target.debug(...line) }),
+  };
 }
 
 const timeout = (milliseconds: number) => new RebidTimeoutError(`No answer arrived within ${milliseconds} ms.`);

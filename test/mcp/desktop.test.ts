@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
@@ -41,6 +44,31 @@ test.each(protocols)("a desktop client works over standard input and output, wit
   const { structuredContent } = await client.callTool({ name: "get_wallet", arguments: {} });
   expect(structuredContent).toMatchObject({ availableCents: 10_000 });
   expect(printed()).toBe("");
+});
+
+test("requests that are piped in have their answers, although the input ends at once", async () => {
+  const person = await createPerson(service, { cents: 10_000 });
+  const env = { ...process.env, REBID_BASE_URL: service.url, REBID_API_KEY: keyOf(person.key) };
+  const child = spawn(process.execPath, [cli], { env, stdio: ["pipe", "pipe", "inherit"] });
+  const clientInfo = { name: "script", version: "1.0.0" };
+  const messages = [
+    { id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo } },
+    { method: "notifications/initialized" },
+    { id: 2, method: "tools/list" },
+    { id: "three", method: "tools/call", params: { name: "get_wallet", arguments: {} } },
+  ];
+  child.stdin.end(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""));
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
+  const answers = new Map(
+    printed
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .map(({ id, result }) => [id, result]),
+  );
+  expect(code).toBe(0);
+  expect([...answers.keys()].sort()).toEqual([1, 2, "three"]);
+  expect(answers.get("three").structuredContent).toMatchObject({ availableCents: 10_000 });
 });
 
 test("a key that is not accepted is explained, and never printed", async () => {

@@ -10,7 +10,7 @@ import {
   ServiceUnavailableError,
   TooManyRequestsError,
 } from "@rebid/sdk";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createPerson } from "../factories/people.ts";
 import { taskInput } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
@@ -296,6 +296,67 @@ test("the logger hears of repeats and failures", async () => {
     ],
     ["Rebid: a request failed", { operation: "POST /tasks/{id}/cancel", status: 503, requestId: "r1", attempts: 2 }],
   ]);
+});
+
+test("the level says what is logged, on the console by default", async () => {
+  const lines: string[] = [];
+  const logger = { debug: () => void lines.push("debug"), warn: () => void lines.push("warn") };
+  const loggedWith = async (options: Partial<RebidOptions>) => {
+    lines.length = 0;
+    server.play(refusal(503, "unavailable"), wallet);
+    await client(options).rebid.wallet.read();
+    return [...lines];
+  };
+  expect(await loggedWith({ logger })).toEqual(["warn", "debug"]);
+  expect(await loggedWith({ logger, logLevel: "warn" })).toEqual(["warn"]);
+  expect(await loggedWith({ logger, logLevel: "off" })).toEqual([]);
+  vi.spyOn(console, "warn").mockImplementation(logger.warn);
+  vi.spyOn(console, "debug").mockImplementation(logger.debug);
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(await loggedWith({})).toEqual([]);
+  expect(await loggedWith({ logLevel: "debug" })).toEqual(["warn", "debug"]);
+});
+
+test("address and key come from the environment, and each request says who asks", async () => {
+  vi.stubEnv("REBID_BASE_URL", server.url);
+  vi.stubEnv("REBID_API_KEY", "rb_live_ENVIRONMENT");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const headersOf = async (rebid: Rebid) => {
+    server.play(wallet);
+    await rebid.wallet.read();
+    return server.requests[0]?.headers;
+  };
+  const headers = await headersOf(new Rebid());
+  expect(headers?.authorization).toBe("Bearer rb_live_ENVIRONMENT");
+  expect(headers?.["user-agent"]).toMatch(/^rebid-sdk\/\d+\.\d+\.\d+ node\/\d+/);
+  expect((await headersOf(new Rebid({ apiKey: "rb_live_OWN" })))?.authorization).toBe("Bearer rb_live_OWN");
+  expect((await headersOf(new Rebid({ headers: { "user-agent": "mine" } })))?.["user-agent"]).toBe("mine");
+  for (const anonymous of [{ apiKey: null }, { credentials: "include" }] as const)
+    expect((await headersOf(new Rebid(anonymous)))?.authorization).toBeUndefined();
+  vi.stubEnv("REBID_BASE_URL", "");
+  expect(() => new Rebid()).toThrow("set REBID_BASE_URL");
+});
+
+test("an operation that the client does not know is called with the same retries, key and errors", async () => {
+  const { rebid } = client();
+  server.play(refusal(503, "unavailable"), json(201, { promotion: { id: "p1" } }));
+  const input = { id: "t 1", days: 2 };
+  const answer = await rebid.request<{ promotion: { id: string } }>("POST", "/tasks/{id}/promotions", input);
+  expect(answer.promotion.id).toBe("p1");
+  const [first, second] = server.requests;
+  expect([first?.url, first?.body]).toEqual(["/tasks/t%201/promotions", '{"days":2}']);
+  expect(first?.headers["idempotency-key"]).toMatch(/./);
+  expect(second?.headers["idempotency-key"]).toBe(first?.headers["idempotency-key"]);
+
+  server.play(json(200, { promotions: [] }));
+  await rebid.request("GET", "/promotions", { status: ["new", "old"], limit: 2 });
+  expect(server.requests[0]?.url).toBe("/promotions?status=new%2Cold&limit=2");
+
+  server.play(json(409, { error: "promoted_already", message: "The task is promoted.", requestId: "r1" }));
+  const error = await failureOf(rebid.request("POST", "/tasks/{id}/promotions", input));
+  expect(error).toMatchObject({ status: 409, code: "unexpected_response", body: { error: "promoted_already" } });
+  expect(String(error)).toMatch(/The task is promoted\. \(promoted_already\)/);
+  await expect(async () => rebid.request("GET", "@example.com/")).rejects.toThrow(/must begin with a slash/);
 });
 
 test("a failure is reported once, with or without the response", async () => {

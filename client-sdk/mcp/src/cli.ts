@@ -2,7 +2,7 @@
 import { createRequire } from "node:module";
 import { SdkHttpError, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import { bridge } from "./bridge.ts";
+import { bridge, OpenRequests } from "./bridge.ts";
 import { readSettings, type Settings, SettingsError, usage } from "./settings.ts";
 
 /** The file's place relative to the manifest is the same in the package, in dist/. */
@@ -37,8 +37,10 @@ async function main(): Promise<void> {
   }
   const { url, apiKey } = settings;
   const requestInit = { headers: { Authorization: `Bearer ${apiKey}`, "User-Agent": `rebid-mcp/${version}` } };
+  const open = new OpenRequests();
   await bridge({
-    local: new StdioServerTransport(),
+    open,
+    local: new StdioServerTransport(open.holdOpen(process.stdin)),
     remote: new StreamableHTTPClientTransport(url, { requestInit }),
     explain(error) {
       const words = explain(settings, error);
