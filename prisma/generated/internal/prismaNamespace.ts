@@ -3268,6 +3268,7 @@ export const UploadScalarFieldEnum = {
   finished: 'finished',
   sealedKey: 'sealedKey',
   sealingUntil: 'sealingUntil',
+  refusal: 'refusal',
   createdAt: 'createdAt'
 } as const
 

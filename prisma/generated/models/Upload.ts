@@ -85,6 +85,7 @@ export type UploadCountAggregateOutputType = {
   finished: number
   sealedKey: number
   sealingUntil: number
+  refusal: number
   createdAt: number
   _all: number
 }
@@ -149,6 +150,7 @@ export type UploadCountAggregateInputType = {
   finished?: true
   sealedKey?: true
   sealingUntil?: true
+  refusal?: true
   createdAt?: true
   _all?: true
 }
@@ -252,6 +254,7 @@ export type UploadGroupByOutputType = {
   finished: boolean
   sealedKey: string | null
   sealingUntil: Date | null
+  refusal: runtime.JsonValue | null
   createdAt: Date
   _count: UploadCountAggregateOutputType | null
   _avg: UploadAvgAggregateOutputType | null
@@ -291,6 +294,7 @@ export type UploadWhereInput = {
   finished?: Prisma.BoolFilter<"Upload"> | boolean
   sealedKey?: Prisma.StringNullableFilter<"Upload"> | string | null
   sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  refusal?: Prisma.JsonNullableFilter<"Upload">
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
   artifact?: Prisma.XOR<Prisma.ArtifactNullableScalarRelationFilter, Prisma.ArtifactWhereInput> | null
@@ -309,6 +313,7 @@ export type UploadOrderByWithRelationInput = {
   finished?: Prisma.SortOrder
   sealedKey?: Prisma.SortOrderInput | Prisma.SortOrder
   sealingUntil?: Prisma.SortOrderInput | Prisma.SortOrder
+  refusal?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   bid?: Prisma.BidOrderByWithRelationInput
   artifact?: Prisma.ArtifactOrderByWithRelationInput
@@ -330,6 +335,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   finished?: Prisma.BoolFilter<"Upload"> | boolean
   sealedKey?: Prisma.StringNullableFilter<"Upload"> | string | null
   sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  refusal?: Prisma.JsonNullableFilter<"Upload">
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
   artifact?: Prisma.XOR<Prisma.ArtifactNullableScalarRelationFilter, Prisma.ArtifactWhereInput> | null
@@ -348,6 +354,7 @@ export type UploadOrderByWithAggregationInput = {
   finished?: Prisma.SortOrder
   sealedKey?: Prisma.SortOrderInput | Prisma.SortOrder
   sealingUntil?: Prisma.SortOrderInput | Prisma.SortOrder
+  refusal?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.UploadCountOrderByAggregateInput
   _avg?: Prisma.UploadAvgOrderByAggregateInput
@@ -372,6 +379,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   finished?: Prisma.BoolWithAggregatesFilter<"Upload"> | boolean
   sealedKey?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   sealingUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
+  refusal?: Prisma.JsonNullableWithAggregatesFilter<"Upload">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
 }
 
@@ -387,6 +395,7 @@ export type UploadCreateInput = {
   finished?: boolean
   sealedKey?: string | null
   sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   bid: Prisma.BidCreateNestedOneWithoutUploadsInput
   artifact?: Prisma.ArtifactCreateNestedOneWithoutUploadInput
@@ -405,6 +414,7 @@ export type UploadUncheckedCreateInput = {
   finished?: boolean
   sealedKey?: string | null
   sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   artifact?: Prisma.ArtifactUncheckedCreateNestedOneWithoutUploadInput
 }
@@ -421,6 +431,7 @@ export type UploadUpdateInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bid?: Prisma.BidUpdateOneRequiredWithoutUploadsNestedInput
   artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
@@ -439,6 +450,7 @@ export type UploadUncheckedUpdateInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUncheckedUpdateOneWithoutUploadNestedInput
 }
@@ -456,6 +468,7 @@ export type UploadCreateManyInput = {
   finished?: boolean
   sealedKey?: string | null
   sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
 }
 
@@ -471,6 +484,7 @@ export type UploadUpdateManyMutationInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -487,6 +501,7 @@ export type UploadUncheckedUpdateManyInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -513,6 +528,7 @@ export type UploadCountOrderByAggregateInput = {
   finished?: Prisma.SortOrder
   sealedKey?: Prisma.SortOrder
   sealingUntil?: Prisma.SortOrder
+  refusal?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -643,6 +659,7 @@ export type UploadCreateWithoutBidInput = {
   finished?: boolean
   sealedKey?: string | null
   sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   artifact?: Prisma.ArtifactCreateNestedOneWithoutUploadInput
 }
@@ -659,6 +676,7 @@ export type UploadUncheckedCreateWithoutBidInput = {
   finished?: boolean
   sealedKey?: string | null
   sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   artifact?: Prisma.ArtifactUncheckedCreateNestedOneWithoutUploadInput
 }
@@ -705,6 +723,7 @@ export type UploadScalarWhereInput = {
   finished?: Prisma.BoolFilter<"Upload"> | boolean
   sealedKey?: Prisma.StringNullableFilter<"Upload"> | string | null
   sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  refusal?: Prisma.JsonNullableFilter<"Upload">
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
 }
 
@@ -720,6 +739,7 @@ export type UploadCreateWithoutArtifactInput = {
   finished?: boolean
   sealedKey?: string | null
   sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   bid: Prisma.BidCreateNestedOneWithoutUploadsInput
 }
@@ -737,6 +757,7 @@ export type UploadUncheckedCreateWithoutArtifactInput = {
   finished?: boolean
   sealedKey?: string | null
   sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
 }
 
@@ -768,6 +789,7 @@ export type UploadUpdateWithoutArtifactInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bid?: Prisma.BidUpdateOneRequiredWithoutUploadsNestedInput
 }
@@ -785,6 +807,7 @@ export type UploadUncheckedUpdateWithoutArtifactInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -800,6 +823,7 @@ export type UploadCreateManyBidInput = {
   finished?: boolean
   sealedKey?: string | null
   sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
 }
 
@@ -815,6 +839,7 @@ export type UploadUpdateWithoutBidInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
 }
@@ -831,6 +856,7 @@ export type UploadUncheckedUpdateWithoutBidInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifact?: Prisma.ArtifactUncheckedUpdateOneWithoutUploadNestedInput
 }
@@ -847,6 +873,7 @@ export type UploadUncheckedUpdateManyWithoutBidInput = {
   finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
   sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -865,6 +892,7 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   finished?: boolean
   sealedKey?: boolean
   sealingUntil?: boolean
+  refusal?: boolean
   createdAt?: boolean
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
   artifact?: boolean | Prisma.Upload$artifactArgs<ExtArgs>
@@ -883,6 +911,7 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   finished?: boolean
   sealedKey?: boolean
   sealingUntil?: boolean
+  refusal?: boolean
   createdAt?: boolean
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
@@ -900,6 +929,7 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   finished?: boolean
   sealedKey?: boolean
   sealingUntil?: boolean
+  refusal?: boolean
   createdAt?: boolean
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
@@ -917,10 +947,11 @@ export type UploadSelectScalar = {
   finished?: boolean
   sealedKey?: boolean
   sealingUntil?: boolean
+  refusal?: boolean
   createdAt?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"storageKey" | "bidId" | "kind" | "mimeType" | "bytes" | "width" | "height" | "durationSec" | "fileName" | "finished" | "sealedKey" | "sealingUntil" | "createdAt", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"storageKey" | "bidId" | "kind" | "mimeType" | "bytes" | "width" | "height" | "durationSec" | "fileName" | "finished" | "sealedKey" | "sealingUntil" | "refusal" | "createdAt", ExtArgs["result"]["upload"]>
 export type UploadInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
   artifact?: boolean | Prisma.Upload$artifactArgs<ExtArgs>
@@ -951,6 +982,7 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     finished: boolean
     sealedKey: string | null
     sealingUntil: Date | null
+    refusal: runtime.JsonValue | null
     createdAt: Date
   }, ExtArgs["result"]["upload"]>
   composites: {}
@@ -1389,6 +1421,7 @@ export interface UploadFieldRefs {
   readonly finished: Prisma.FieldRef<"Upload", 'Boolean'>
   readonly sealedKey: Prisma.FieldRef<"Upload", 'String'>
   readonly sealingUntil: Prisma.FieldRef<"Upload", 'DateTime'>
+  readonly refusal: Prisma.FieldRef<"Upload", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Upload", 'DateTime'>
 }
     

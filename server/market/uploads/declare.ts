@@ -7,6 +7,7 @@ import { findBidOfTask, lockBid } from "../tasks/lockBid.ts";
 import type { TaskRecord } from "../tasks/records.ts";
 import { assertTaskAction, type Moment, momentOf, uploaderOf } from "../tasks/rules.ts";
 import type { TaskActor } from "../tasks/stateMachine.ts";
+import type { Refusal } from "./lease.ts";
 import type { DeclaredUpload } from "./limits.ts";
 
 export type UploadKind = "sample" | "delivery";
@@ -62,6 +63,9 @@ export async function signUpload({ storage }: Pick<Services, "storage">, upload:
 export const invalidStorageKey = (message: string) =>
   new ApiError("invalid_input", { issues: [{ path: "storageKey", message }] });
 
+/** An upload as its row has it. */
+export type Declared = SignedUpload & { refusal: Refusal | null };
+
 /**
  * Returns the upload that was declared with this key for this bid. Throws what `checkUpload` throws, and `invalid_input`
  * when there is none.
@@ -71,12 +75,12 @@ export async function findDeclared(
   kind: UploadKind,
   bidId: string,
   storageKey: string,
-): Promise<SignedUpload> {
+): Promise<Declared> {
   const [, [declared]] = await Promise.all([
     checkUpload(services.database, services, kind, bidId),
-    services.database.query<SignedUpload & { bidId: string; kind: string }>(
+    services.database.query<Declared & { bidId: string; kind: string }>(
       sql`
-      SELECT storage_key AS "storageKey", mime_type AS "mimeType", bytes, bid_id AS "bidId", kind
+      SELECT storage_key AS "storageKey", mime_type AS "mimeType", bytes, refusal, bid_id AS "bidId", kind
       FROM uploads WHERE storage_key = ${storageKey}`,
       { changesNothing: true },
     ),

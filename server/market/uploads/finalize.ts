@@ -2,8 +2,8 @@ import { ApiError } from "../../errors.ts";
 import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
 import type { SealedObject } from "../../gateways/storage.ts";
 import type { Services } from "../../services.ts";
-import { invalidStorageKey } from "./declare.ts";
-import { holdLease, type Lease, takeLease } from "./lease.ts";
+import { type Declared, invalidStorageKey } from "./declare.ts";
+import { holdLease, type Lease, refuseUpload, takeLease } from "./lease.ts";
 import { essenceOf } from "./mimeType.ts";
 import { checkType } from "./typeCheck.ts";
 
@@ -17,17 +17,13 @@ export interface SealedUpload {
   detectedDurationSec: number | null;
 }
 
-interface Declared {
-  storageKey: string;
-  mimeType: string;
-  bytes: number;
-}
-
 interface Steps<Recorded> {
   /** Throws when the upload cannot be finalised by this caller now. Called again after each pause. */
   find(): Promise<Declared>;
   /** Returns what an earlier request has recorded; null if there is nothing. */
   findRecorded(): Promise<Recorded | null>;
+  /** Throws when the copy could not be recorded for another reason than its bytes. `record` judges the same again. */
+  check?(): Promise<void>;
   /** Records the copy in a transaction; it is null if nothing was uploaded. */
   record(sealed: SealedUpload | null): Promise<Recorded>;
 }
@@ -40,6 +36,8 @@ const MAX_WAIT_MS = 150_000;
 /**
  * Copies an upload to where its URL cannot change it, inspects the copy, and records it. Of several requests for one
  * upload, one does so and the others wait, without a database connection and without holding up the caller's other requests.
+ * A copy costs the store and a parser, so what can be refused without one is, and a copy that was refused for good is the
+ * upload's last: whoever repeats the request gets the same error.
  * @throws ApiError `invalid_input` when the bytes are not what was declared; `unavailable` when the wait is too long
  */
 export async function finalizeUpload<Recorded>(
@@ -52,6 +50,8 @@ export async function finalizeUpload<Recorded>(
     const declared = await steps.find();
     const recorded = await steps.findRecorded();
     if (recorded !== null) return recorded;
+    if (declared.refusal !== null) throw new ApiError(declared.refusal.code, declared.refusal.details);
+    await steps.check?.();
     const taken = await takeLease(services.database, declared.storageKey);
     if (taken !== null) {
       if (taken.abandonedKey !== null) await discard(services, taken.abandonedKey);
@@ -81,10 +81,16 @@ async function seal<Recorded>(
     return await record({ lease, ...(await inspectSealed(services, declared, sealed)) });
   } catch (error) {
     // Only an `ApiError` proves that the copy was not recorded; a connection lost during the commit does not.
-    if (error instanceof ApiError) await discard(services, sealedKey);
+    if (error instanceof ApiError) {
+      if (isForGood(error)) await refuseUpload(services.database, lease, error);
+      await discard(services, sealedKey);
+    }
     throw error;
   }
 }
+
+/** Whether the bytes, or their number, are to blame: not a status that may come back, nor a failure of ours. */
+const isForGood = ({ status }: ApiError) => status === 400;
 
 /** Reads only the ends of the file, whatever its size. */
 async function inspectSealed(

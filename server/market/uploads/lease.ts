@@ -1,3 +1,4 @@
+import type { ApiError, ErrorCode, ErrorDetails } from "../../errors.ts";
 import { createSealedKey } from "../../gateways/storage.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, type Sql, sql } from "../../store/connection.ts";
@@ -19,9 +20,15 @@ const isMine = ({ storageKey, sealedKey }: Lease) =>
 /** Rows of `uploads` that nobody is finalising. An expired lease is never extended, so its copy will never be recorded. */
 export const isIdle = sql`NOT finished AND (sealing_until IS NULL OR sealing_until <= clock_timestamp())`;
 
+/** The error that has refused an upload for good, as its row keeps it. */
+export interface Refusal {
+  code: ErrorCode;
+  details: ErrorDetails;
+}
+
 /**
  * Returns a lease on the upload, and the copy that an earlier holder may have left behind; null while another request
- * holds the lease, or if the upload is finished or gone.
+ * holds the lease, or if the upload is finished, refused or gone.
  */
 export async function takeLease(
   connection: Connection,
@@ -31,7 +38,7 @@ export async function takeLease(
   const [taken] = await connection.query<{ abandonedKey: string | null }>(sql`
     UPDATE uploads SET sealed_key = ${sealedKey}, sealing_until = ${leaseEnd}
     FROM (SELECT sealed_key AS abandoned_key FROM uploads WHERE storage_key = ${storageKey} FOR UPDATE) AS before
-    WHERE storage_key = ${storageKey} AND ${isIdle}
+    WHERE storage_key = ${storageKey} AND ${isIdle} AND refusal IS NULL
     RETURNING before.abandoned_key AS "abandonedKey"`);
   return taken ? { lease: { storageKey, sealedKey }, abandonedKey: taken.abandonedKey } : null;
 }
@@ -60,3 +67,9 @@ export async function holdLease<Result>(
 /** Marks the upload as finished, for the statement that records its artifact. Returns its row; none if the lease was lost. */
 export const finishUpload = (lease: Lease): Sql =>
   sql`UPDATE uploads SET finished = true WHERE ${isMine(lease)} RETURNING *`;
+
+/** Ends the upload with this error: nobody will take a lease on it again. */
+export async function refuseUpload(connection: Connection, lease: Lease, { code, details }: ApiError): Promise<void> {
+  const refusal: Refusal = { code, details };
+  await connection.query(sql`UPDATE uploads SET refusal = ${JSON.stringify(refusal)}::jsonb WHERE ${isMine(lease)}`);
+}

@@ -5,6 +5,7 @@ import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize
 import { assertSampleCount } from "../../market/uploads/limits.ts";
 import { Sample, StorageKey } from "../../schemas/artifact.ts";
 import { idOf } from "../../schemas/common.ts";
+import type { Connection } from "../../store/connection.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
 export const sampleFinalize = scoped("bid:write")
@@ -28,16 +29,20 @@ export const sampleFinalize = scoped("bid:write")
           const row = await findArtifact(ctx.database, input.storageKey);
           return row && ctx.change(async () => ({ row }));
         },
+        check: () => checkCount(ctx.database, input.id),
         record: (sealed) => record(ctx, input.id, sealed),
       }),
     );
     return { sample: await toArtifact(ctx, row) };
   });
 
+const checkCount = async (connection: Connection, bidId: string) =>
+  assertSampleCount((await countSamples(connection, bidId)) + 1);
+
 function record(ctx: CallerContext, bidId: string, sealed: SealedUpload | null) {
   return ctx.change(async (tx) => {
     const { task, bid } = await lockForUpload(ctx, tx, "sample", bidId);
-    assertSampleCount((await countSamples(tx, bid.id)) + 1);
+    await checkCount(tx, bid.id);
     const row = await addArtifact(tx, "sample", { bid, sealed });
     tx.events.record("sample.posted", { task, bid, sample: artifactRecord(row) }, [task.buyerId, ctx.userId]);
     return { row };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
+import { ApiError } from "../../../server/errors.ts";
 import { finalizeUpload } from "../../../server/market/uploads/finalize.ts";
 import { finishUpload, takeLease } from "../../../server/market/uploads/lease.ts";
 import { sql } from "../../../server/store/connection.ts";
@@ -60,7 +61,7 @@ test("finalising a delivery several times in parallel delivers once, and the oth
 
 /** What `finalizeUpload` needs to finalise a declared upload, without a bid's rules. */
 const stepsOf = (storageKey: string, mimeType = "text/plain") => ({
-  find: async () => ({ storageKey, bytes: 5, mimeType }),
+  find: async () => ({ storageKey, bytes: 5, mimeType, refusal: null }),
   findRecorded: async () => null,
 });
 const anyone = { client: { hasLeft: () => false }, pause: sleep };
@@ -115,6 +116,91 @@ test("a request that lost its lease records nothing", async () => {
   const second = await takeLease(database, storageKey);
   expect(second?.abandonedKey).toBe(first.lease.sealedKey);
   expect(await finished()).toEqual([]);
+});
+
+/** Everything that a refusal says, except what names the request. */
+const refusalOf = ({ status, body: { requestId: _, ...body } }: { status: number; body: Record<string, unknown> }) => ({
+  status,
+  body,
+});
+
+test("an eleventh sample is refused before anything is copied, however often it is finalised", async () => {
+  const { bidder, bid } = await award();
+  const storageKey = await upload(bidder, bid.id, "sample", "one too many");
+  for (let sample = 0; sample < 10; sample++) {
+    const { status } = await bidder.post(`/bids/${bid.id}/sample/finalize`, {
+      storageKey: await upload(bidder, bid.id, "sample"),
+    });
+    expect(status).toBe(201);
+  }
+  const copying = vi.spyOn(service.services.storage, "seal");
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const answer = await bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
+    expectError(answer, "sample_too_large");
+    expect(answer.body.violations).toEqual([{ field: "samples", limit: 10, actual: 11 }]);
+  }
+  expect(copying).not.toHaveBeenCalled();
+});
+
+test("of two samples that are finalised together, the one too many is copied once, and never again", async () => {
+  const { bidder, bid } = await award();
+  const keys: string[] = [];
+  for (let sample = 0; sample < 11; sample++) keys.push(await upload(bidder, bid.id, "sample"));
+  const finalise = (storageKey = "") => bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
+  for (const key of keys.slice(0, 9)) expect((await finalise(key)).status).toBe(201);
+  const { storage } = service.services;
+  // Until both are copied, none of them is recorded.
+  const allCopied = Promise.withResolvers<void>();
+  const seal = storage.seal.bind(storage);
+  let copies = 0;
+  const copying = vi.spyOn(storage, "seal").mockImplementation(async (...parameters) => {
+    const sealed = await seal(...parameters);
+    copies += 1;
+    if (copies === 2) allCopied.resolve();
+    await allCopied.promise;
+    return sealed;
+  });
+  const together = await Promise.all(keys.slice(9).map(finalise));
+  expect(together.map(({ status }) => status).sort()).toEqual([201, 400]);
+  const again = await Promise.all(keys.slice(9).map(finalise));
+  expect(again.map(refusalOf)).toEqual(
+    together.map((answer) => (answer.status === 201 ? expect.anything() : refusalOf(answer))),
+  );
+  expect(copying).toHaveBeenCalledTimes(2);
+});
+
+test("an upload whose bytes are not what was declared is copied once, and refused with the same error ever after", async () => {
+  const { bidder, bid } = await award();
+  const { storage } = service.services;
+  for (const kind of ["sample", "delivery"] as const) {
+    const storageKey = await upload(bidder, bid.id, kind);
+    const seal = storage.seal.bind(storage);
+    const copying = vi.spyOn(storage, "seal").mockImplementation(async (...parameters) => {
+      const sealed = await seal(...parameters);
+      return sealed && { ...sealed, mimeType: "image/png" };
+    });
+    const first = await bidder.post(`/bids/${bid.id}/${kind}/finalize`, { storageKey });
+    expectError(first, "invalid_input");
+    const again = await Promise.all(
+      Array.from({ length: 4 }, () => bidder.post(`/bids/${bid.id}/${kind}/finalize`, { storageKey })),
+    );
+    for (const answer of again) expect(refusalOf(answer)).toEqual(refusalOf(first));
+    expect(copying).toHaveBeenCalledTimes(1);
+    copying.mockRestore();
+  }
+});
+
+test("an upload that could not be finalised because of a failure, or too early, can still be", async () => {
+  const { bidder, bid } = await award();
+  const init = await bidder.post(`/bids/${bid.id}/sample/init`, { mimeType: "text/plain", bytes: 5 });
+  const { storageKey, uploadUrl } = init.body;
+  const finalise = () => bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
+  expectError(await finalise(), "invalid_input");
+  const headers = { "content-type": "text/plain" };
+  expect((await fetch(uploadUrl, { method: "PUT", headers, body: "hello" })).status).toBe(200);
+  vi.spyOn(service.services.inspector, "inspect").mockRejectedValueOnce(new ApiError("unavailable"));
+  expectError(await finalise(), "unavailable");
+  expect((await finalise()).status).toBe(201);
 });
 
 test("a bid's id in upper case names the same bid", async () => {

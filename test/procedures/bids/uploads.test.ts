@@ -96,7 +96,7 @@ test("a store may report the type in another form, but not another type", async 
     finalizeUpload(
       { ...service.services, client: { hasLeft: () => false }, pause: async () => {} },
       {
-        find: async () => ({ storageKey, bytes: 5, mimeType }),
+        find: async () => ({ storageKey, bytes: 5, mimeType, refusal: null }),
         findRecorded: async () => null,
         record: async (sealed) => sealed,
       },
