@@ -23,7 +23,10 @@ export interface Meta {
   access?: Access;
   /** The response has a secret that is shown only once, so a repeat is refused instead of answered. */
   showsSecret?: boolean;
-  /** The operation changes something, but nothing that `Idempotency-Key` could protect. */
+  /**
+   * True for an operation that takes a password or a code, which could be guessed from the fast hash that is kept of an
+   * input, and for one that changes nothing worth protecting.
+   */
   ignoresIdempotencyKey?: boolean;
   /** The operation asks the outside world or gives out an address, which no rollback undoes: `Dry-Run` is refused. */
   hasNoDryRun?: boolean;

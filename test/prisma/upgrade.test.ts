@@ -105,3 +105,17 @@ test("users that share their creation time are told apart, suspended ones lose t
     { times: 6, sessions: 5, windingDown: ["1@example.com"], actions: ["resolve_dispute: Too late."] },
   ]);
 });
+
+test("what was kept of passwords and codes is deleted, and other kept answers stay", async () => {
+  const url = await emptyDatabase();
+  await applyMigrations(url, { directory: await migrationsUntil("20261123120000_event_log_reads") });
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  onTestFinished(() => pool.end());
+  await pool.query(`
+    WITH owner AS (INSERT INTO users (email, password_hash, display_name) VALUES ('a@example.com', '', 'Ada') RETURNING id)
+    INSERT INTO idempotency_keys (user_id, key, operation, input_hash, answer)
+    SELECT id, operation, operation, '\\x00', '{}' FROM owner,
+           unnest(ARRAY['auth.startTotp', 'auth.confirmTotp', 'auth.removeTotp', 'tasks.create']) AS operation`);
+  await applyMigrations(url);
+  expect((await pool.query("SELECT operation FROM idempotency_keys")).rows).toEqual([{ operation: "tasks.create" }]);
+});

@@ -3,7 +3,6 @@ import { sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { codeOf, setUpTotp } from "../factories/secondFactors.ts";
 import {
   awardedTask,
   deliveredTask,
@@ -62,20 +61,6 @@ export const arrangements: Record<string, Arrange> = {
     await rest(service.url, "POST", "/auth/login", { body: { email, password } });
     const { sessions } = (await caller.get("/auth/sessions")).body;
     return { caller, input: { id: sessions.find(({ current }: { current: boolean }) => !current).id } };
-  },
-  "auth.startTotp": async (service) => {
-    const caller = await createPerson(service);
-    return { caller, input: { password: caller.password } };
-  },
-  "auth.confirmTotp": async (service) => {
-    const caller = await createPerson(service);
-    const { secret } = (await caller.post("/auth/totp", { password: caller.password })).body;
-    return { caller, input: { code: codeOf(service, secret) } };
-  },
-  "auth.removeTotp": async (service) => {
-    const caller = await createPerson(service);
-    const { recoveryCodes } = await setUpTotp(service, caller);
-    return { caller, input: { password: caller.password, code: recoveryCodes[0] } };
   },
   "users.suspend": async (service) => ({
     caller: await createModerator(service),

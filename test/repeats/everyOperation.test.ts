@@ -2,10 +2,11 @@ import { describe, expect, test } from "vitest";
 import type { Route } from "../../server/http/routes.ts";
 import { takesIdempotencyKey } from "../../server/meta.ts";
 import { sql } from "../../server/store/connection.ts";
+import { createPerson } from "../factories/people.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
 import { rest } from "../setup/client.ts";
 import { expectErrorBody } from "../setup/expectError.ts";
-import { callOverRest, callOverRpc, type Outcome, routes } from "../setup/operations.ts";
+import { callOverRest, callOverRpc, inputSchemasOf, type Outcome, routes } from "../setup/operations.ts";
 import { useService } from "../setup/testService.ts";
 import { type Arranged, arrangements, growthDuring, webhookHost } from "./arrangements.ts";
 
@@ -28,8 +29,42 @@ test("every operation that changes something for a known caller takes the header
     "auth.forgotPassword",
     "auth.resetPassword",
     "auth.verifyEmail",
+    "auth.startTotp",
+    "auth.confirmTotp",
+    "auth.removeTotp",
     "auth.close",
   ]);
+});
+
+/** Whether an input, as a JSON Schema, has a field at any depth that proves who somebody is. */
+function takesCredential(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return false;
+  if ("format" in schema && schema.format === "password") return true;
+  const fields = "properties" in schema ? Object.keys(schema.properties ?? {}) : [];
+  return (
+    fields.some((name) => /password|secret|token|code$/i.test(name)) || Object.values(schema).some(takesCredential)
+  );
+}
+
+test("no operation that takes a password, a code or a token keeps a hash of it", async () => {
+  const guarded = routes.filter((route) => inputSchemasOf(route).some(takesCredential));
+  expect(guarded.map(({ procedurePath }) => procedurePath)).toEqual(
+    expect.arrayContaining(["auth.login", "auth.changePassword", "auth.confirmTotp", "auth.close"]),
+  );
+  expect(guarded.filter(({ meta }) => takesIdempotencyKey(meta))).toEqual([]);
+
+  const person = await createPerson(service);
+  const begin = () =>
+    rest(service.url, "POST", "/auth/totp", {
+      body: { password: person.password },
+      credentials: person.session,
+      headers: { "idempotency-key": "one" },
+    });
+  const [first, second] = [await begin(), await begin()];
+  expect([first.status, second.status, first.body.secret === second.body.secret]).toEqual([200, 200, false]);
+  const kept = await service.services.database.query(sql`
+    SELECT 1 FROM idempotency_keys WHERE user_id = ${person.id}::uuid`);
+  expect(kept).toEqual([]);
 });
 
 /** Addresses are signed anew each time, so they are no part of what must be equal. */

@@ -14,11 +14,20 @@ export function routeOf(procedurePath: string): Route {
   return route;
 }
 
-/** The names of all fields that an operation takes, in path, query or body. */
-export function inputFieldsOf(route: Route): string[] {
+function inputsOf(route: Route): z.ZodType[] {
   const procedures: Record<string, unknown> = appRouter._def.procedures;
   const { inputs } = (procedures[route.procedurePath] as { _def: { inputs: unknown[] } })._def; // tRPC does not type it
-  return inputs.flatMap((input) => (input instanceof z.ZodObject ? Object.keys(input.shape) : []));
+  return inputs.filter((input) => input instanceof z.ZodType);
+}
+
+/** The names of all fields that an operation takes, in path, query or body. */
+export function inputFieldsOf(route: Route): string[] {
+  return inputsOf(route).flatMap((input) => (input instanceof z.ZodObject ? Object.keys(input.shape) : []));
+}
+
+/** What an operation takes, as JSON Schemas. */
+export function inputSchemasOf(route: Route): object[] {
+  return inputsOf(route).map((input) => z.toJSONSchema(input, { io: "input" }));
 }
 
 /** The operation's path with every parameter set to `id`. */

@@ -305,10 +305,10 @@ export class AuthApi extends Namespace {
    * `POST /auth/totp`. With a browser session; API keys are refused.
    *
    * @throws {RebidError} `invalid_credentials` (401), `unauthenticated` (401), `forbidden` (403),
-   * `second_factor_exists` (409), `idempotency_conflict` (409).
+   * `second_factor_exists` (409).
    */
-  startTotp(input: StartTotp, options: ChangeOptions = {}): Call<StartTotpResponse> {
-    return this.requests.change("POST", "/auth/totp", input, options);
+  startTotp(input: StartTotp, options: RequestOptions = {}): Call<StartTotpResponse> {
+    return this.requests.changeUnkeyed("POST", "/auth/totp", input, options);
   }
 
   /**
@@ -320,11 +320,10 @@ export class AuthApi extends Namespace {
    *
    * `POST /auth/totp/confirm`. With a browser session; API keys are refused.
    *
-   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
-   * (409).
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404).
    */
-  confirmTotp(input: ConfirmTotp, options: ChangeOptions = {}): Call<ConfirmTotpResponse> {
-    return this.requests.change("POST", "/auth/totp/confirm", input, options);
+  confirmTotp(input: ConfirmTotp, options: RequestOptions = {}): Call<ConfirmTotpResponse> {
+    return this.requests.changeUnkeyed("POST", "/auth/totp/confirm", input, options);
   }
 
   /**
@@ -336,10 +335,10 @@ export class AuthApi extends Namespace {
    * `DELETE /auth/totp`. With a browser session; API keys are refused.
    *
    * @throws {RebidError} `invalid_credentials` (401), `second_factor_required` (401), `unauthenticated` (401),
-   * `forbidden` (403), `not_found` (404), `idempotency_conflict` (409).
+   * `forbidden` (403), `not_found` (404).
    */
-  removeTotp(input: RemoveTotp, options: ChangeOptions = {}): Call<void> {
-    return this.requests.change("DELETE", "/auth/totp", input, options);
+  removeTotp(input: RemoveTotp, options: RequestOptions = {}): Call<void> {
+    return this.requests.changeUnkeyed("DELETE", "/auth/totp", input, options);
   }
 
   /**

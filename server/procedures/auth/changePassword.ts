@@ -18,7 +18,6 @@ export const changePassword = sessionOnly
     // Counted like a login: a stolen session must not buy further attempts at the password.
     rateGroup: "login",
     hashesPassword: true,
-    // What is kept of an input is a fast hash, from which a password could be guessed.
     ignoresIdempotencyKey: true,
     errors: ["invalid_credentials"],
   })

@@ -16,7 +16,6 @@ export const close = sessionOnly
       "show “Deleted user”, and the address can sign up again. `GET /auth/export` has your data.",
     rateGroup: "credentials",
     hashesPassword: true,
-    // A repeat could not be answered: its session is gone.
     ignoresIdempotencyKey: true,
     errors: ["invalid_credentials", "second_factor_required", "account_in_use"],
   })

@@ -13,7 +13,7 @@ export const confirmTotp = sessionOnly
       "a code. Returns ten recovery codes, each of which replaces a code once; they appear only here. Your other " +
       "sessions end.",
     rateGroup: "credentials",
-    showsSecret: true,
+    ignoresIdempotencyKey: true,
     errors: ["not_found"],
   })
   .input(z.strictObject({ code: TotpCode }))

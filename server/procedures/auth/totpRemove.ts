@@ -16,6 +16,7 @@ export const removeTotp = sessionOnly
       "does; without the authenticator, send a recovery code.",
     rateGroup: "credentials",
     hashesPassword: true,
+    ignoresIdempotencyKey: true,
     errors: ["invalid_credentials", "second_factor_required", "not_found"],
   })
   .input(z.strictObject({ password: PasswordAttempt, code: FactorCode.optional() }))

@@ -17,7 +17,7 @@ export const startTotp = sessionOnly
       "app's first code; until then nothing changes for logins, and another call replaces the secret.",
     rateGroup: "credentials",
     hashesPassword: true,
-    showsSecret: true,
+    ignoresIdempotencyKey: true,
     errors: ["invalid_credentials", "second_factor_exists"],
   })
   .input(z.strictObject({ password: PasswordAttempt }))
