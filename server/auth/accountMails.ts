@@ -70,7 +70,7 @@ const texts: Record<TokenPurpose, { subject: string; before: string; action: str
     before: "Somebody, probably you, asked for a new password for the Rebid account with this address.",
     action: "Choose a new password",
     after:
-      "The link works once, for an hour, and ends all sessions. If it was not you, ignore this mail: your password stays as it is.",
+      "The link works once, for an hour. The new password ends all sessions and revokes all API keys: programs need new ones. If it was not you, ignore this mail: your password stays as it is.",
   },
   verify_email: {
     subject: "Confirm your address for Rebid",

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { sendAccountMail } from "../../server/auth/accountMails.ts";
 import { sql } from "../../server/store/connection.ts";
-import { createKey, createPerson, type TestPerson } from "../factories/people.ts";
-import { type Answer, rest } from "../setup/client.ts";
+import { cookieOf, createKey, createPerson, type TestPerson } from "../factories/people.ts";
+import { type Answer, type Credentials, rest } from "../setup/client.ts";
 import { operatorSettings, runScript } from "../setup/commandProcess.ts";
 import { expectError, issuePaths } from "../setup/expectError.ts";
 import { listMails, mailsTo, tokenIn, tokenOf } from "../setup/mails.ts";
@@ -87,19 +87,28 @@ describe("a forgotten password", () => {
     expect((await reset(token)).status).toBe(204); // none of it used the token up
   });
 
-  test("revokes the keys that were created before the address was first verified, and no others", async () => {
-    const { person, token } = await forgetful();
-    expect((await me(person, person.key)).status).toBe(200);
-    expect((await reset(token)).status).toBe(204);
-    expectError(await me(person, person.key), "unauthenticated");
+  test("leaves a stranger no way in who signed up with the address, had it confirmed by its owner, and then made a key", async () => {
+    const email = "owner@example.com";
+    const signup = await post("/auth/signup", { email, password: "the stranger's own", displayName: "Owner" });
+    const session = cookieOf(signup);
+    const whoAmI = (credentials: Credentials) => rest(service.url, "GET", "/auth/me", { credentials });
+    const [greeting] = await mailsTo(service, email);
+    expect((await verify(tokenIn(greeting))).status).toBe(204); // the owner presses the button of the mail
+    const key = await createKey(service.url, session);
+    expect((await whoAmI(key)).status).toBe(200);
+    const { keys } = (await rest(service.url, "GET", "/keys", { credentials: session })).body;
 
-    const answer = await login(person.email, newPassword);
-    const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";");
-    const key = await createKey(service.url, { cookie });
-    await forgot(person.email);
-    const [mail] = await mailsTo(service, person.email, 2);
-    expect((await reset(tokenIn(mail), "the third password")).status).toBe(204);
-    expect((await me(person, key)).status).toBe(200);
+    await forgot(email);
+    const [mail] = await mailsTo(service, email, 2);
+    expect(mail?.text).toContain("revokes all API keys");
+    expect((await reset(tokenIn(mail))).status).toBe(204);
+    for (const credentials of [session, key]) expectError(await whoAmI(credentials), "unauthenticated");
+    expect(service.securityEntries.findLast(({ action }) => action === "password.reset")).toMatchObject({
+      userId: signup.body.user.id,
+      revokedKeyIds: [keys[0].id],
+    });
+    const own = cookieOf(await login(email, newPassword));
+    expect((await rest(service.url, "GET", "/keys", { credentials: own })).body.keys).toEqual([]);
   });
 
   test("gets the same response, and the same work, for an address without an account", async () => {

@@ -228,9 +228,9 @@ export class AuthApi extends Namespace {
   /**
    * Choose a new password with a mailed link.
    *
-   * Sets a new password with the token of a mailed link, which works once, for an hour, and ends all sessions. It
-   * also removes the API keys, webhook endpoints, payout account and second factor that were set up before the
-   * address was first verified, so that whoever signed up with somebody else's address keeps nothing.
+   * Sets a new password with the token of a mailed link, which works once, for an hour. It ends all sessions and
+   * revokes all API keys, so that nobody else stays signed in. It also removes the webhook endpoints, payout account
+   * and second factor that were set up before the address was first verified.
    *
    * `POST /auth/password/reset`. Anyone may call it.
    *

@@ -15,7 +15,9 @@ export function ResetPassword() {
     return (
       <Page title="Your password has been changed" width="card">
         <Notice kind="good" alert>
-          All sessions of your account have ended. Sign in with the new password.
+          All sessions of your account have ended and all its API keys are revoked. Sign in with the new password and
+          create the keys that your programs need. If somebody else may have been in your account, check your webhooks
+          and the account that your payouts go to as well.
         </Notice>
         <ButtonLink to="/sign-in" look="primary">
           Sign in
@@ -27,7 +29,7 @@ export function ResetPassword() {
     <Page
       title="Choose a new password"
       width="card"
-      lead="Setting it ends all sessions of your account, on every device."
+      lead="Setting it ends all sessions of your account, on every device, and revokes all its API keys."
     >
       {token === null ? (
         <>

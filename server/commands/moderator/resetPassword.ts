@@ -21,5 +21,6 @@ export async function printResetLink(
   });
   securityLog.record("operator", "password.linkPrinted", { targetUserId: user.id });
   console.log(linkOf(settings.publicUrl, "reset_password", token));
-  console.log(dim(`For ${printable(user.displayName)} <${email}>. It works once, for an hour, and ends all sessions.`));
+  console.log(dim(`For ${printable(user.displayName)} <${email}>. It works once, for an hour.`));
+  console.log(dim("The new password ends all sessions and revokes all API keys."));
 }

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { isValidToken, takeToken, voidResetTokens } from "../../auth/accountTokens.ts";
 import { assertUncommon } from "../../auth/commonPasswords.ts";
 import { hashPassword } from "../../auth/passwords.ts";
-import { endSessions } from "../../auth/sessions.ts";
 import { ApiError } from "../../errors.ts";
 import { reclaimAccount } from "../../market/accounts/reclaim.ts";
 import { AccountToken, Password } from "../../schemas/user.ts";
@@ -14,9 +13,9 @@ export const resetPassword = open
     rest: { method: "POST", path: "/auth/password/reset", status: 204 },
     summary: "Choose a new password with a mailed link",
     description:
-      "Sets a new password with the token of a mailed link, which works once, for an hour, and ends all sessions. " +
-      "It also removes the API keys, webhook endpoints, payout account and second factor that were set up before " +
-      "the address was first verified, so that whoever signed up with somebody else's address keeps nothing.",
+      "Sets a new password with the token of a mailed link, which works once, for an hour. It ends all sessions and " +
+      "revokes all API keys, so that nobody else stays signed in. It also removes the webhook endpoints, payout account " +
+      "and second factor that were set up before the address was first verified.",
     rateGroup: "recovery",
     hashesPassword: true,
     errors: ["invalid_token"],
@@ -33,14 +32,13 @@ export const resetPassword = open
       if (token === null) throw new ApiError("invalid_token");
       const { userId, wasMailed } = token;
       await tx.query(sql`UPDATE users SET password_hash = ${passwordHash} WHERE id = ${userId}::uuid`);
-      await reclaimAccount(tx, userId, { now, byMail: wasMailed });
+      const { revokedKeyIds } = await reclaimAccount(tx, userId, { now, byMail: wasMailed });
       if (wasMailed) {
         await tx.query(sql`
           UPDATE users SET email_verified_at = service_now()
           WHERE id = ${userId}::uuid AND email_verified_at IS NULL`);
       }
-      await endSessions(tx, userId, null);
       await voidResetTokens(tx, userId, now);
-      tx.onCommit(() => ctx.securityLog.record(ctx, "password.reset", { userId }));
+      tx.onCommit(() => ctx.securityLog.record(ctx, "password.reset", { userId, revokedKeyIds }));
     });
   });
