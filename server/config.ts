@@ -182,6 +182,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
 const MIN_SECRET_BYTES = 20;
 const MIN_TOKEN_BYTES = 12;
 
+/** Throws ConfigError with a line for each setting that a production service must not start with. */
 function requireProductionSettings(config: Config): void {
   const missing = [
     config.databaseUrl ? null : "DATABASE_URL",
@@ -195,24 +196,75 @@ function requireProductionSettings(config: Config): void {
       `With NODE_ENV=production, no embedded services are started. Set also: ${missing.join("; ")}.`,
     );
   }
-  if (!config.publicUrl?.startsWith("https:")) {
-    throw new ConfigError(
-      "With NODE_ENV=production, PUBLIC_URL must begin with https://: the session cookie is only sent over https.",
+  const refusals = [...weakSecrets(config), ...exposedSettings(config)];
+  if (refusals.length > 0) {
+    throw new ConfigError(refusals.map((refusal) => `With NODE_ENV=production, ${refusal}`).join("\n"));
+  }
+}
+
+function weakSecrets({ sessionSecrets, metricsToken, processor }: Config): string[] {
+  const isWeak = {
+    SESSION_SECRET: (sessionSecrets ?? []).some((secret) => isGuessable(secret, MIN_SECRET_BYTES)),
+    METRICS_TOKEN: metricsToken !== null && isGuessable(metricsToken, MIN_TOKEN_BYTES),
+  };
+  const weak = Object.entries(isWeak).flatMap(([name, weak]) => (weak ? [name] : []));
+  const refusals = weak.map(
+    (name) =>
+      `${name} must be hard to guess. This one is a placeholder or repeats itself. Use a random one, such as the output of \`openssl rand -hex 32\`.`,
+  );
+  const isSigningSecret = (secret: string) =>
+    secret.startsWith("whsec_") && !isGuessable(secret.slice("whsec_".length), MIN_SECRET_BYTES);
+  if (!processor?.webhookSecrets.every(isSigningSecret)) {
+    refusals.push(
+      "STRIPE_WEBHOOK_SECRET must be the signing secret that Stripe shows for your webhook endpoint: `whsec_` and random characters. With a secret that can be guessed, anybody can report payments that were never made.",
     );
   }
-  for (const [name, secret, minBytes] of [
-    ...(config.sessionSecrets ?? []).map((secret) => ["SESSION_SECRET", secret, MIN_SECRET_BYTES] as const),
-    ["METRICS_TOKEN", config.metricsToken, MIN_TOKEN_BYTES] as const,
-  ]) {
-    if (secret !== null && isGuessable(secret, minBytes)) {
-      throw new ConfigError(
-        `With NODE_ENV=production, ${name} must be hard to guess. This one is a placeholder or repeats itself. Use a random one, such as the output of \`openssl rand -hex 32\`.`,
-      );
-    }
+  return refusals;
+}
+
+/** What would let others read or forge what the service relies on. */
+function exposedSettings({ publicUrl, appOrigins, processor, webhookAllowInsecure }: Config): string[] {
+  const refusals: string[] = [];
+  if (!publicUrl?.startsWith("https:")) {
+    refusals.push("PUBLIC_URL must begin with https://: the session cookie is only sent over https.");
   }
-  if (config.webhookAllowInsecure) {
-    throw new ConfigError(
-      "Unset WEBHOOK_ALLOW_INSECURE: it opens private addresses to webhooks, which is refused in production.",
+  const plain = appOrigins.filter((origin) => !origin.startsWith("https:"));
+  if (plain.length > 0) {
+    refusals.push(
+      `APP_ORIGINS must begin with https://: whoever is on the way to ${plain.join(", ")} could act with the session of its visitors.`,
     );
   }
+  if (isPlain(processor?.apiBase, "http:")) {
+    refusals.push(
+      "STRIPE_API_BASE must begin with https://, unless it is on this machine: the secret key is sent there, and its answers move money.",
+    );
+  }
+  if (webhookAllowInsecure) {
+    refusals.push("WEBHOOK_ALLOW_INSECURE must not be set: it opens private addresses to webhooks.");
+  }
+  return refusals;
+}
+
+/** Whether an address is reached without TLS and over a network. */
+function isPlain(address: string | null | undefined, protocol: "http:" | "smtp:"): boolean {
+  if (!address) return false;
+  const url = new URL(address);
+  return url.protocol === protocol && !/^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+}
+
+/** What a production service starts with although it is unlikely to be meant, a sentence each. */
+export function productionWarnings({ production, processor, storage, mail, rateLimits }: Config): string[] {
+  if (!production) return [];
+  const warnings: string[] = [];
+  if (/^[sr]k_test_/.test(processor?.secretKey ?? "")) {
+    warnings.push("STRIPE_SECRET_KEY is a test key: top-ups and payouts move no real money");
+  }
+  if (isPlain(storage?.endpoint, "http:")) {
+    warnings.push("S3_ENDPOINT is not https: files, and the addresses that open them, can be read on the way");
+  }
+  if (isPlain(mail?.smtpUrl, "smtp:")) {
+    warnings.push("SMTP_URL is not smtps: links that reset passwords can be read on the way if the server has no TLS");
+  }
+  if (!rateLimits) warnings.push("RATE_LIMITS is off: anybody can send any number of requests and guess passwords");
+  return warnings;
 }

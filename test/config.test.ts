@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../server/config.ts";
+import { ConfigError, productionWarnings, readConfig } from "../server/config.ts";
 import { isGuessable } from "../server/guessable.ts";
 
 const upToADay = "must be a number of seconds above 0 and at most 86400.";
@@ -70,8 +70,8 @@ const production = {
   PUBLIC_URL: "https://rebid.example.com",
   DATABASE_URL: "postgres://127.0.0.1/rebid",
   SESSION_SECRET: "a secret of the tests of 32 characters or more",
-  STRIPE_SECRET_KEY: "sk_test_tests",
-  STRIPE_WEBHOOK_SECRET: "whsec_tests",
+  STRIPE_SECRET_KEY: "sk_live_tests",
+  STRIPE_WEBHOOK_SECRET: "whsec_Yq3vGx8LmT2bRk7ZpW4nHs9JdC6fAe1U",
   ...{ S3_BUCKET: "rebid", S3_ACCESS_KEY_ID: "test", S3_SECRET_ACCESS_KEY: "test" },
 };
 
@@ -106,6 +106,62 @@ test("a weak METRICS_TOKEN is refused in production", () => {
   expect(readConfig({ ...production, METRICS_TOKEN: random }).metricsToken).toBe(random);
 });
 
+test.each([
+  "x",
+  "sk_live_Yq3vGx8LmT2bRk7ZpW4nHs9JdC6fAe1U",
+  "whsec_",
+  "whsec_tests",
+  "whsec_changeme_Yq3vGx8LmT2bRk7ZpW4nHs9JdC6f",
+  `whsec_${"a".repeat(32)}`,
+  `${production.STRIPE_WEBHOOK_SECRET},x`,
+])("a webhook secret of Stripe that anybody could guess is refused in production: %s", (secret) => {
+  const settings = { ...production, STRIPE_WEBHOOK_SECRET: secret };
+  expect(() => readConfig(settings)).toThrow("STRIPE_WEBHOOK_SECRET must be the signing secret that Stripe shows");
+  expect(readConfig({ ...settings, NODE_ENV: "" }).processor).toBeDefined();
+});
+
+test.each([
+  ["APP_ORIGINS", "https://app.example.com,http://app.example.com", "APP_ORIGINS must begin with https://"],
+  ["APP_ORIGINS", "http://localhost:5173", "APP_ORIGINS must begin with https://"],
+  ["STRIPE_API_BASE", "http://stripe.internal:12111", "STRIPE_API_BASE must begin with https://"],
+  ["STRIPE_API_BASE", "http://127.0.0.1.example.com", "STRIPE_API_BASE must begin with https://"],
+])("%s=%s is refused in production, and only there", (name, value, message) => {
+  expect(() => readConfig({ ...production, [name]: value })).toThrow(message);
+  expect(readConfig({ ...production, [name]: value, NODE_ENV: "" })).toBeDefined();
+});
+
+test("a payment processor over http is allowed in production on the same machine", () => {
+  for (const address of ["http://localhost:12111", "http://127.0.0.1:12111", "http://[::1]:12111"]) {
+    expect(readConfig({ ...production, STRIPE_API_BASE: address }).processor?.apiBase).toBe(address);
+  }
+});
+
+test("each setting that production refuses has a line", () => {
+  const wrong = { ...production, PUBLIC_URL: "http://rebid.example.com", STRIPE_WEBHOOK_SECRET: "x" };
+  expect(() => readConfig(wrong)).toThrow(/^.*STRIPE_WEBHOOK_SECRET.*\n.*PUBLIC_URL.*$/);
+});
+
+test.each([
+  ["STRIPE_SECRET_KEY", "sk_test_x", "STRIPE_SECRET_KEY is a test key"],
+  ["STRIPE_SECRET_KEY", "rk_test_x", "STRIPE_SECRET_KEY is a test key"],
+  ["S3_ENDPOINT", "http://s3.example.com", "S3_ENDPOINT is not https"],
+  ["SMTP_URL", "smtp://user:password@smtp.example.com", "SMTP_URL is not smtps"],
+  ["RATE_LIMITS", "off", "RATE_LIMITS is off"],
+])("production starts with %s=%s, with a warning", (name, value, message) => {
+  const settings = { ...production, MAIL_FROM: "rebid@example.com", [name]: value };
+  expect(productionWarnings(readConfig(settings))).toEqual([expect.stringContaining(message)]);
+  expect(productionWarnings(readConfig({ ...settings, NODE_ENV: "" }))).toEqual([]);
+});
+
+test("production has nothing to warn of with real keys, https and limits", () => {
+  const safe = {
+    SMTP_URL: "smtps://smtp.example.com",
+    MAIL_FROM: "rebid@example.com",
+    S3_ENDPOINT: "https://s3.example",
+  };
+  expect(productionWarnings(readConfig({ ...production, ...safe }))).toEqual([]);
+});
+
 test("random secrets are never refused, however they are written", () => {
   for (let round = 0; round < 200; round++) {
     for (const encoding of ["hex", "base64url"] as const) {
@@ -119,10 +175,10 @@ test("random secrets are never refused, however they are written", () => {
 test("lists of origins are exact, and any port of localhost is an app only outside production", () => {
   const { appOrigins, corsOrigins, trustLocalhost } = readConfig({
     ...production,
-    APP_ORIGINS: "https://app.example.com, http://localhost:5173",
+    APP_ORIGINS: "https://app.example.com, https://admin.example.com:8443",
     CORS_ORIGINS: "*",
   });
-  expect([appOrigins, corsOrigins]).toEqual([["https://app.example.com", "http://localhost:5173"], ["*"]]);
+  expect([appOrigins, corsOrigins]).toEqual([["https://app.example.com", "https://admin.example.com:8443"], ["*"]]);
   expect([trustLocalhost, readConfig({}).trustLocalhost]).toEqual([false, true]);
   for (const wrong of [
     "*",

@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { ConfigError, readConfig } from "../config.ts";
+import { ConfigError, productionWarnings, readConfig } from "../config.ts";
 import { prepareGround } from "./ground.ts";
 import { prepareSites } from "./sites.ts";
 
@@ -34,6 +34,7 @@ async function main(): Promise<void> {
     redact: secretPaths,
     serializers: { error: pino.stdSerializers.err },
   });
+  for (const warning of productionWarnings(config)) log.warn(warning);
   // `on`, not `once`: npm forwards a signal that the terminal also sends to us, and the second one must not kill us.
   const stopped = new Promise<null>((resolve) => {
     for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => resolve(null));

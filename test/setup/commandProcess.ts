@@ -69,7 +69,7 @@ export function operatorSettings(service: {
     DATABASE_URL: service.databaseUrl,
     SESSION_SECRET: service.services.settings.sessionSecrets.join(","),
     STRIPE_SECRET_KEY: "sk_test_tests",
-    STRIPE_WEBHOOK_SECRET: "whsec_tests",
+    STRIPE_WEBHOOK_SECRET: "whsec_0123456789abcdefTESTSofCOMMANDS",
     STRIPE_API_BASE: "http://127.0.0.1:1",
     S3_ENDPOINT: "http://127.0.0.1:1",
     S3_BUCKET: "rebid",

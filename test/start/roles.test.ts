@@ -25,6 +25,7 @@ afterEach(async () => {
   for (const undo of undos.splice(0).toReversed()) await undo();
 });
 
+const webhookSecret = "whsec_Yq3vGx8LmT2bRk7ZpW4nHs9JdC6fAe1U";
 const WINDOW_SECONDS = 3;
 const variables = { ACCEPTANCE_WINDOW_SECONDS: String(WINDOW_SECONDS) };
 
@@ -187,6 +188,7 @@ test("a production process starts, serves and stops without server/local, and so
   expect([await migrate.ended, migrate.stderr()]).toEqual([0, ""]);
   const production = await start(settings, [process.execPath, join(copy, "server/start/main.ts")]);
   await production.ready();
+  expect(production.stdout()).toContain("STRIPE_SECRET_KEY is a test key");
   await createPerson(reach(production.url, settings.DATABASE_URL));
   const [refused] = await rawRequest(production.url, "this is not HTTP\r\n\r\n");
   expect(refused?.headers.get("strict-transport-security")).toBe("max-age=63072000; includeSubDomains");
@@ -251,7 +253,7 @@ async function provideBackingServices(eventsPort: number) {
   const processor = await startProcessor({
     directory: join(directory, "processor"),
     secretKey: "sk_test_roles",
-    webhookSecret: "whsec_roles",
+    webhookSecret,
     eventsUrl: `http://127.0.0.1:${eventsPort}/processor/events`,
   });
   undos.push(processor.stop);
@@ -270,7 +272,7 @@ async function provideBackingServices(eventsPort: number) {
     DATA_DIR: join(directory, "never-made"),
     SESSION_SECRET: "a secret that both of the servers know",
     STRIPE_SECRET_KEY: "sk_test_roles",
-    STRIPE_WEBHOOK_SECRET: "whsec_roles",
+    STRIPE_WEBHOOK_SECRET: webhookSecret,
     STRIPE_API_BASE: processor.url,
     S3_ENDPOINT: store.url,
     S3_BUCKET: keys.bucket,

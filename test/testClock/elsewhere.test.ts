@@ -8,7 +8,7 @@ import { useService } from "../setup/testService.ts";
 const service = useService();
 
 const external = { DATABASE_URL: "postgresql://rebid@localhost/rebid" };
-const stripe = { STRIPE_SECRET_KEY: "sk_test_1", STRIPE_WEBHOOK_SECRET: "whsec_1" };
+const stripe = { STRIPE_SECRET_KEY: "sk_test_1", STRIPE_WEBHOOK_SECRET: "whsec_7f3c1f0f5d0b4a0d9a6e7b1c2d3e4f50" };
 const production = {
   ...{ ...external, ...stripe, NODE_ENV: "production", PUBLIC_URL: "https://rebid.example" },
   ...{ S3_BUCKET: "rebid", S3_ACCESS_KEY_ID: "id", S3_SECRET_ACCESS_KEY: "key" },
