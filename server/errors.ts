@@ -57,7 +57,7 @@ export const errorCatalogue = {
   },
   cursor_expired: {
     status: 410,
-    message: "The cursor is from before the events that are kept, or from before a restore. Begin without `after`.",
+    message: "The event at this cursor is no longer kept, or was lost in a failover or restore. Begin without `after`.",
   },
   onboarding_required: { status: 412, message: "Start the payout onboarding first: POST /payouts/onboarding." },
   onboarding_incomplete: {

@@ -4,6 +4,7 @@ import { type IsCommonPassword, loadCommonPasswords } from "./auth/commonPasswor
 import { openSecurityLog, type SecurityLog } from "./auth/securityLog.ts";
 import type { BackingServiceSettings } from "./backingServices.ts";
 import type { Config } from "./config.ts";
+import { type Cursors, openCursors } from "./events/cursor.ts";
 import { EventFollower } from "./events/follower.ts";
 import { type Clock, systemClock } from "./gateways/clock.ts";
 import { type Egress, guardedEgress } from "./gateways/egress.ts";
@@ -55,6 +56,8 @@ export interface Services {
   readonly callerWatch: CallerWatch;
   /** Tells waiting requests what is new in the event log. */
   readonly eventFollower: EventFollower;
+  /** Makes and reads the event log's cursors. */
+  readonly eventCursors: Cursors;
   /** Whether a password is one of those that nobody may choose. */
   readonly isCommonPassword: IsCommonPassword;
   /** Sends mails; null when no mail server is configured. */
@@ -117,6 +120,7 @@ export function createServices(
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     callerWatch: new CallerWatch({ database, clock, log }),
     eventFollower: new EventFollower({ database, log }),
+    eventCursors: openCursors(sessionSecrets),
     isCommonPassword,
     mail: mail && openMail(mail),
     limiter: limiter && openLimiter(database.pool, log, limiter),

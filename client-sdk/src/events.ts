@@ -23,8 +23,8 @@ export class Events extends EventsApi {
    * once. When the connection breaks or the service restarts, it goes on behind the last event, for as long as it takes.
    * It ends when you leave the loop; when `signal` is aborted, it rejects with the signal's reason.
    *
-   * @throws {GoneError} `cursor_expired` (410): the events behind `after` are no longer kept, or the service's database was
-   * restored. Begin again without `after`, and compare with what you know, such as the `status` of your tasks.
+   * @throws {GoneError} `cursor_expired` (410): the events behind `after` are no longer kept, or the service's database has
+   * lost them. Begin again without `after`, and compare with what you know, such as the `status` of your tasks.
    * @throws {RebidError} `unauthenticated` (401) when the key or session has ended, also in between; `limit_reached` (409)
    * if you have too many streams.
    */

@@ -88,14 +88,14 @@ function createForwarder(url: string, secret: string, timeoutMs: number): Forwar
 }
 
 async function listen(
-  { database, settings }: Services,
+  { database, settings, eventCursors }: Services,
   { types, forwardTo, fromNow }: { types: readonly LogEventType[]; forwardTo: string | null; fromNow: boolean },
 ): Promise<void> {
   const stopped = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stopped.abort());
-  const bookmark = openBookmark(readConfig(process.env).dataDirectory);
+  const bookmark = openBookmark(readConfig(process.env).dataDirectory, eventCursors);
   const kept = fromNow ? null : await bookmark.read();
-  const follower = await followWholeLog(database, kept);
+  const follower = await followWholeLog(database, eventCursors, kept);
 
   const which = types.length === logEventTypes.length ? "all events" : types.join(", ");
   console.log(`Listening to ${bold(settings.publicUrl)} for ${which}. Press Ctrl-C to stop.`);
@@ -122,7 +122,7 @@ async function listen(
       // Not awaited: a receiver that hangs must not delay the next events.
       void forwarder?.forward(event);
     }
-    await bookmark.write(follower.cursor());
+    await bookmark.write(follower.place());
     if (events?.length) continue;
     await sleep(POLL_INTERVAL_MS, undefined, { signal: stopped.signal }).catch(() => {});
   }

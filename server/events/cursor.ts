@@ -1,42 +1,112 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { ApiError } from "../errors.ts";
 
-/** A point of the log: behind the event at `position`. At position 0, before the first one, there is no event. */
+/**
+ * A point of the log: behind the event at `position`. At position 0, before the first one, there is no event. A point is good
+ * in every copy of the log in which its event stands at its position, because then everything before it is the same too
+ * (docs/architecture.md "The log").
+ */
 export interface Place {
-  epoch: string;
   position: number;
   eventId: string | null;
 }
 
-const NIL_UUID = "00000000-0000-0000-0000-000000000000";
-const BYTES = 40;
+/** The parameter that a cursor was sent in. */
+export type CursorField = "after" | "lastEventId";
 
-const bytesOf = (uuid: string) => Buffer.from(uuid.replaceAll("-", ""), "hex");
-const uuidOf = (bytes: Buffer) => bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-
-/**
- * Returns the cursor that clients continue from. It has the epoch, the position, and the id of the event at that position:
- * after a restore that nobody noticed, another event may have come to stand there.
- */
-export function cursorOf({ epoch, position, eventId }: Place): string {
-  const bytes = Buffer.alloc(BYTES);
-  bytesOf(epoch).copy(bytes, 0);
-  bytes.writeBigUInt64BE(BigInt(position), 16);
-  bytesOf(eventId ?? NIL_UUID).copy(bytes, 24);
-  return bytes.toString("base64url");
+/** A place that a client sent. */
+export interface SentPlace extends Place {
+  /** Set when the cursor had no seal, as those that were issued before there were seals. Anybody can write such a one. */
+  unsealedIn?: CursorField;
 }
 
-/** Throws `invalid_input` for a text that is not a cursor, about the field that it was sent in. */
-export function placeOf(cursor: string, field = "after"): Place {
-  const bytes = Buffer.from(cursor, "base64url");
-  const position = bytes.length === BYTES ? bytes.readBigUInt64BE(16) : -1n;
-  if (position < 0n || position > BigInt(Number.MAX_SAFE_INTEGER) || bytes.toString("base64url") !== cursor) {
-    const message = `\`${field}\` must be the \`nextCursor\` of an earlier answer, or \`latest\`.`;
-    throw new ApiError("invalid_input", { issues: [{ path: field, message }] });
-  }
-  const eventId = uuidOf(bytes.subarray(24));
+/** Makes and reads the cursors that clients continue from. */
+export interface Cursors {
+  /** Every call returns another one, so that equal cursors do not tell that nothing has happened to anyone. */
+  seal(place: Place): string;
+  /** Throws `invalid_input`, about the field that it was sent in, for what is no cursor of this service. */
+  open(text: string, field?: CursorField): SentPlace;
+}
+
+export const NIL_UUID = "00000000-0000-0000-0000-000000000000";
+const PLACE_BYTES = 24;
+const SALT_BYTES = 16;
+const TAG_BYTES = 16;
+const SEALED_BYTES = SALT_BYTES + PLACE_BYTES + TAG_BYTES;
+/** A cursor without a seal begins with 16 bytes that mean nothing any more. */
+const UNSEALED_BYTES = 16 + PLACE_BYTES;
+/** Each key seals one cursor, so its nonce can be fixed. */
+const NONCE = Buffer.alloc(12);
+
+/**
+ * A cursor is a place under AES-256-GCM, with a key of its own that is derived from the session secret and the cursor's random
+ * salt: random nonces under one key would be safe for 2^32 cursors only. It tells nobody how far the log has come. The newest
+ * secret, the first one, seals; the others still open.
+ */
+export function openCursors(sessionSecrets: readonly string[]): Cursors {
+  const secrets = sessionSecrets.map((secret) => Buffer.from(hkdfSync("sha256", secret, "", "rebid event cursor", 32)));
+  const [newest] = secrets;
+  if (newest === undefined) throw new Error("there is no session secret");
   return {
-    epoch: uuidOf(bytes.subarray(0, 16)),
-    position: Number(position),
-    eventId: eventId === NIL_UUID ? null : eventId,
+    seal(place) {
+      const salt = randomBytes(SALT_BYTES);
+      const cipher = createCipheriv("aes-256-gcm", keyOf(newest, salt), NONCE);
+      return Buffer.concat([salt, cipher.update(bytesOf(place)), cipher.final(), cipher.getAuthTag()]).toString(
+        "base64url",
+      );
+    },
+    open(text, field = "after") {
+      const bytes = Buffer.from(text, "base64url");
+      const place = bytes.toString("base64url") === text ? read(bytes, secrets, field) : null;
+      if (place === null) throw notACursor(field);
+      return place;
+    },
   };
+}
+
+/** The error for a text that is no cursor of this service. */
+export function notACursor(field: CursorField): ApiError {
+  const message = `\`${field}\` must be the \`nextCursor\` of an earlier answer, or \`latest\`.`;
+  return new ApiError("invalid_input", { issues: [{ path: field, message }] });
+}
+
+function read(bytes: Buffer, secrets: readonly Buffer[], field: CursorField): SentPlace | null {
+  if (bytes.length === UNSEALED_BYTES) {
+    const place = placeOf(bytes.subarray(-PLACE_BYTES));
+    return Number.isSafeInteger(place.position) ? { ...place, unsealedIn: field } : null;
+  }
+  if (bytes.length !== SEALED_BYTES) return null;
+  for (const secret of secrets) {
+    const place = unseal(bytes, secret);
+    if (place !== null) return placeOf(place);
+  }
+  return null;
+}
+
+const keyOf = (secret: Buffer, salt: Buffer) => createHmac("sha256", secret).update(salt).digest();
+
+function unseal(bytes: Buffer, secret: Buffer): Buffer | null {
+  const key = keyOf(secret, bytes.subarray(0, SALT_BYTES));
+  const decipher = createDecipheriv("aes-256-gcm", key, NONCE, { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  const place = decipher.update(bytes.subarray(SALT_BYTES, -TAG_BYTES));
+  try {
+    decipher.final();
+    return place;
+  } catch {
+    // Sealed with another secret, or altered.
+    return null;
+  }
+}
+
+function bytesOf({ position, eventId }: Place): Buffer {
+  const bytes = Buffer.alloc(PLACE_BYTES);
+  bytes.writeBigUInt64BE(BigInt(position));
+  Buffer.from((eventId ?? NIL_UUID).replaceAll("-", ""), "hex").copy(bytes, 8);
+  return bytes;
+}
+
+function placeOf(bytes: Buffer): Place {
+  const id = bytes.toString("hex", 8).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  return { position: Number(bytes.readBigUInt64BE()), eventId: id === NIL_UUID ? null : id };
 }

@@ -63,7 +63,11 @@ export async function readOrWait(
       caller.assertValid();
       if (why !== "behind")
         return { events: events.slice(0, limit), next: events[limit] ? (events[limit - 1] ?? next) : next };
-      page = await read(page.next);
+      page = await read(page.next).catch((error: unknown) => {
+        // The end of the log was lost, and what was read since the client's own place with it. That may still be there.
+        if (isExpired(error) && after !== "latest") return read(after);
+        throw error;
+      });
       if (page.events.length > 0) return page;
     }
   } finally {
@@ -81,7 +85,7 @@ export interface Step {
 
 /**
  * Follows the log until the client leaves. The first step comes at once, and later ones at least every 15 seconds. Throws
- * what `readOrWait` throws, and `unavailable` when the process stops or the seat passes to somebody else: the caller connects
+ * what `readOrWait` throws at the start, and later `unavailable` when the end of the log was lost, the process stops or the seat passes to somebody else: the caller connects
  * again.
  */
 export async function* followLog(call: FollowingCall, { after, types }: Question): AsyncGenerator<Step, void> {
@@ -112,7 +116,10 @@ export async function* followLog(call: FollowingCall, { after, types }: Question
       }
       caller.assertValid();
       if (caller.signal.aborted) return;
-      page = await read(place);
+      page = await read(place).catch((error: unknown) => {
+        // The end of the log was lost. What the client has been told may still be there, and it learns so when it connects again.
+        throw isExpired(error) ? new ApiError("unavailable") : error;
+      });
     }
   } finally {
     resume();
@@ -120,6 +127,8 @@ export async function* followLog(call: FollowingCall, { after, types }: Question
     seat.leave();
   }
 }
+
+const isExpired = (error: unknown) => error instanceof ApiError && error.code === "cursor_expired";
 
 /** Notices when the caller's credential ends, or the client leaves. */
 function watchCaller({ callerWatch, principal, client }: FollowingCall) {

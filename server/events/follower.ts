@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "../store/connection.ts";
 import type { Place } from "./cursor.ts";
-import { advanceLog, type LoggedEvent, type NewEvent, type Reader, readTail } from "./log.ts";
+import { advanceLog, isSame, type LoggedEvent, type NewEvent, type Reader, readTail } from "./log.ts";
 import { type SeatLimits, Seats } from "./seats.ts";
 
 /** The end of the log is looked up this often while somebody waits, which is how late an event can be noticed. */
@@ -45,6 +45,8 @@ interface Waiter {
   reader: Reader;
   after: Place;
   found: LoggedEvent[];
+  /** The polls that had succeeded when it was admitted. */
+  admittedAfter: number;
   end(why: WaitEnd): void;
 }
 
@@ -61,6 +63,8 @@ export class EventFollower {
   readonly #newcomers = new Set<Waiter>();
   /** Up to here, everybody in `#waiters` knows what concerns them. */
   #seen: Place | null = null;
+  /** How often the database has said that `#seen` is in the log. */
+  #polls = 0;
   #isPolling = false;
   #isStopped = false;
 
@@ -99,12 +103,15 @@ export class EventFollower {
         reader,
         after,
         found: [],
+        admittedAfter: Number.POSITIVE_INFINITY,
         end: (why) => {
           clearTimeout(timeout);
           signal.removeEventListener("abort", giveUp);
           passedOn.removeEventListener("abort", giveWay);
-          const wasAdmitted = this.#remove(waiter);
-          resolve({ why, events: waiter.found, next: wasAdmitted ? later(after, this.#seen) : after });
+          this.#remove(waiter);
+          // What nobody has looked up since may be from before a failover.
+          const next = this.#polls > waiter.admittedAfter ? later(after, this.#seen) : after;
+          resolve({ why, events: waiter.found, next });
         },
       };
       const timeout = setTimeout(giveUp, timeoutMs).unref();
@@ -121,23 +128,22 @@ export class EventFollower {
   /** Lets a reader wait for what comes after `#seen`, or sends them back to read what came before it. */
   #admit(waiter: Waiter): void {
     this.#seen ??= waiter.after;
-    if (waiter.after.epoch !== this.#seen.epoch || waiter.after.position < this.#seen.position) {
+    if (waiter.after.position < this.#seen.position) {
       waiter.end("behind");
       return;
     }
     const { userId } = waiter.reader;
     const own = this.#waiters.get(userId) ?? new Set();
     this.#waiters.set(userId, own.add(waiter));
+    waiter.admittedAfter = this.#polls;
   }
 
-  /** Returns whether the waiter had been admitted, and so knows of everything up to `#seen`. */
-  #remove(waiter: Waiter): boolean {
+  #remove(waiter: Waiter): void {
     this.#newcomers.delete(waiter);
     const { userId } = waiter.reader;
     const own = this.#waiters.get(userId);
-    const wasAdmitted = own?.delete(waiter) ?? false;
+    own?.delete(waiter);
     if (own?.size === 0) this.#waiters.delete(userId);
-    return wasAdmitted;
   }
 
   *#all(): Generator<Waiter> {
@@ -180,16 +186,17 @@ export class EventFollower {
     const end = await advanceLog(database);
     const seen = this.#seen;
     if (seen === null) return;
-    if (end.epoch !== seen.epoch || end.position < seen.position) {
-      // The database is another one than before: everybody has to read again, and learns so there.
+    const userIds = [...this.#waiters.keys()];
+    const isFurther = end.position > seen.position;
+    const news = isFurther ? await readTail(database, { userIds, after: seen, end, limit: MAX_TAIL }) : [];
+    if (news === null || (!isFurther && !isSame(seen, end))) {
+      // The end of the log was lost with the database that had it: everybody has to read again, and learns so there.
       for (const waiter of this.#all()) waiter.end("behind");
       this.#seen = end;
       return;
     }
-    if (end.position === seen.position) return;
-    const userIds = [...this.#waiters.keys()];
-    const news = await readTail(database, { userIds, after: seen.position, end, limit: MAX_TAIL });
     this.#seen = (news.length === MAX_TAIL ? news.at(-1) : undefined) ?? end;
+    this.#polls++;
     for (const event of news) {
       for (const waiter of this.#concernedBy(event)) {
         const { after, reader } = waiter;
@@ -208,5 +215,5 @@ export class EventFollower {
 
 /** A reader may have read further than the last poll. */
 function later(after: Place, seen: Place | null): Place {
-  return seen !== null && seen.epoch === after.epoch && seen.position > after.position ? seen : after;
+  return seen !== null && seen.position > after.position ? seen : after;
 }

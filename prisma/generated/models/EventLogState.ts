@@ -37,25 +37,25 @@ export type EventLogStateSumAggregateOutputType = {
 export type EventLogStateMinAggregateOutputType = {
   id: boolean | null
   epoch: string | null
-  origin: string | null
   lastPosition: bigint | null
   lastEventId: string | null
+  unsealedBefore: string | null
 }
 
 export type EventLogStateMaxAggregateOutputType = {
   id: boolean | null
   epoch: string | null
-  origin: string | null
   lastPosition: bigint | null
   lastEventId: string | null
+  unsealedBefore: string | null
 }
 
 export type EventLogStateCountAggregateOutputType = {
   id: number
   epoch: number
-  origin: number
   lastPosition: number
   lastEventId: number
+  unsealedBefore: number
   _all: number
 }
 
@@ -71,25 +71,25 @@ export type EventLogStateSumAggregateInputType = {
 export type EventLogStateMinAggregateInputType = {
   id?: true
   epoch?: true
-  origin?: true
   lastPosition?: true
   lastEventId?: true
+  unsealedBefore?: true
 }
 
 export type EventLogStateMaxAggregateInputType = {
   id?: true
   epoch?: true
-  origin?: true
   lastPosition?: true
   lastEventId?: true
+  unsealedBefore?: true
 }
 
 export type EventLogStateCountAggregateInputType = {
   id?: true
   epoch?: true
-  origin?: true
   lastPosition?: true
   lastEventId?: true
+  unsealedBefore?: true
   _all?: true
 }
 
@@ -182,9 +182,9 @@ export type EventLogStateGroupByArgs<ExtArgs extends runtime.Types.Extensions.In
 export type EventLogStateGroupByOutputType = {
   id: boolean
   epoch: string
-  origin: string
   lastPosition: bigint
   lastEventId: string | null
+  unsealedBefore: string
   _count: EventLogStateCountAggregateOutputType | null
   _avg: EventLogStateAvgAggregateOutputType | null
   _sum: EventLogStateSumAggregateOutputType | null
@@ -213,17 +213,17 @@ export type EventLogStateWhereInput = {
   NOT?: Prisma.EventLogStateWhereInput | Prisma.EventLogStateWhereInput[]
   id?: Prisma.BoolFilter<"EventLogState"> | boolean
   epoch?: Prisma.UuidFilter<"EventLogState"> | string
-  origin?: Prisma.StringFilter<"EventLogState"> | string
   lastPosition?: Prisma.BigIntFilter<"EventLogState"> | bigint | number
   lastEventId?: Prisma.UuidNullableFilter<"EventLogState"> | string | null
+  unsealedBefore?: Prisma.UuidFilter<"EventLogState"> | string
 }
 
 export type EventLogStateOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   epoch?: Prisma.SortOrder
-  origin?: Prisma.SortOrder
   lastPosition?: Prisma.SortOrder
   lastEventId?: Prisma.SortOrderInput | Prisma.SortOrder
+  unsealedBefore?: Prisma.SortOrder
 }
 
 export type EventLogStateWhereUniqueInput = Prisma.AtLeast<{
@@ -232,17 +232,17 @@ export type EventLogStateWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.EventLogStateWhereInput[]
   NOT?: Prisma.EventLogStateWhereInput | Prisma.EventLogStateWhereInput[]
   epoch?: Prisma.UuidFilter<"EventLogState"> | string
-  origin?: Prisma.StringFilter<"EventLogState"> | string
   lastPosition?: Prisma.BigIntFilter<"EventLogState"> | bigint | number
   lastEventId?: Prisma.UuidNullableFilter<"EventLogState"> | string | null
+  unsealedBefore?: Prisma.UuidFilter<"EventLogState"> | string
 }, "id">
 
 export type EventLogStateOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   epoch?: Prisma.SortOrder
-  origin?: Prisma.SortOrder
   lastPosition?: Prisma.SortOrder
   lastEventId?: Prisma.SortOrderInput | Prisma.SortOrder
+  unsealedBefore?: Prisma.SortOrder
   _count?: Prisma.EventLogStateCountOrderByAggregateInput
   _avg?: Prisma.EventLogStateAvgOrderByAggregateInput
   _max?: Prisma.EventLogStateMaxOrderByAggregateInput
@@ -256,73 +256,73 @@ export type EventLogStateScalarWhereWithAggregatesInput = {
   NOT?: Prisma.EventLogStateScalarWhereWithAggregatesInput | Prisma.EventLogStateScalarWhereWithAggregatesInput[]
   id?: Prisma.BoolWithAggregatesFilter<"EventLogState"> | boolean
   epoch?: Prisma.UuidWithAggregatesFilter<"EventLogState"> | string
-  origin?: Prisma.StringWithAggregatesFilter<"EventLogState"> | string
   lastPosition?: Prisma.BigIntWithAggregatesFilter<"EventLogState"> | bigint | number
   lastEventId?: Prisma.UuidNullableWithAggregatesFilter<"EventLogState"> | string | null
+  unsealedBefore?: Prisma.UuidWithAggregatesFilter<"EventLogState"> | string
 }
 
 export type EventLogStateCreateInput = {
   id?: boolean
   epoch?: string
-  origin: string
   lastPosition?: bigint | number
   lastEventId?: string | null
+  unsealedBefore?: string
 }
 
 export type EventLogStateUncheckedCreateInput = {
   id?: boolean
   epoch?: string
-  origin: string
   lastPosition?: bigint | number
   lastEventId?: string | null
+  unsealedBefore?: string
 }
 
 export type EventLogStateUpdateInput = {
   id?: Prisma.BoolFieldUpdateOperationsInput | boolean
   epoch?: Prisma.StringFieldUpdateOperationsInput | string
-  origin?: Prisma.StringFieldUpdateOperationsInput | string
   lastPosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   lastEventId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  unsealedBefore?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type EventLogStateUncheckedUpdateInput = {
   id?: Prisma.BoolFieldUpdateOperationsInput | boolean
   epoch?: Prisma.StringFieldUpdateOperationsInput | string
-  origin?: Prisma.StringFieldUpdateOperationsInput | string
   lastPosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   lastEventId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  unsealedBefore?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type EventLogStateCreateManyInput = {
   id?: boolean
   epoch?: string
-  origin: string
   lastPosition?: bigint | number
   lastEventId?: string | null
+  unsealedBefore?: string
 }
 
 export type EventLogStateUpdateManyMutationInput = {
   id?: Prisma.BoolFieldUpdateOperationsInput | boolean
   epoch?: Prisma.StringFieldUpdateOperationsInput | string
-  origin?: Prisma.StringFieldUpdateOperationsInput | string
   lastPosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   lastEventId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  unsealedBefore?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type EventLogStateUncheckedUpdateManyInput = {
   id?: Prisma.BoolFieldUpdateOperationsInput | boolean
   epoch?: Prisma.StringFieldUpdateOperationsInput | string
-  origin?: Prisma.StringFieldUpdateOperationsInput | string
   lastPosition?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   lastEventId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  unsealedBefore?: Prisma.StringFieldUpdateOperationsInput | string
 }
 
 export type EventLogStateCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   epoch?: Prisma.SortOrder
-  origin?: Prisma.SortOrder
   lastPosition?: Prisma.SortOrder
   lastEventId?: Prisma.SortOrder
+  unsealedBefore?: Prisma.SortOrder
 }
 
 export type EventLogStateAvgOrderByAggregateInput = {
@@ -332,17 +332,17 @@ export type EventLogStateAvgOrderByAggregateInput = {
 export type EventLogStateMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   epoch?: Prisma.SortOrder
-  origin?: Prisma.SortOrder
   lastPosition?: Prisma.SortOrder
   lastEventId?: Prisma.SortOrder
+  unsealedBefore?: Prisma.SortOrder
 }
 
 export type EventLogStateMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   epoch?: Prisma.SortOrder
-  origin?: Prisma.SortOrder
   lastPosition?: Prisma.SortOrder
   lastEventId?: Prisma.SortOrder
+  unsealedBefore?: Prisma.SortOrder
 }
 
 export type EventLogStateSumOrderByAggregateInput = {
@@ -354,36 +354,36 @@ export type EventLogStateSumOrderByAggregateInput = {
 export type EventLogStateSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   epoch?: boolean
-  origin?: boolean
   lastPosition?: boolean
   lastEventId?: boolean
+  unsealedBefore?: boolean
 }, ExtArgs["result"]["eventLogState"]>
 
 export type EventLogStateSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   epoch?: boolean
-  origin?: boolean
   lastPosition?: boolean
   lastEventId?: boolean
+  unsealedBefore?: boolean
 }, ExtArgs["result"]["eventLogState"]>
 
 export type EventLogStateSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   epoch?: boolean
-  origin?: boolean
   lastPosition?: boolean
   lastEventId?: boolean
+  unsealedBefore?: boolean
 }, ExtArgs["result"]["eventLogState"]>
 
 export type EventLogStateSelectScalar = {
   id?: boolean
   epoch?: boolean
-  origin?: boolean
   lastPosition?: boolean
   lastEventId?: boolean
+  unsealedBefore?: boolean
 }
 
-export type EventLogStateOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "epoch" | "origin" | "lastPosition" | "lastEventId", ExtArgs["result"]["eventLogState"]>
+export type EventLogStateOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "epoch" | "lastPosition" | "lastEventId" | "unsealedBefore", ExtArgs["result"]["eventLogState"]>
 
 export type $EventLogStatePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "EventLogState"
@@ -391,9 +391,9 @@ export type $EventLogStatePayload<ExtArgs extends runtime.Types.Extensions.Inter
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: boolean
     epoch: string
-    origin: string
     lastPosition: bigint
     lastEventId: string | null
+    unsealedBefore: string
   }, ExtArgs["result"]["eventLogState"]>
   composites: {}
 }
@@ -819,9 +819,9 @@ export interface Prisma__EventLogStateClient<T, Null = never, ExtArgs extends ru
 export interface EventLogStateFieldRefs {
   readonly id: Prisma.FieldRef<"EventLogState", 'Boolean'>
   readonly epoch: Prisma.FieldRef<"EventLogState", 'String'>
-  readonly origin: Prisma.FieldRef<"EventLogState", 'String'>
   readonly lastPosition: Prisma.FieldRef<"EventLogState", 'BigInt'>
   readonly lastEventId: Prisma.FieldRef<"EventLogState", 'String'>
+  readonly unsealedBefore: Prisma.FieldRef<"EventLogState", 'String'>
 }
     
 
@@ -1021,7 +1021,7 @@ export type EventLogStateCreateArgs<ExtArgs extends runtime.Types.Extensions.Int
   /**
    * The data needed to create a EventLogState.
    */
-  data: Prisma.XOR<Prisma.EventLogStateCreateInput, Prisma.EventLogStateUncheckedCreateInput>
+  data?: Prisma.XOR<Prisma.EventLogStateCreateInput, Prisma.EventLogStateUncheckedCreateInput>
 }
 
 /**

@@ -1,16 +1,16 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ApiError } from "../../errors.ts";
-import { cursorOf, type Place, placeOf } from "../../events/cursor.ts";
-import { advanceLog, assertKept, type LoggedEvent, readWholeLog } from "../../events/log.ts";
+import type { Cursors, Place } from "../../events/cursor.ts";
+import { advanceLog, assertKept, isSame, type LoggedEvent, readWholeLog } from "../../events/log.ts";
 import type { Connection } from "../../store/connection.ts";
 
 const PAGE = 100;
 
-/** The file in the data directory that remembers where the log was read to. */
-export function openBookmark(dataDirectory: string) {
+/** The file in the data directory that remembers where the log was read to, as a cursor. */
+export function openBookmark(dataDirectory: string, cursors: Cursors) {
   const path = join(dataDirectory, "listen-cursor");
-  let written: string | null = null;
+  let written: Place | null = null;
   return {
     /** Returns the cursor; null if there is none yet. */
     async read(): Promise<string | null> {
@@ -20,13 +20,13 @@ export function openBookmark(dataDirectory: string) {
       });
       return text.trim() || null;
     },
-    async write(cursor: string): Promise<void> {
-      if (cursor === written) return;
+    async write(place: Place): Promise<void> {
+      if (written !== null && isSame(place, written)) return;
       await mkdir(dataDirectory, { recursive: true });
       // Renamed, so that a process that is killed leaves the old file or the new one.
-      await writeFile(`${path}.new`, `${cursor}\n`);
+      await writeFile(`${path}.new`, `${cursors.seal(place)}\n`);
       await rename(`${path}.new`, path);
-      written = cursor;
+      written = place;
     },
   };
 }
@@ -35,16 +35,16 @@ export function openBookmark(dataDirectory: string) {
  * Follows the log of everyone behind a cursor, or from now on if there is none or the log has lost its place. `next` returns
  * the next events, or none.
  */
-export async function followWholeLog(database: Connection, cursor: string | null) {
-  const found = cursor === null ? null : await findPlace(database, cursor);
+export async function followWholeLog(database: Connection, cursors: Cursors, cursor: string | null) {
+  const found = cursor === null ? null : await findPlace(database, cursors, cursor);
   let place: Place = found ?? (await advanceLog(database));
   return {
     hasLostPlace: cursor !== null && found === null,
-    cursor: () => cursorOf(place),
+    place: () => place,
     async next(): Promise<LoggedEvent[]> {
       const end = await advanceLog(database);
-      // A restored database: nothing tells what of it has been seen.
-      if (end.epoch !== place.epoch) place = end;
+      // After a failover or restore that lost the end of the log, nothing tells what of the new one has been seen.
+      if (!(await isKept(database, place, end))) place = end;
       if (end.position === place.position) return [];
       const events = await readWholeLog(database, place.position, end, PAGE);
       place = (events.length === PAGE ? events.at(-1) : undefined) ?? end;
@@ -53,13 +53,22 @@ export async function followWholeLog(database: Connection, cursor: string | null
   };
 }
 
-async function findPlace(database: Connection, cursor: string): Promise<Place | null> {
+async function findPlace(database: Connection, cursors: Cursors, cursor: string): Promise<Place | null> {
   try {
-    const place = placeOf(cursor);
-    await assertKept(database, place, await advanceLog(database));
-    return place;
+    const place = cursors.open(cursor);
+    return (await isKept(database, place, await advanceLog(database))) ? place : null;
   } catch (error) {
     if (error instanceof ApiError) return null;
+    throw error;
+  }
+}
+
+async function isKept(database: Connection, place: Place, end: Place): Promise<boolean> {
+  try {
+    await assertKept(database, place, end);
+    return true;
+  } catch (error) {
+    if (error instanceof ApiError && error.code === "cursor_expired") return false;
     throw error;
   }
 }

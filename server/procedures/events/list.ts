@@ -1,4 +1,3 @@
-import { cursorOf } from "../../events/cursor.ts";
 import { readOrWait } from "../../events/follow.ts";
 import { afterOf } from "../../events/log.ts";
 import { LogPage, LogQuery } from "../../schemas/eventLog.ts";
@@ -19,6 +18,11 @@ export const list = signedIn
   .output(LogPage)
   .query(async ({ ctx, input }) => {
     const { after, types, limit, wait } = input;
-    const { events, next } = await readOrWait(ctx, { after: afterOf(after), types, limit, waitMs: wait * 1000 });
-    return { events: events.map(({ event }) => event), nextCursor: cursorOf(next) };
+    const { events, next } = await readOrWait(ctx, {
+      after: afterOf(ctx.eventCursors, after),
+      types,
+      limit,
+      waitMs: wait * 1000,
+    });
+    return { events: events.map(({ event }) => event), nextCursor: ctx.eventCursors.seal(next) };
   });

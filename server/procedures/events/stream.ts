@@ -1,5 +1,4 @@
 import { tracked } from "@trpc/server";
-import { cursorOf } from "../../events/cursor.ts";
 import { followLog } from "../../events/follow.ts";
 import { afterOf } from "../../events/log.ts";
 import { type LogMessage, StreamQuery } from "../../schemas/eventLog.ts";
@@ -21,9 +20,11 @@ export const stream = signedIn
   .input(StreamQuery.meta({ id: "StreamEvents" }))
   .subscription(async function* ({ ctx, input }) {
     const { after, types, lastEventId } = input;
-    const from = lastEventId === undefined ? afterOf(after) : afterOf(lastEventId, "lastEventId");
+    const { eventCursors } = ctx;
+    const from =
+      lastEventId === undefined ? afterOf(eventCursors, after) : afterOf(eventCursors, lastEventId, "lastEventId");
     for await (const { event, next } of followLog(ctx, { after: from, types })) {
-      const nextCursor = cursorOf(next);
+      const nextCursor = eventCursors.seal(next);
       const message: LogMessage = { event: event?.event ?? null, nextCursor };
       yield tracked(nextCursor, message);
     }

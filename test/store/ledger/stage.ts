@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { CallerWatch } from "../../../server/auth/callerWatch.ts";
 import { openSecurityLog } from "../../../server/auth/securityLog.ts";
+import { openCursors } from "../../../server/events/cursor.ts";
 import { EventFollower } from "../../../server/events/follower.ts";
 import { guardedEgress } from "../../../server/gateways/egress.ts";
 import { nothingKnown } from "../../../server/gateways/inspection/inspection.ts";
@@ -102,6 +103,7 @@ export class Stage {
       egress: guardedEgress({ allowInsecure: false }),
       callerWatch: new CallerWatch({ database, clock: this.#clock, log: pino({ level: "silent" }) }),
       eventFollower: new EventFollower({ database, log: pino({ level: "silent" }) }),
+      eventCursors: openCursors(["a secret of the tests"]),
       isCommonPassword: () => false,
       mail: null,
       limiter: null,
