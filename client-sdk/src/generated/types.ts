@@ -1083,7 +1083,7 @@ export interface ListDisputesResponse {
 export interface ListEvents {
   /**
    * The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.
-   * 1 to 64 characters.
+   * 1 to 100 characters.
    */
   after?: string | undefined;
   /** The types of events to return; all by default. 1 to 18 items. */
@@ -1869,7 +1869,7 @@ export interface StartTotpResponse {
 export interface StreamEvents {
   /**
    * The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.
-   * 1 to 64 characters.
+   * 1 to 100 characters.
    */
   after?: string | undefined;
   /** The types of events to return; all by default. 1 to 18 items. */
@@ -1897,7 +1897,7 @@ export interface StreamEvents {
     | undefined;
   /**
    * As `after`, which it replaces. Clients of server-sent events send it as the header `Last-Event-ID` when they
-   * connect again. 1 to 64 characters.
+   * connect again. 1 to 100 characters.
    */
   lastEventId?: string | undefined;
 }

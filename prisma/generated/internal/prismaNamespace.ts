@@ -3449,9 +3449,9 @@ export type EventLogEntryScalarFieldEnum = (typeof EventLogEntryScalarFieldEnum)
 export const EventLogStateScalarFieldEnum = {
   id: 'id',
   epoch: 'epoch',
-  origin: 'origin',
   lastPosition: 'lastPosition',
-  lastEventId: 'lastEventId'
+  lastEventId: 'lastEventId',
+  unsealedBefore: 'unsealedBefore'
 } as const
 
 export type EventLogStateScalarFieldEnum = (typeof EventLogStateScalarFieldEnum)[keyof typeof EventLogStateScalarFieldEnum]
