@@ -238,6 +238,39 @@ test("calls that wait for a turn and requests whose body is still arriving leave
   for (const socket of sockets) socket.destroy();
 });
 
+test("hundreds of idle connections and bodies that arrive byte by byte keep nobody else from being answered", async () => {
+  const url = await serveWith({ maxCallsUnderWay: 20 });
+  const { hostname, port } = new URL(url);
+  const open = () => connect(Number(port), hostname).on("error", () => {});
+  const idle = Array.from({ length: 300 }, open);
+  const slow = Array.from({ length: 60 }, open);
+  const cookie = Object.entries(other.session).map(([name, value]) => `${name}: ${value}\r\n`);
+  for (const [index, socket] of slow.entries()) {
+    const path = index % 2 === 0 ? "/auth/login" : "/tasks";
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\n${cookie.join("")}Content-Type: application/json\r\nContent-Length: 4000\r\n\r\n{`,
+    );
+  }
+  const drip = setInterval(() => {
+    for (const socket of slow) socket.write(" ");
+  }, 20);
+  stops.push(async () => {
+    clearInterval(drip);
+    for (const socket of [...idle, ...slow]) socket.destroy();
+  });
+  await reaches(async () => (await rest(url, "GET", "/tasks")).status, 200);
+  const statuses = [buyer, other, null, null, null].map(async (person) => {
+    const seen: number[] = [];
+    for (let request = 0; request < 20; request++) {
+      const answer = await rest(url, "GET", person ? "/wallet" : "/tasks", { credentials: person?.session ?? {} });
+      seen.push(answer.status);
+    }
+    return seen;
+  });
+  expect((await Promise.all(statuses)).flat()).toEqual(Array(100).fill(200));
+  expect(slow.filter(({ closed }) => closed)).toEqual([]); // the bodies were arriving all the time
+});
+
 test("60 connections that keep asking are all answered, most with 503, and none is lost", async () => {
   const url = await serveWith({ maxCallsUnderWay: 5 });
   const counts: Record<number, number> = {};

@@ -3,6 +3,7 @@ import { clientAddress } from "../../server/limits/address.ts";
 import { pruneRateLimits } from "../../server/limits/prune.ts";
 import { queryOne, sql } from "../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
+import { codeOf, setUpTotp, signIn } from "../factories/secondFactors.ts";
 import { type Answer, rest } from "../setup/client.ts";
 import { expectError } from "../setup/expectError.ts";
 import { callOverRest, routeOf, transports } from "../setup/operations.ts";
@@ -55,6 +56,31 @@ function tally(values: readonly (string | number)[]): Record<string, number> {
 
 const errorsOf = ({ body }: Answer): string[] =>
   body.map((call: Answer["body"]) => call.error?.data.error ?? call.result.type ?? "ok");
+
+test("guesses at a second factor from many addresses, through every door that takes a code, are bounded together", async () => {
+  const owner = await createPerson(service);
+  const { secret } = await setUpTotp(service, owner);
+  const right = [-1, 0, 1].map((step) => codeOf(service, secret, step));
+  const codes = Array.from({ length: 20 }, (_, index) => String(100_000 + index)).filter(
+    (code) => !right.includes(code),
+  );
+  const { email, password } = owner;
+  const guess = (url: string, code: string) => {
+    const by = () => ({ ...owner.session, ...newAddress() });
+    return [
+      rest(url, "POST", "/auth/login", { body: { email, password, code }, headers: by() }),
+      rest(url, "DELETE", "/auth/totp", { body: { password, code }, headers: by() }),
+      rest(url, "DELETE", "/auth/me", { body: { password, code }, headers: by() }),
+    ];
+  };
+  const answers = await Promise.all(codes.flatMap((code, index) => guess(index % 2 === 0 ? one.url : two.url, code)));
+  const checked = answers.filter(({ body }) => body.error === "second_factor_required");
+  expect(checked).toHaveLength(5);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(answers.length - 5);
+  // Not even the right code is tried before the pause is over.
+  const { answer } = await signIn(service, owner, right[1]);
+  expectError(answer, "rate_limited");
+});
 
 describe("200 parallel calls to two processes let exactly 10 through", () => {
   const urls = () => Array.from({ length: 200 }, (_, index) => (index % 2 === 0 ? one.url : two.url));

@@ -5,6 +5,7 @@ import { sql } from "../../../server/store/connection.ts";
 import { createModerator, makeModerator } from "../../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { deliveredTask, disputedTask, disputeReason, postTask, upload } from "../../factories/tasks.ts";
+import { expectBooksToBalance } from "../../setup/books.ts";
 import { rest } from "../../setup/client.ts";
 import { clockOf } from "../../setup/testClock.ts";
 import { useService } from "../../setup/testService.ts";
@@ -200,6 +201,34 @@ describe("resolving", () => {
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
       expect((await wallet(buyer)).heldCents).toBe(before - 2_000);
     }
+  });
+
+  test("a party can be suspended while another moderator decides: the decision stands, and the money goes where it says", async () => {
+    const second = await createModerator(service);
+    for (let round = 0; round < 6; round++) {
+      const [payer, worker] = await Promise.all([createPerson(service, { cents: 2_000 }), createPerson(service)]);
+      const { dispute } = await disputedTask(payer, worker, { maxBudgetCents: 2_000, priceCents: 2_000 });
+      const suspended = round % 2 === 0 ? payer : worker;
+      const answers = await Promise.all([
+        moderator.post(`/disputes/${dispute.id}/resolve`, { resolution: "split", bidderCents: 700 }),
+        second.post(`/users/${suspended.id}/suspend`, { reason: "Abuse." }),
+        second.post(`/disputes/${dispute.id}/resolve`, { resolution: "split", bidderCents: 700 }),
+        moderator.post(`/users/${suspended.id}/suspend`, { reason: "Abuse." }),
+      ]);
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 409]);
+      const wallets = await service.services.database.query(sql`
+        SELECT available_cents::int AS available, held_cents::int AS held FROM wallets
+        WHERE user_id IN (${payer.id}::uuid, ${worker.id}::uuid) ORDER BY available_cents`);
+      expect(wallets).toEqual([
+        { available: 700, held: 0 },
+        { available: 1_300, held: 0 },
+      ]);
+      const actions = await service.services.database.query(sql`
+        SELECT action FROM moderation_actions
+        WHERE dispute_id = ${dispute.id}::uuid OR user_id = ${suspended.id}::uuid ORDER BY action`);
+      expect(actions).toEqual([{ action: "resolve_dispute" }, { action: "suspend_user" }]);
+    }
+    await expectBooksToBalance(service);
   });
 
   test("only a moderator's session may resolve a dispute, never a key or a party, and only once", async () => {

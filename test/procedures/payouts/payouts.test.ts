@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { sql } from "../../../server/store/connection.ts";
 import { accountOf, createPayee, requestPayout } from "../../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
+import { connect } from "../../mcp/client.ts";
+import { expectBooksToBalance } from "../../setup/books.ts";
 import { rest } from "../../setup/client.ts";
 import { control, eventually } from "../../setup/processorControl.ts";
 import { useService } from "../../setup/testService.ts";
@@ -188,6 +190,47 @@ test("parallel payouts never exceed the balance", async () => {
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(5);
   expect(answers.filter(({ status }) => status === 402)).toHaveLength(7);
   expect(await availableOf(payee)).toBe(0);
+});
+
+test("keyed payouts over REST and tokens over MCP, all at once and repeated, each pay exactly once", async () => {
+  const payee = await createPayee(service, { cents: 10_000 });
+  const agent = await connect(service.url, payee.key);
+  const tokens = await Promise.all(
+    [1_001, 1_002].map(async (amountCents) => {
+      const { data } = await agent.call("request_payout", { amountCents });
+      return { amountCents, confirm: data.preview.confirm };
+    }),
+  );
+  const keyed = [1_003, 1_004].map((amountCents) => ({ amountCents, key: crypto.randomUUID() }));
+  const pay = ({ amountCents, key }: { amountCents: number; key: string }) =>
+    rest(service.url, "POST", "/payouts", {
+      body: { amountCents },
+      credentials: payee.key,
+      headers: { "idempotency-key": key },
+    });
+  const repeat = <Result>(work: () => Promise<Result>) => Promise.all(Array.from({ length: 6 }, work));
+  const [byToken, byKey] = await Promise.all([
+    Promise.all(tokens.map((token) => repeat(() => agent.call("request_payout", token)))),
+    Promise.all(keyed.map((request) => repeat(() => pay(request)))),
+  ]);
+  const ledgerIds = [
+    ...byToken.map((answers) => new Set(answers.map(({ data }) => data.pendingLedgerId))),
+    ...byKey.map((answers) => new Set(answers.map(({ body }) => body.pendingLedgerId))),
+  ];
+  expect(byKey.flat().map(({ status }) => status)).toEqual(Array(12).fill(202));
+  expect(ledgerIds.map(({ size }) => size)).toEqual([1, 1, 1, 1]);
+  expect(await availableOf(payee)).toBe(10_000 - 1_001 - 1_002 - 1_003 - 1_004);
+
+  const payouts = await eventually(
+    () => payoutsOf(payee),
+    (all) => all.every(({ status }: { status: string }) => status === "paid"),
+  );
+  const amounts: number[] = payouts.map(({ amountCents }: { amountCents: number }) => amountCents);
+  expect(amounts.toSorted()).toEqual([1_001, 1_002, 1_003, 1_004]);
+  for (const { id, amountCents } of payouts) {
+    expect(await service.services.processor.findTransfers(id)).toMatchObject([{ amountCents, reversedCents: 0 }]);
+  }
+  await expectBooksToBalance(service);
 });
 
 test.each([
