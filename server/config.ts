@@ -1,5 +1,3 @@
-import { isIP } from "node:net";
-import { resolve } from "node:path";
 import type { z } from "zod";
 import { Environment } from "./environment.ts";
 import type { MailSettings } from "./gateways/mail.ts";
@@ -35,10 +33,7 @@ export interface Config {
   readonly databaseOwnerUrl: string | null;
   /** The newest first: it seals sessions, and each of them unseals. */
   readonly sessionSecrets: readonly string[] | null;
-  /**
-   * Express' `trust proxy`: a number of proxies, a list of subnets, or false. Never `true`, with which clients could choose
-   * the address that rate limits count them by.
-   */
+  /** Express' `trust proxy`: a number of proxies, or a list of subnets. */
   readonly trustProxy: false | number | string;
   readonly processor: ProcessorSettings | null;
   readonly storage: StorageSettings | null;
@@ -69,24 +64,6 @@ export class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-const proxyNames = new Set(["loopback", "linklocal", "uniquelocal"]);
-
-function isSubnet(text: string): boolean {
-  const [address = "", bits = "0", ...rest] = text.split("/");
-  const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
-  return rest.length === 0 && /^\d+$/.test(bits) && Number(bits) <= maxBits;
-}
-
-function parseTrustProxy(text: string): false | number | string {
-  if (text === "" || text === "0" || text === "false") return false;
-  if (/^\d+$/.test(text)) return Number(text);
-  const wrong = text.split(",").find((part) => !proxyNames.has(part.trim()) && !isSubnet(part.trim()));
-  if (wrong === undefined) return text;
-  throw new ConfigError(
-    `TRUST_PROXY must be a number of proxies, or a list of addresses and subnets; "${wrong}" is neither.`,
-  );
-}
-
 function readStorage(env: z.infer<typeof Environment>): StorageSettings | null {
   const { S3_BUCKET, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY } = env;
   if (!env.S3_ENDPOINT && !S3_BUCKET && !S3_ACCESS_KEY_ID && !S3_SECRET_ACCESS_KEY) return null;
@@ -105,28 +82,20 @@ function readStorage(env: z.infer<typeof Environment>): StorageSettings | null {
 }
 
 function readProcessor(env: z.infer<typeof Environment>): ProcessorSettings | null {
-  if (!env.STRIPE_SECRET_KEY) return null;
-  const webhookSecrets = (env.STRIPE_WEBHOOK_SECRET ?? "")
-    .split(",")
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
-  if (webhookSecrets.length === 0) {
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecrets, STRIPE_API_BASE: apiBase = null } = env;
+  if (!secretKey) return null;
+  if (!webhookSecrets) {
     throw new ConfigError(
       "Set STRIPE_WEBHOOK_SECRET together with STRIPE_SECRET_KEY: without it, events cannot be verified.",
     );
   }
-  return { secretKey: env.STRIPE_SECRET_KEY, webhookSecrets, apiBase: env.STRIPE_API_BASE ?? null };
+  return { secretKey, webhookSecrets, apiBase };
 }
 
 function readMail({ SMTP_URL, MAIL_FROM }: z.infer<typeof Environment>): MailSettings | null {
   if (!SMTP_URL) return null;
   if (!MAIL_FROM) throw new ConfigError("Set MAIL_FROM together with SMTP_URL: it is the sender of all mails.");
   return { smtpUrl: SMTP_URL, from: MAIL_FROM };
-}
-
-function readBlocklist({ PASSWORD_BLOCKLIST }: z.infer<typeof Environment>, production: boolean): PasswordBlocklist {
-  if (PASSWORD_BLOCKLIST === undefined) return production ? "builtIn" : "off";
-  return PASSWORD_BLOCKLIST === "off" ? "off" : { file: resolve(PASSWORD_BLOCKLIST) };
 }
 
 /** Parses the environment. Throws ConfigError with one line for each wrong setting. */
@@ -144,31 +113,31 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     role: env.ROLE,
     port: env.PORT,
     host: env.HOST ?? null,
-    publicUrl: env.PUBLIC_URL?.replace(/\/+$/, "") ?? null,
+    publicUrl: env.PUBLIC_URL ?? null,
     appOrigins: env.APP_ORIGINS,
     corsOrigins: env.CORS_ORIGINS,
     trustLocalhost: !production,
     metricsPort: env.METRICS_PORT ?? null,
     metricsToken: env.METRICS_TOKEN ?? null,
-    dataDirectory: resolve(env.DATA_DIR),
+    dataDirectory: env.DATA_DIR,
     databaseUrl: env.DATABASE_URL ?? null,
     databaseOwnerUrl: env.DATABASE_OWNER_URL ?? null,
     sessionSecrets: env.SESSION_SECRET ?? null,
-    trustProxy: parseTrustProxy(env.TRUST_PROXY),
+    trustProxy: env.TRUST_PROXY,
     processor: readProcessor(env),
     storage: readStorage(env),
     mail: readMail(env),
     mailFrom: env.MAIL_FROM ?? DEVELOPMENT_SENDER,
-    passwordBlocklist: readBlocklist(env, production),
+    passwordBlocklist: env.PASSWORD_BLOCKLIST ?? (production ? "builtIn" : "off"),
     acceptanceWindowSeconds: env.ACCEPTANCE_WINDOW_SECONDS,
     deliveryGraceSeconds: env.DELIVERY_GRACE_SECONDS,
     webhookRetrySeconds: env.WEBHOOK_RETRY_SECONDS,
     webhookTimeoutSeconds: env.WEBHOOK_TIMEOUT_SECONDS,
-    webhookAllowInsecure: ["1", "true", "on"].includes(env.WEBHOOK_ALLOW_INSECURE),
+    webhookAllowInsecure: env.WEBHOOK_ALLOW_INSECURE,
     processorPollSeconds: env.PROCESSOR_POLL_SECONDS,
-    rateLimits: env.RATE_LIMITS === "on",
-    spamGuard: env.SPAM_GUARD === "on",
-    moderatorTotp: env.MODERATOR_TOTP === "required",
+    rateLimits: env.RATE_LIMITS,
+    spamGuard: env.SPAM_GUARD,
+    moderatorTotp: env.MODERATOR_TOTP,
     logLevel: env.LOG_LEVEL,
   };
   if (config.metricsPort !== null && config.metricsPort === config.port) {

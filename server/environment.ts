@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+import { resolve } from "node:path";
 import { z } from "zod";
 import { must } from "./schemas/messages.ts";
 
@@ -11,23 +13,24 @@ const seconds = (defaultSeconds: number, maxSeconds = YEAR_SECONDS) => {
   const error = must(`be a number of seconds above 0 and at most ${maxSeconds}`);
   return z.coerce.number({ error }).positive({ error }).max(maxSeconds, { error }).default(defaultSeconds);
 };
-const onOff = (value: "on" | "off") => z.enum(["on", "off"]).default(value);
+/** A switch. `true` and `false` are accepted as well, because many tools write them. */
+const onOff = (byDefault: "on" | "off") =>
+  z
+    .enum(["on", "off", "true", "false"], { error: must("be on or off") })
+    .default(byDefault)
+    .transform((value) => value === "on" || value === "true");
 const text = z.string().min(1);
+
+const list = z.string().transform((parts) => parts.split(",").map((part) => part.trim()));
 
 /** A list of exact origins, such as `https://app.example.com, https://admin.example.com`. */
 const origins = (others: readonly string[] = []) =>
-  z
-    .string()
-    .default("")
-    .transform((list) =>
-      list
-        .split(",")
-        .map((part) => part.trim())
-        .filter((part) => part !== ""),
-    )
-    .refine((list) => list.every((part) => others.includes(part) || isOrigin(part)), {
+  list
+    .transform((parts) => parts.filter((part) => part !== ""))
+    .refine((parts) => parts.every((part) => others.includes(part) || isOrigin(part)), {
       error: must("be a list of exact origins, such as https://app.example.com,https://admin.example.com"),
-    });
+    })
+    .default([]);
 
 const isOrigin = (text: string) =>
   !text.includes("*") &&
@@ -35,15 +38,32 @@ const isOrigin = (text: string) =>
   /^https?:$/.test(new URL(text).protocol) &&
   new URL(text).origin === text;
 
-/** What each environment variable may be, and its default. */
+/** Express' `trust proxy`. Never `true`, with which clients could choose the address that rate limits count them by. */
+const trustedProxies = list
+  .refine((parts) => isNumber(parts) || parts.every(isProxy), {
+    error: must("be a number of proxies, or a list of addresses and subnets"),
+  })
+  .transform((parts): false | number | string => (isNumber(parts) ? Number(parts[0]) : parts.join(",")));
+
+const isNumber = ([first = "", ...others]: string[]) => others.length === 0 && /^\d+$/.test(first);
+
+function isProxy(name: string): boolean {
+  if (["loopback", "linklocal", "uniquelocal"].includes(name)) return true;
+  const [address = "", bits = "0", ...rest] = name.split("/");
+  const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  return rest.length === 0 && /^\d+$/.test(bits) && Number(bits) <= maxBits;
+}
+
+/** What each environment variable may be, what it is read as, and its default. */
 export const Environment = z.object({
   NODE_ENV: z.string().optional(),
   PORT: z.coerce.number().int().min(0).max(65_535).default(3000),
   HOST: text.optional(),
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: must("be an address such as https://rebid.example.com") })
+    .transform((address) => address.replace(/\/+$/, ""))
     .optional(),
-  DATA_DIR: text.default(".data"),
+  DATA_DIR: text.default(".data").transform((path) => resolve(path)),
   DATABASE_URL: text.optional(),
   DATABASE_OWNER_URL: text.optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
@@ -54,17 +74,18 @@ export const Environment = z.object({
     .string()
     .regex(/^[!-~]{16,}$/, { error: must("be at least 16 visible ASCII characters without blanks") })
     .optional(),
-  SESSION_SECRET: z
-    .string()
-    .transform((list) => list.split(",").map((secret) => secret.trim()))
+  SESSION_SECRET: list
     .refine((secrets) => secrets.every((secret) => secret.length >= 32), {
       error: must("have at least 32 characters, and so must each of several, which commas separate"),
     })
     .refine((secrets) => secrets.length <= MAX_SECRETS, { error: must(`have at most ${MAX_SECRETS} secrets`) })
     .optional(),
-  TRUST_PROXY: z.string().default(""),
+  TRUST_PROXY: trustedProxies.default(false),
   STRIPE_SECRET_KEY: text.optional(),
-  STRIPE_WEBHOOK_SECRET: text.optional(),
+  STRIPE_WEBHOOK_SECRET: list
+    .transform((secrets) => secrets.filter((secret) => secret !== ""))
+    .refine((secrets) => secrets.length > 0, { error: must("have a secret") })
+    .optional(),
   STRIPE_API_BASE: z.url({ error: must("be an address such as http://localhost:12111") }).optional(),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/, error: must("be an address such as smtps://user:password@smtp.example.com") })
@@ -74,7 +95,7 @@ export const Environment = z.object({
       error: must("be an address such as Rebid <rebid@example.com>"),
     })
     .optional(),
-  PASSWORD_BLOCKLIST: text.optional(),
+  PASSWORD_BLOCKLIST: text.transform((value) => (value === "off" ? value : { file: resolve(value) })).optional(),
   S3_ENDPOINT: z.url({ error: must("be an address such as https://s3.example.com") }).optional(),
   S3_BUCKET: text.optional(),
   S3_REGION: text.default("us-east-1"),
@@ -86,15 +107,18 @@ export const Environment = z.object({
     .string()
     .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, { error: must("be a list of seconds, such as 30,120,600") })
     .default("30,120,600,3600,21600")
-    .transform((list) => list.split(",").map(Number))
-    .refine((list) => list.every((delay) => delay <= YEAR_SECONDS), {
+    .transform((delays) => delays.split(",").map(Number))
+    .refine((delays) => delays.every((delay) => delay <= YEAR_SECONDS), {
       error: must(`not contain more than ${YEAR_SECONDS} seconds`),
     }),
   WEBHOOK_TIMEOUT_SECONDS: seconds(10, DAY_SECONDS),
   PROCESSOR_POLL_SECONDS: seconds(300, DAY_SECONDS),
-  WEBHOOK_ALLOW_INSECURE: z.enum(["", "0", "1", "true", "false", "on", "off"]).default(""),
+  WEBHOOK_ALLOW_INSECURE: onOff("off"),
   RATE_LIMITS: onOff("on"),
   SPAM_GUARD: onOff("on"),
-  MODERATOR_TOTP: z.enum(["off", "required"]).default("off"),
+  MODERATOR_TOTP: z
+    .enum(["off", "required"])
+    .default("off")
+    .transform((value) => value === "required"),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });

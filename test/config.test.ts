@@ -16,11 +16,7 @@ describe("a wrong setting stops the start, and the message names it and says wha
       "short",
       "`SESSION_SECRET` must have at least 32 characters, and so must each of several, which commas separate.",
     ],
-    [
-      "TRUST_PROXY",
-      "everyone",
-      'TRUST_PROXY must be a number of proxies, or a list of addresses and subnets; "everyone" is neither.',
-    ],
+    ["TRUST_PROXY", "everyone", "`TRUST_PROXY` must be a number of proxies, or a list of addresses and subnets."],
     [
       "STRIPE_SECRET_KEY",
       "sk_test_without_webhook_secret",
@@ -47,7 +43,9 @@ describe("a wrong setting stops the start, and the message names it and says wha
     ["WEBHOOK_TIMEOUT_SECONDS", "2147484", `\`WEBHOOK_TIMEOUT_SECONDS\` ${upToADay}`],
     ["PROCESSOR_POLL_SECONDS", "2147484", `\`PROCESSOR_POLL_SECONDS\` ${upToADay}`],
     ["PROCESSOR_POLL_SECONDS", "often", `\`PROCESSOR_POLL_SECONDS\` ${upToADay}`],
-    ["RATE_LIMITS", "maybe", "`RATE_LIMITS` must be one of: on, off."],
+    ["RATE_LIMITS", "maybe", "`RATE_LIMITS` must be on or off."],
+    ["WEBHOOK_ALLOW_INSECURE", "1", "`WEBHOOK_ALLOW_INSECURE` must be on or off."],
+    ["SPAM_GUARD", "ON", "`SPAM_GUARD` must be on or off."],
     ["LOG_LEVEL", "loud", "`LOG_LEVEL` must be one of: fatal, error, warn, info, debug, trace, silent."],
   ])("%s=%s", (name, value, message) => {
     expect(() => readConfig({ [name]: value })).toThrow(new ConfigError(message));
@@ -58,6 +56,26 @@ test("each wrong setting has a line", () => {
   expect(() => readConfig({ PORT: "x", ROLE: "y" })).toThrow(
     new ConfigError("`PORT` must be an integer from 0 to 65,535.\n`ROLE` must be one of: all, api, worker."),
   );
+});
+
+test("every switch understands on and off, true and false", () => {
+  for (const [name, read] of [
+    ["RATE_LIMITS", "rateLimits"],
+    ["SPAM_GUARD", "spamGuard"],
+    ["WEBHOOK_ALLOW_INSECURE", "webhookAllowInsecure"],
+  ] as const) {
+    const values = ["on", "true", "off", "false"].map((value) => readConfig({ [name]: value })[read]);
+    expect([name, ...values]).toEqual([name, true, true, false, false]);
+  }
+});
+
+test("TRUST_PROXY takes a number, or names, addresses and subnets", () => {
+  const read = (TRUST_PROXY: string) => readConfig({ TRUST_PROXY }).trustProxy;
+  expect([read(""), read("0"), read("2")]).toEqual([false, 0, 2]);
+  expect(read("loopback, 10.0.0.0/8, 2001:db8::1")).toBe("loopback,10.0.0.0/8,2001:db8::1");
+  for (const wrong of ["true", "1,2", "10.0.0.0/33", "10.0.0.0/8/1", "-1", "loopback,"]) {
+    expect(() => read(wrong)).toThrow("`TRUST_PROXY` must be a number of proxies");
+  }
 });
 
 test("an empty variable counts as not set", () => {
@@ -77,7 +95,7 @@ const production = {
 
 test("WEBHOOK_ALLOW_INSECURE is refused in production", () => {
   expect(readConfig(production).webhookAllowInsecure).toBe(false);
-  expect(() => readConfig({ ...production, WEBHOOK_ALLOW_INSECURE: "1" })).toThrow("WEBHOOK_ALLOW_INSECURE");
+  expect(() => readConfig({ ...production, WEBHOOK_ALLOW_INSECURE: "on" })).toThrow("WEBHOOK_ALLOW_INSECURE");
 });
 
 test("a PUBLIC_URL without https is refused in production", () => {
