@@ -123,7 +123,7 @@ export function createServices(
     eventCursors: openCursors(sessionSecrets),
     isCommonPassword,
     mail: mail && openMail(mail),
-    limiter: limiter && openLimiter(database.pool, log, limiter),
+    limiter: limiter && openLimiter(database, log, limiter),
     log,
     securityLog: openSecurityLog(securityLogger),
   };

@@ -6,7 +6,7 @@ import { pruneAccounts } from "../auth/prune.ts";
 import { resealFactors } from "../auth/secondFactor.ts";
 import { pruneEvents } from "../events/prune.ts";
 import { startSequencer } from "../events/sequencer.ts";
-import { pruneRateLimits } from "../limits/prune.ts";
+import { pruneRateLimits } from "../limits/limiter.ts";
 import { windDown } from "../market/accounts/windDown.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";

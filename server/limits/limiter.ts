@@ -1,8 +1,26 @@
-import type { Pool } from "pg";
 import type { Logger } from "pino";
-import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from "rate-limiter-flexible";
-import { type AddPoints, Buckets, type Count } from "./bucket.ts";
-import { bucketOf, type Caller, defaultLimits, type PolicyName, type RateGroup, WINDOW_SECONDS } from "./policies.ts";
+import { type Connection, queryOne, sql } from "../store/connection.ts";
+import {
+  bucketOf,
+  type Caller,
+  defaultLimits,
+  type PolicyName,
+  type RateGroup,
+  shareOf,
+  WINDOW_SECONDS,
+} from "./policies.ts";
+
+/** What counting one request found. */
+export interface Count {
+  readonly policy: PolicyName;
+  readonly limit: number;
+  readonly windowSeconds: number;
+  readonly allowed: boolean;
+  /** Requests that this caller may still send in the window, as far as this process knows. */
+  readonly remaining: number;
+  /** Seconds until the window ends, rounded up; at least 1. */
+  readonly resetSeconds: number;
+}
 
 /** Counts requests. Created once, at startup; every process on the same database shares the counters. */
 export interface RateLimiter {
@@ -18,80 +36,140 @@ export interface LimiterOptions {
   windowSeconds?: number;
 }
 
-/**
- * Opens the limiter on the table `rate_limits`. While the database fails, each process counts for itself, in memory, so
- * that the service goes on serving and passwords stay guarded.
- */
-export function openLimiter(pool: Pool, log: Logger, options: LimiterOptions = {}): RateLimiter {
-  const limits = { ...defaultLimits, ...options.limits };
-  const windowSeconds = options.windowSeconds ?? WINDOW_SECONDS;
-  const addPoints = sharedCounter(pool, log, windowSeconds);
-  const open = (policy: PolicyName) =>
-    new Buckets({
-      policy,
-      limit: limits[policy],
-      windowSeconds,
-      addPoints: (key, points) => addPoints(`${policy}:${key}`, points),
-    });
-  const buckets: Record<PolicyName, Buckets> = {
-    signup: open("signup"),
-    login: open("login"),
-    recovery: open("recovery"),
-    credentials: open("credentials"),
-    exports: open("exports"),
-    "anonymous-public-reads": open("anonymous-public-reads"),
-    "anonymous-task-writes": open("anonymous-task-writes"),
-    anonymous: open("anonymous"),
-    "task-writes": open("task-writes"),
-    reads: open("reads"),
-    writes: open("writes"),
-  };
-  const refusals = new Map<PolicyName, number>();
-  return {
-    refusals,
-    async count(group, caller) {
-      const { policy, key } = bucketOf(group, caller);
-      const count = await buckets[policy].count(key);
-      if (!count.allowed) refusals.set(policy, (refusals.get(policy) ?? 0) + 1);
-      return count;
-    },
-  };
+/** Opens the limiter on the table `rate_limits`. */
+export function openLimiter(database: Connection, log: Logger, options: LimiterOptions = {}): RateLimiter {
+  return new SharedLimiter(database, log, options);
+}
+
+/** What this process knows of one caller's window. */
+interface Window {
+  /** The counter's key: the policy and the caller. */
+  readonly key: string;
+  readonly policy: PolicyName;
+  readonly limit: number;
+  endsAtMs: number;
+  /** Taken from the shared counter and not used yet. */
+  unused: number;
+  /** What the shared counter had left when this process last saw it. */
+  remaining: number;
+  readonly waiting: ((allowed: boolean) => void)[];
 }
 
 /**
- * The counters in the database: one upsert for each addition. Windows follow the clocks of the processes, which must agree
- * to within a second, as `Retry-After` does.
+ * Counts requests by caller in fixed windows. The shared counter only grows within a window, and a process uses only what
+ * its own additions took below the limit. So all processes together never allow more than the limit, and once the counter
+ * is at the limit, requests are refused without asking it again. Windows follow the clocks of the processes, which must
+ * agree to within a second, as `Retry-After` does.
  */
-function sharedCounter(pool: Pool, log: Logger, windowSeconds: number): AddPoints {
-  // The limits are in `Buckets`, which needs the counter only. So the library never refuses.
-  const options = { keyPrefix: "", points: Number.MAX_SAFE_INTEGER, duration: windowSeconds };
-  const shared = new RateLimiterPostgres({
-    ...options,
-    storeClient: pool,
-    storeType: "pool",
-    tableName: "rate_limits",
-    // By the migration: the library would create the table while requests already arrive.
-    tableCreated: true,
-    // The job pruneRateLimits deletes old rows; the library's timer could not be stopped.
-    clearExpiredByTimeout: false,
-  });
-  const ofThisProcess = new RateLimiterMemory(options);
-  let failing = false;
+class SharedLimiter implements RateLimiter {
+  readonly refusals = new Map<PolicyName, number>();
+  readonly #database: Connection;
+  readonly #log: Logger;
+  readonly #limits: Record<PolicyName, number>;
+  readonly #windowSeconds: number;
+  readonly #windows = new Map<string, Window>();
+  #sweepAtMs = 0;
+  #isFailing = false;
 
-  return async (key, points) => {
-    const state = await shared.consume(key, points).then(
-      (result) => {
-        failing = false;
-        return result;
-      },
-      (error: unknown) => {
-        if (error instanceof RateLimiterRes) return error;
-        if (!failing)
-          log.warn({ error }, "rate limits cannot be counted in the database: this process counts for itself");
-        failing = true;
-        return ofThisProcess.consume(key, points);
-      },
-    );
-    return { points: state.consumedPoints, msToReset: state.msBeforeNext };
-  };
+  constructor(database: Connection, log: Logger, { limits, windowSeconds = WINDOW_SECONDS }: LimiterOptions) {
+    this.#database = database;
+    this.#log = log;
+    this.#limits = { ...defaultLimits, ...limits };
+    this.#windowSeconds = windowSeconds;
+  }
+
+  async count(group: RateGroup, caller: Caller): Promise<Count> {
+    const { policy, key } = bucketOf(group, caller);
+    const window = this.#windowOf(policy, `${policy}:${key}`);
+    const allowed = await this.#take(window);
+    if (!allowed) this.refusals.set(policy, (this.refusals.get(policy) ?? 0) + 1);
+    return {
+      ...{ policy, limit: window.limit, windowSeconds: this.#windowSeconds, allowed },
+      remaining: window.remaining + window.unused,
+      resetSeconds: Math.max(1, Math.ceil((window.endsAtMs - Date.now()) / 1000)),
+    };
+  }
+
+  #windowOf(policy: PolicyName, key: string): Window {
+    const nowMs = Date.now();
+    this.#sweep(nowMs);
+    const known = this.#windows.get(key);
+    if (known !== undefined && (known.endsAtMs > nowMs || known.waiting.length > 0)) return known;
+    const limit = this.#limits[policy];
+    const window: Window = { key, policy, limit, endsAtMs: 0, unused: 0, remaining: limit, waiting: [] };
+    this.#windows.set(key, window);
+    return window;
+  }
+
+  /** Forgets the windows that have ended, once a window. */
+  #sweep(nowMs: number): void {
+    if (nowMs < this.#sweepAtMs) return;
+    this.#sweepAtMs = nowMs + this.#windowSeconds * 1000;
+    for (const [key, { endsAtMs, waiting }] of this.#windows) {
+      if (endsAtMs <= nowMs && waiting.length === 0) this.#windows.delete(key);
+    }
+  }
+
+  #take(window: Window): boolean | Promise<boolean> {
+    if (window.unused > 0) {
+      window.unused -= 1;
+      return true;
+    }
+    if (window.remaining === 0) return false;
+    return new Promise((resolve) => {
+      window.waiting.push(resolve);
+      if (window.waiting.length === 1) void this.#refill(window);
+    });
+  }
+
+  /** Takes from the shared counter what the waiting requests need, in one addition for all of them. */
+  async #refill(window: Window): Promise<void> {
+    const { policy, limit, waiting } = window;
+    while (waiting.length > 0) {
+      const wanted = Math.max(waiting.length, shareOf(policy, window.remaining));
+      const { points, endsAtMs } = await this.#add(window, wanted);
+      window.endsAtMs = endsAtMs;
+      window.remaining = Math.max(0, limit - points);
+      // Of an addition that crossed the limit, only the part below it was there to take.
+      let granted = Math.min(wanted, Math.max(0, limit - (points - wanted)));
+      const served = waiting.splice(0, window.remaining === 0 ? waiting.length : granted);
+      for (const resolve of served) resolve(granted-- > 0);
+      window.unused = Math.max(0, granted);
+    }
+  }
+
+  /**
+   * Adds to a caller's counter in the database. While that fails, each process goes on from what it last knew and counts for
+   * itself, so that the service goes on serving and passwords stay guarded.
+   */
+  async #add(window: Window, points: number): Promise<{ points: number; endsAtMs: number }> {
+    const nowMs = Date.now();
+    const newEndMs = nowMs + this.#windowSeconds * 1000;
+    try {
+      const counter = await queryOne<{ points: number; endsAtMs: number }>(
+        this.#database,
+        sql`
+        INSERT INTO rate_limits AS known (key, points, expire) VALUES (${window.key}, ${points}, ${newEndMs})
+        ON CONFLICT (key) DO UPDATE SET
+          points = CASE WHEN known.expire <= ${nowMs} THEN 0 ELSE known.points END + excluded.points,
+          expire = CASE WHEN known.expire <= ${nowMs} THEN excluded.expire ELSE known.expire END
+        RETURNING points, expire AS "endsAtMs"`,
+      );
+      this.#isFailing = false;
+      return counter;
+    } catch (error) {
+      if (!this.#isFailing) {
+        this.#log.warn({ error }, "rate limits cannot be counted in the database: this process counts for itself");
+      }
+      this.#isFailing = true;
+      const isOver = window.endsAtMs <= nowMs;
+      const used = isOver ? 0 : window.limit - window.remaining;
+      return { points: used + points, endsAtMs: isOver ? newEndMs : window.endsAtMs };
+    }
+  }
+}
+
+/** Deletes the counters whose window has ended. A caller who comes back gets a new one. */
+export async function pruneRateLimits({ database }: { database: Connection }): Promise<void> {
+  await database.query(sql`DELETE FROM rate_limits WHERE expire < ${Date.now()}`);
 }

@@ -1,6 +1,5 @@
 import { ApiError } from "../errors.ts";
-import type { Count } from "./bucket.ts";
-import type { RateLimiter } from "./limiter.ts";
+import type { Count, RateLimiter } from "./limiter.ts";
 import type { Caller, RateGroup } from "./policies.ts";
 
 /** The rate limits as one request sees them, which may be a batch of calls. */

@@ -25,7 +25,7 @@ export function useInstances(service: TestService) {
   return async (options: LimiterOptions & { trustProxy?: number | string | false } = {}): Promise<Instance> => {
     const database = openDatabase(service.databaseUrl, { poolSize: 5 });
     stops.push(database.close);
-    const limiter = openLimiter(database.pool, service.services.log, options);
+    const limiter = openLimiter(database, service.services.log, options);
     const app = createApp({ ...service.services, database, limiter }, { trustProxy: options.trustProxy ?? 1 });
     const server = createServer({ keepAliveTimeout: 120_000 }, watched(service, app));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { clientAddress } from "../../server/limits/address.ts";
-import { pruneRateLimits } from "../../server/limits/prune.ts";
+import { pruneRateLimits } from "../../server/limits/limiter.ts";
 import { queryOne, sql } from "../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { codeOf, setUpTotp, signIn } from "../factories/secondFactors.ts";
