@@ -1,4 +1,4 @@
-import type { WebhookEvent } from "./generated/types.ts";
+import type { LogEvent, WebhookEvent } from "./generated/types.ts";
 
 /** The body is not an event from Rebid, or is too old. Answer with 400 and do nothing. */
 export class WebhookSignatureError extends Error {
@@ -20,16 +20,18 @@ const DEFAULT_TOLERANCE_SECONDS = 300;
 /**
  * Returns the event in a webhook's body if its signature is right, and throws a `WebhookSignatureError` otherwise.
  *
+ * An endpoint with `logEvents` gets more types: for it, call `verify<LogEvent>(…)`.
+ *
  * @param body The raw body. A body that was parsed and printed again has other bytes.
  * @param header The header `X-Service-Signature`, as `Headers` or as Node's `request.headers` has it.
  * @param secret The `signingSecret` of the endpoint, `whsec_…`.
  */
-export async function verify(
+export async function verify<Event extends LogEvent = WebhookEvent>(
   body: RawBody,
   header: string | readonly string[] | null | undefined,
   secret: string,
   { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS, now = new Date() }: VerifyOptions = {},
-): Promise<WebhookEvent> {
+): Promise<Event> {
   const bytes = bytesOf(body);
   const { time, signatures } = parseHeader(header);
   if (!(Math.abs(now.getTime() / 1000 - time) <= toleranceSeconds)) {
@@ -42,7 +44,7 @@ export async function verify(
   for (const signature of signatures) isRight = (await crypto.subtle.verify("HMAC", key, signature, signed)) || isRight;
   if (!isRight)
     throw new WebhookSignatureError("The signature is wrong: another secret, or not the body that was sent.");
-  return JSON.parse(new TextDecoder().decode(bytes)) as WebhookEvent; // whoever has the secret sends nothing else
+  return JSON.parse(new TextDecoder().decode(bytes)) as Event; // whoever has the secret sends nothing else
 }
 
 /** Returns the header `X-Service-Signature` that Rebid would send with this body, for tests of a receiver. */

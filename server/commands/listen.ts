@@ -72,7 +72,7 @@ function createForwarder(url: string, secret: string, timeoutMs: number): Forwar
     async forward(event) {
       const body = eventBody(event);
       const startedMs = performance.now();
-      const request = { headers: deliveryHeaders(body, secret, new Date()), body, timeoutMs };
+      const request = { headers: deliveryHeaders({ eventId: event.id, body }, secret, new Date()), body, timeoutMs };
       const result = await egress.post(url, request).then(
         ({ statusCode }) => styleText(statusCode < 300 ? "green" : "red", String(statusCode)),
         (error: unknown) => {

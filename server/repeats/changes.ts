@@ -23,6 +23,8 @@ export interface Changes {
    * `claimId`: name after it what is created outside. It is null for a request without a key.
    */
   claim<Result>(ask: (claimId: string | null) => Promise<Result>): Promise<Result>;
+  /** As `claim`, where asking changes nothing outside, so that the operation can be tried. */
+  claimToAsk<Result>(ask: () => Promise<Result>): Promise<Result>;
 }
 
 export interface ChangingRequest {
@@ -58,7 +60,9 @@ export function openChanges(request: ChangingRequest): Changes {
   const { database, idempotencyKey } = request;
   const answers = idempotencyKey === undefined ? null : keptAnswers(request, idempotencyKey);
   if (request.isDryRun) return rehearsedChanges(request, answers);
-  if (answers === null) return { change: (work) => database.transaction(work), claim: (ask) => ask(null) };
+  if (answers === null) {
+    return { change: (work) => database.transaction(work), claim: (ask) => ask(null), claimToAsk: (ask) => ask() };
+  }
   return keyedChanges(request, answers);
 }
 
@@ -106,6 +110,10 @@ function rehearsedChanges({ database, operation }: ChangingRequest, answers: Kep
         if (later === null) throw error;
         return later.result;
       }
+    },
+    async claimToAsk<Result>(ask: () => Promise<Result>) {
+      const answer = await findAnswer<Result>();
+      return answer === null ? ask() : answer.result;
     },
     claim: () => Promise.reject(new Error(`${operation} asks the outside world: it must declare \`hasNoDryRun\``)),
   };
@@ -203,7 +211,7 @@ function keyedChanges(
     }
   }
 
-  return { change, claim };
+  return { change, claim, claimToAsk: claim };
 }
 
 /** True if the request was refused for good, so that nothing of it can still happen. */

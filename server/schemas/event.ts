@@ -111,6 +111,10 @@ export const logCatalogue = { ...eventCatalogue, ...logOnlyCatalogue } as const;
 export type LogEventType = keyof typeof logCatalogue;
 export const logEventTypes = Object.keys(logCatalogue) as LogEventType[]; // the keys of a literal are its type's keys
 
+/** The types that only the event log has, unless an endpoint asks for them in `logEvents`. */
+export type LogOnlyEventType = keyof typeof logOnlyCatalogue;
+export const logOnlyEventTypes = Object.keys(logOnlyCatalogue) as LogOnlyEventType[]; // as above
+
 /** Whether webhooks can subscribe to events of this type. */
 export const isForWebhooks = (type: LogEventType): type is EventType => Object.hasOwn(eventCatalogue, type);
 

@@ -1,10 +1,14 @@
 import { z } from "zod";
 import { idOf, Timestamp, text } from "./common.ts";
-import { eventTypes } from "./event.ts";
+import { eventTypes, logEventTypes, logOnlyEventTypes } from "./event.ts";
 
 const EventType = z
   .enum(eventTypes)
   .meta({ id: "WebhookEventType", description: "The events that webhooks can subscribe to, a closed set." });
+
+const LogOnlyEventType = z
+  .enum(logOnlyEventTypes)
+  .meta({ id: "LogOnlyEventType", description: "The types of the event log beyond `WebhookEventType`." });
 
 export const Webhook = z
   .object({
@@ -17,10 +21,14 @@ export const Webhook = z
     events: z
       .array(EventType)
       .meta({ description: "The types that are sent.", example: ["task.awarded", "task.accepted"] }),
+    logEvents: z.array(LogOnlyEventType).meta({
+      description: "The other types of the event log that are sent when they concern you.",
+      example: ["bid.rejected"],
+    }),
     active: z.boolean().meta({
       description:
-        "False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3 " +
-        "days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.",
+        "False while the endpoint is switched off: by you, because it responded with 410, or because it failed 100 times in a " +
+        "row over at least 3 days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.",
       example: true,
     }),
     createdAt: Timestamp.meta({ description: "When the endpoint was registered." }),
@@ -36,9 +44,20 @@ export const webhookInput = {
   }),
   events: z
     .array(EventType)
-    .min(1)
     .transform((events) => [...new Set(events)])
-    .meta({ description: "The types to send.", maxItems: 1_000, example: ["task.awarded", "task.accepted"] }),
+    .meta({
+      description: "The types to send. It may be empty if `logEvents` is not.",
+      maxItems: 1_000,
+      example: ["task.awarded", "task.accepted"],
+    }),
+  logEvents: z
+    .array(LogOnlyEventType)
+    .transform((events) => [...new Set(events)])
+    .meta({
+      description: "Other types of the event log to send, when they concern you: same body, signature and retries.",
+      maxItems: 1_000,
+      example: ["bid.rejected"],
+    }),
 } as const;
 
 export const deliveryStatuses = ["pending", "succeeded", "failed"] as const;
@@ -60,7 +79,7 @@ export const WebhookDelivery = z
     id: idOf("webhook delivery"),
     webhookId: idOf("webhook endpoint", "The endpoint that it goes to."),
     eventId: idOf("event", "The `id` in the payload, the same for retries and replays."),
-    event: EventType,
+    event: z.enum(logEventTypes).meta({ description: "The event's type.", example: "task.awarded" }),
     status: z.enum(deliveryStatuses).meta({
       description: "`pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed.",
       example: "succeeded",

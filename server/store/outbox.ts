@@ -44,7 +44,7 @@ export function newEvent(type: LogEventType, records: EventRecords, recipients: 
 
 /**
  * Records events, in this order, in the transaction of the change that they report, so that they happen if and only if it
- * commits: they enter the log of their recipients, and are sent to their subscriptions if webhooks know their type.
+ * commits: they enter the log of their recipients, and are sent to endpoints that have their type.
  */
 export async function recordEvents(connection: Connection, events: readonly NewEvent[]): Promise<void> {
   // An array of arrays must be rectangular, so each goes as the text of one.
@@ -54,7 +54,10 @@ export async function recordEvents(connection: Connection, events: readonly NewE
   await connection.query(sql`
     WITH recorded AS (
       INSERT INTO events (type, task_id, recipients, data, fanned_out_at)
-      SELECT type, task_id, recipients::uuid[], data::json, CASE WHEN for_webhooks THEN NULL ELSE service_now() END
+      SELECT type, task_id, recipients::uuid[], data::json, CASE WHEN for_webhooks OR EXISTS (
+          SELECT FROM webhook_endpoints e
+          WHERE e.user_id = ANY (recipients::uuid[]) AND event.type = ANY (e.log_events) AND e.deleted_at IS NULL
+        ) THEN NULL ELSE service_now() END
       FROM unnest(${events.map(({ type }) => type)}::text[], ${events.map(({ taskId }) => taskId)}::uuid[],
                   ${recipients}::text[], ${events.map(({ data }) => data)}::text[],
                   ${events.map(({ type }) => isForWebhooks(type))}::boolean[])

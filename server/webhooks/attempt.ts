@@ -20,7 +20,11 @@ export async function attemptOnce(
   const now = clock.now();
   const startedMs = performance.now();
   const result = await egress
-    .post(delivery.url, { headers: deliveryHeaders(body, delivery.signingSecret, clock.real()), body, timeoutMs })
+    .post(delivery.url, {
+      headers: deliveryHeaders({ eventId: delivery.eventId, body }, delivery.signingSecret, clock.real()),
+      body,
+      timeoutMs,
+    })
     .then(
       ({ statusCode }) => ({ statusCode, error: null }),
       (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),

@@ -21,7 +21,7 @@ interface FannedOut {
  * Writes the deliveries of events that have none yet, and marks these events, in one statement: a crash leaves an event
  * with all of its deliveries or with none. Workers skip each other's events.
  *
- * An event goes to endpoints that were registered before it happened, subscribe to its type, are switched on, and
+ * An event goes to endpoints that were registered before it happened, have its type in `events` or `log_events`, are switched on, and
  * belong to one of its recipients, or to anyone if its recipients are null.
  */
 export async function fanOut({ database, settings, clock }: FanOutServices, maxEvents: number): Promise<FannedOut> {
@@ -43,7 +43,7 @@ export async function fanOut({ database, settings, clock }: FanOutServices, maxE
         SELECT e.id, batch.id, batch.type
         FROM batch CROSS JOIN LATERAL (SELECT DISTINCT unnest(batch.recipients)) AS recipient (user_id)
              -- Not as above: its index finds all subscribers of a type, and here only those of the recipients are wanted.
-             JOIN webhook_endpoints e ON e.user_id = recipient.user_id AND batch.type = ANY (e.events)
+             JOIN webhook_endpoints e ON e.user_id = recipient.user_id AND batch.type = ANY (e.events || e.log_events)
                   AND e.created_at <= batch.created_at
              JOIN users u ON u.id = e.user_id AND u.suspended_at IS NULL
         WHERE e.deleted_at IS NULL AND e.switched_off_at IS NULL

@@ -48,6 +48,15 @@ export async function releaseHeld(connection: Connection, hosts: readonly string
   return (await connection.query(release, { plan: "fresh" })).length;
 }
 
+/** Moves what is held back for an endpoint into its lane, because the endpoint now has another host. */
+export async function releaseEndpoint(connection: Connection, endpointId: string): Promise<void> {
+  const release = sql`
+    UPDATE webhook_deliveries d SET ${enter(stateColumns.queued)}
+    FROM webhook_endpoints e
+    WHERE e.id = ${endpointId}::uuid AND d.held_for = e.host AND d.endpoint_id = e.id`;
+  await connection.query(release, { plan: "fresh" });
+}
+
 /**
  * Leases one delivery that is held back for each of these hosts, unless another one was taken less than a second ago, by
  * whichever worker: the host's row decides, so no number of workers sends more. The host's endpoints take turns, each with

@@ -1,11 +1,11 @@
 import { ApiError } from "../errors.ts";
 import type { EventType } from "../schemas/event.ts";
-import type { WebhookDelivery } from "../schemas/webhook.ts";
+import type { Webhook, WebhookDelivery } from "../schemas/webhook.ts";
 import { type Connection, queryOne, type Sql, sql } from "../store/connection.ts";
 
 /** Columns of `webhook_endpoints e`; never includes the signing secret. */
 export const webhookColumns = sql`
-  e.id, e.url, e.events, e.switched_off_at IS NULL AS active, e.created_at AS "createdAt"`;
+  e.id, e.url, e.events, e.log_events AS "logEvents", e.switched_off_at IS NULL AS active, e.created_at AS "createdAt"`;
 
 /**
  * A delivery can be replayed any number of times, so only its latest attempts are kept: those of three rounds of retries.
@@ -30,6 +30,13 @@ export async function requireOwnEndpoint(connection: Connection, endpointId: str
     SELECT 1 FROM webhook_endpoints
     WHERE id = ${endpointId}::uuid AND user_id = ${userId}::uuid AND deleted_at IS NULL`);
   if (!own) throw new ApiError("not_found");
+}
+
+/** Throws `invalid_input` for an endpoint that nothing would ever be sent to. */
+export function assertSubscribes({ events, logEvents }: Pick<Webhook, "events" | "logEvents">): void {
+  if (events.length + logEvents.length > 0) return;
+  const message = "Name at least one type, in `events` or in `logEvents`.";
+  throw new ApiError("invalid_input", { issues: [{ path: "events", message }] });
 }
 
 /** Returns the delivery. Throws `not_found` unless its endpoint exists and belongs to the user. */

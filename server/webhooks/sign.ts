@@ -6,6 +6,8 @@ export function generateSigningSecret(): string {
 }
 
 export const SIGNATURE_HEADER = "X-Service-Signature";
+/** The payload's `id`, so that a receiver can skip what it knows before it parses a body. */
+export const EVENT_ID_HEADER = "X-Event-Id";
 
 /**
  * `t=<unix seconds>,v1=<hex HMAC-SHA256 of "{t}.{body}">`, keyed by the whole secret, prefix included. Each
@@ -19,10 +21,15 @@ export function signatureOf(body: Buffer, signingSecret: string, now: Date): str
 }
 
 /** The headers of one attempt. Source: docs/contract.md "Events and webhooks". */
-export function deliveryHeaders(body: Buffer, signingSecret: string, now: Date): Record<string, string> {
+export function deliveryHeaders(
+  { eventId, body }: { eventId: string; body: Buffer },
+  signingSecret: string,
+  now: Date,
+): Record<string, string> {
   return {
     "Content-Type": "application/json",
     "User-Agent": "Rebid-Webhooks/1",
+    [EVENT_ID_HEADER]: eventId,
     [SIGNATURE_HEADER]: signatureOf(body, signingSecret, now),
   };
 }

@@ -146,6 +146,7 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "events.stream": ["open", () => ({})],
   "webhooks.create": ["own view", () => ({ url: "https://hooks.example.com/rebid", events: ["task.created"] })],
   "webhooks.list": ["own view", () => ({})],
+  "webhooks.update": ["not_found", ({ webhookId }) => ({ id: webhookId, active: false })],
   "webhooks.remove": ["not_found", ({ webhookId }) => ({ id: webhookId })],
   "webhooks.deliveries": ["not_found", ({ webhookId }) => ({ id: webhookId })],
   "webhooks.test": ["not_found", ({ webhookId }) => ({ id: webhookId })],

@@ -40,6 +40,14 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await expect.poll(() => page.content()).not.toContain(secret);
     expect((await person.get("/webhooks")).body.webhooks).toMatchObject([{ events: ["bid.received", "task.awarded"] }]);
 
+    await page.getByText("Change the endpoint").click();
+    await visitor.field("task.awarded").uncheck();
+    await page.getByText("More events").first().click();
+    await visitor.field("bid.rejected").check();
+    await visitor.button("Save").click();
+    const changed = { events: ["bid.received"], logEvents: ["bid.rejected"], active: true };
+    await expect.poll(async () => (await person.get("/webhooks")).body.webhooks).toMatchObject([changed]);
+
     const deliveries = page.getByRole("list", { name: "Deliveries" }).getByRole("listitem");
     const attempts = deliveries.locator("details li");
     await visitor.button("Send a test").click();

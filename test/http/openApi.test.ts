@@ -376,12 +376,16 @@ describe("the events", () => {
     expect(Object.keys(document.webhooks)).toEqual(eventTypes);
     for (const { webhook } of webhooks) {
       expect(webhook.security).toEqual([]);
-      expect(webhook.parameters).toEqual([{ $ref: "#/components/parameters/Signature" }]);
+      const names = ["Signature", "EventId"];
+      expect(webhook.parameters).toEqual(names.map((name) => ({ $ref: `#/components/parameters/${name}` })));
     }
-    const { Signature } = document.components.parameters;
-    const headers = deliveryHeaders(Buffer.from("{}"), generateSigningSecret(), new Date());
-    expect(Signature).toMatchObject({ in: "header", required: true });
-    expect(validator(Signature?.schema ?? {})(headers[Signature?.name ?? ""])).toBe(true);
+    const { Signature, EventId } = document.components.parameters;
+    const event = { eventId: crypto.randomUUID(), body: Buffer.from("{}") };
+    const headers = deliveryHeaders(event, generateSigningSecret(), new Date());
+    for (const header of [Signature, EventId]) {
+      expect(header).toMatchObject({ in: "header", required: true });
+      expect(validator(header?.schema ?? {})(headers[header?.name ?? ""])).toBe(true);
+    }
   });
 
   test("of every type are recorded as documented, with the fields of their type", async () => {

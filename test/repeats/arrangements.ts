@@ -144,6 +144,10 @@ export const arrangements: Record<string, Arrange> = {
     return { caller: await createModerator(service), input };
   },
   "webhooks.create": async (service) => ({ caller: await createPerson(service), input: webhook }),
+  "webhooks.update": async (service) => {
+    const { caller, id } = await endpointOf(service);
+    return { caller, input: { id, events: ["bid.received"], logEvents: ["bid.rejected"], active: false } };
+  },
   "webhooks.remove": async (service) => {
     const { caller, id } = await endpointOf(service);
     return { caller, input: { id } };

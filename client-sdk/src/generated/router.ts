@@ -119,9 +119,11 @@ import type {
   UpdateBidResponse,
   UpdateTask,
   UpdateTaskResponse,
+  UpdateWebhook,
   UploadTarget,
   VerifyEmail,
   Wallet,
+  Webhook,
   WithdrawBid,
   WithdrawBidResponse,
 } from "./types.ts";
@@ -289,6 +291,8 @@ export type RebidRouter = TRPCBuiltRouter<
       create: Mutation<CreateWebhook, CreatedWebhook>;
       /** List my webhook endpoints. */
       list: Query<NoInput, ListWebhooksResponse>;
+      /** Change a webhook endpoint. */
+      update: Mutation<UpdateWebhook, Webhook>;
       /** Delete a webhook endpoint. */
       remove: Mutation<RemoveWebhook, void>;
       /** List an endpoint's deliveries. */

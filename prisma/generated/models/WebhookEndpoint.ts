@@ -68,6 +68,7 @@ export type WebhookEndpointCountAggregateOutputType = {
   url: number
   host: number
   events: number
+  logEvents: number
   signingSecret: number
   failuresInRow: number
   failingSince: number
@@ -122,6 +123,7 @@ export type WebhookEndpointCountAggregateInputType = {
   url?: true
   host?: true
   events?: true
+  logEvents?: true
   signingSecret?: true
   failuresInRow?: true
   failingSince?: true
@@ -225,6 +227,7 @@ export type WebhookEndpointGroupByOutputType = {
   url: string
   host: string
   events: string[]
+  logEvents: string[]
   signingSecret: string
   failuresInRow: number
   failingSince: Date | null
@@ -264,6 +267,7 @@ export type WebhookEndpointWhereInput = {
   url?: Prisma.StringFilter<"WebhookEndpoint"> | string
   host?: Prisma.StringFilter<"WebhookEndpoint"> | string
   events?: Prisma.StringNullableListFilter<"WebhookEndpoint">
+  logEvents?: Prisma.StringNullableListFilter<"WebhookEndpoint">
   signingSecret?: Prisma.StringFilter<"WebhookEndpoint"> | string
   failuresInRow?: Prisma.IntFilter<"WebhookEndpoint"> | number
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
@@ -283,6 +287,7 @@ export type WebhookEndpointOrderByWithRelationInput = {
   url?: Prisma.SortOrder
   host?: Prisma.SortOrder
   events?: Prisma.SortOrder
+  logEvents?: Prisma.SortOrder
   signingSecret?: Prisma.SortOrder
   failuresInRow?: Prisma.SortOrder
   failingSince?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -305,6 +310,7 @@ export type WebhookEndpointWhereUniqueInput = Prisma.AtLeast<{
   url?: Prisma.StringFilter<"WebhookEndpoint"> | string
   host?: Prisma.StringFilter<"WebhookEndpoint"> | string
   events?: Prisma.StringNullableListFilter<"WebhookEndpoint">
+  logEvents?: Prisma.StringNullableListFilter<"WebhookEndpoint">
   signingSecret?: Prisma.StringFilter<"WebhookEndpoint"> | string
   failuresInRow?: Prisma.IntFilter<"WebhookEndpoint"> | number
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
@@ -324,6 +330,7 @@ export type WebhookEndpointOrderByWithAggregationInput = {
   url?: Prisma.SortOrder
   host?: Prisma.SortOrder
   events?: Prisma.SortOrder
+  logEvents?: Prisma.SortOrder
   signingSecret?: Prisma.SortOrder
   failuresInRow?: Prisma.SortOrder
   failingSince?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -348,6 +355,7 @@ export type WebhookEndpointScalarWhereWithAggregatesInput = {
   url?: Prisma.StringWithAggregatesFilter<"WebhookEndpoint"> | string
   host?: Prisma.StringWithAggregatesFilter<"WebhookEndpoint"> | string
   events?: Prisma.StringNullableListFilter<"WebhookEndpoint">
+  logEvents?: Prisma.StringNullableListFilter<"WebhookEndpoint">
   signingSecret?: Prisma.StringWithAggregatesFilter<"WebhookEndpoint"> | string
   failuresInRow?: Prisma.IntWithAggregatesFilter<"WebhookEndpoint"> | number
   failingSince?: Prisma.DateTimeNullableWithAggregatesFilter<"WebhookEndpoint"> | Date | string | null
@@ -362,6 +370,7 @@ export type WebhookEndpointCreateInput = {
   id?: string
   url: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -381,6 +390,7 @@ export type WebhookEndpointUncheckedCreateInput = {
   url: string
   host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -396,6 +406,7 @@ export type WebhookEndpointUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -415,6 +426,7 @@ export type WebhookEndpointUncheckedUpdateInput = {
   url?: Prisma.StringFieldUpdateOperationsInput | string
   host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -432,6 +444,7 @@ export type WebhookEndpointCreateManyInput = {
   url: string
   host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -446,6 +459,7 @@ export type WebhookEndpointUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -462,6 +476,7 @@ export type WebhookEndpointUncheckedUpdateManyInput = {
   url?: Prisma.StringFieldUpdateOperationsInput | string
   host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -496,6 +511,7 @@ export type WebhookEndpointCountOrderByAggregateInput = {
   url?: Prisma.SortOrder
   host?: Prisma.SortOrder
   events?: Prisma.SortOrder
+  logEvents?: Prisma.SortOrder
   signingSecret?: Prisma.SortOrder
   failuresInRow?: Prisma.SortOrder
   failingSince?: Prisma.SortOrder
@@ -593,11 +609,20 @@ export type WebhookEndpointCreateeventsInput = {
   set: string[]
 }
 
+export type WebhookEndpointCreatelogEventsInput = {
+  set: string[]
+}
+
 export type WebhookEndpointCreatetestedAtInput = {
   set: Date[] | string[]
 }
 
 export type WebhookEndpointUpdateeventsInput = {
+  set?: string[]
+  push?: string | string[]
+}
+
+export type WebhookEndpointUpdatelogEventsInput = {
   set?: string[]
   push?: string | string[]
 }
@@ -667,6 +692,7 @@ export type WebhookEndpointCreateWithoutUserInput = {
   id?: string
   url: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -684,6 +710,7 @@ export type WebhookEndpointUncheckedCreateWithoutUserInput = {
   url: string
   host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -730,6 +757,7 @@ export type WebhookEndpointScalarWhereInput = {
   url?: Prisma.StringFilter<"WebhookEndpoint"> | string
   host?: Prisma.StringFilter<"WebhookEndpoint"> | string
   events?: Prisma.StringNullableListFilter<"WebhookEndpoint">
+  logEvents?: Prisma.StringNullableListFilter<"WebhookEndpoint">
   signingSecret?: Prisma.StringFilter<"WebhookEndpoint"> | string
   failuresInRow?: Prisma.IntFilter<"WebhookEndpoint"> | number
   failingSince?: Prisma.DateTimeNullableFilter<"WebhookEndpoint"> | Date | string | null
@@ -744,6 +772,7 @@ export type WebhookEndpointCreateWithoutReceiverInput = {
   id?: string
   url: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -761,6 +790,7 @@ export type WebhookEndpointUncheckedCreateWithoutReceiverInput = {
   userId: string
   url: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -802,6 +832,7 @@ export type WebhookEndpointCreateWithoutDeliveriesInput = {
   id?: string
   url: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -820,6 +851,7 @@ export type WebhookEndpointUncheckedCreateWithoutDeliveriesInput = {
   url: string
   host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -850,6 +882,7 @@ export type WebhookEndpointUpdateWithoutDeliveriesInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -868,6 +901,7 @@ export type WebhookEndpointUncheckedUpdateWithoutDeliveriesInput = {
   url?: Prisma.StringFieldUpdateOperationsInput | string
   host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -883,6 +917,7 @@ export type WebhookEndpointCreateManyUserInput = {
   url: string
   host: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -897,6 +932,7 @@ export type WebhookEndpointUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -914,6 +950,7 @@ export type WebhookEndpointUncheckedUpdateWithoutUserInput = {
   url?: Prisma.StringFieldUpdateOperationsInput | string
   host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -930,6 +967,7 @@ export type WebhookEndpointUncheckedUpdateManyWithoutUserInput = {
   url?: Prisma.StringFieldUpdateOperationsInput | string
   host?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -945,6 +983,7 @@ export type WebhookEndpointCreateManyReceiverInput = {
   userId: string
   url: string
   events?: Prisma.WebhookEndpointCreateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointCreatelogEventsInput | string[]
   signingSecret: string
   failuresInRow?: number
   failingSince?: Date | string | null
@@ -959,6 +998,7 @@ export type WebhookEndpointUpdateWithoutReceiverInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -976,6 +1016,7 @@ export type WebhookEndpointUncheckedUpdateWithoutReceiverInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -992,6 +1033,7 @@ export type WebhookEndpointUncheckedUpdateManyWithoutReceiverInput = {
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   url?: Prisma.StringFieldUpdateOperationsInput | string
   events?: Prisma.WebhookEndpointUpdateeventsInput | string[]
+  logEvents?: Prisma.WebhookEndpointUpdatelogEventsInput | string[]
   signingSecret?: Prisma.StringFieldUpdateOperationsInput | string
   failuresInRow?: Prisma.IntFieldUpdateOperationsInput | number
   failingSince?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1039,6 +1081,7 @@ export type WebhookEndpointSelect<ExtArgs extends runtime.Types.Extensions.Inter
   url?: boolean
   host?: boolean
   events?: boolean
+  logEvents?: boolean
   signingSecret?: boolean
   failuresInRow?: boolean
   failingSince?: boolean
@@ -1059,6 +1102,7 @@ export type WebhookEndpointSelectCreateManyAndReturn<ExtArgs extends runtime.Typ
   url?: boolean
   host?: boolean
   events?: boolean
+  logEvents?: boolean
   signingSecret?: boolean
   failuresInRow?: boolean
   failingSince?: boolean
@@ -1077,6 +1121,7 @@ export type WebhookEndpointSelectUpdateManyAndReturn<ExtArgs extends runtime.Typ
   url?: boolean
   host?: boolean
   events?: boolean
+  logEvents?: boolean
   signingSecret?: boolean
   failuresInRow?: boolean
   failingSince?: boolean
@@ -1095,6 +1140,7 @@ export type WebhookEndpointSelectScalar = {
   url?: boolean
   host?: boolean
   events?: boolean
+  logEvents?: boolean
   signingSecret?: boolean
   failuresInRow?: boolean
   failingSince?: boolean
@@ -1105,7 +1151,7 @@ export type WebhookEndpointSelectScalar = {
   createdAt?: boolean
 }
 
-export type WebhookEndpointOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "url" | "host" | "events" | "signingSecret" | "failuresInRow" | "failingSince" | "switchedOffAt" | "deletedAt" | "replayedAt" | "testedAt" | "createdAt", ExtArgs["result"]["webhookEndpoint"]>
+export type WebhookEndpointOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "url" | "host" | "events" | "logEvents" | "signingSecret" | "failuresInRow" | "failingSince" | "switchedOffAt" | "deletedAt" | "replayedAt" | "testedAt" | "createdAt", ExtArgs["result"]["webhookEndpoint"]>
 export type WebhookEndpointInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   receiver?: boolean | Prisma.WebhookHostDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1134,6 +1180,7 @@ export type $WebhookEndpointPayload<ExtArgs extends runtime.Types.Extensions.Int
     url: string
     host: string
     events: string[]
+    logEvents: string[]
     signingSecret: string
     failuresInRow: number
     failingSince: Date | null
@@ -1573,6 +1620,7 @@ export interface WebhookEndpointFieldRefs {
   readonly url: Prisma.FieldRef<"WebhookEndpoint", 'String'>
   readonly host: Prisma.FieldRef<"WebhookEndpoint", 'String'>
   readonly events: Prisma.FieldRef<"WebhookEndpoint", 'String[]'>
+  readonly logEvents: Prisma.FieldRef<"WebhookEndpoint", 'String[]'>
   readonly signingSecret: Prisma.FieldRef<"WebhookEndpoint", 'String'>
   readonly failuresInRow: Prisma.FieldRef<"WebhookEndpoint", 'Int'>
   readonly failingSince: Prisma.FieldRef<"WebhookEndpoint", 'DateTime'>

@@ -14,7 +14,7 @@ import { describeParameters, dryRunParameter, idempotencyKeyParameter } from "./
 import { separateRequestsFromResponses } from "./separate.ts";
 import { lastEventIdParameter, streamOperation } from "./streams.ts";
 import { tidy } from "./tidy.ts";
-import { eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
+import { eventIdParameter, eventResponses, eventSchemas, signatureParameter, webhooks } from "./webhooks.ts";
 
 const description = `Rebid is a task marketplace for people and AI agents. A buyer posts a task, and its budget is held. Bidders
 place bids, the buyer awards the task to one of them, and that bidder delivers. When the buyer accepts, the bidder is paid.
@@ -95,6 +95,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string, { embedded
   document.components.parameters = {
     LastEventId: lastEventIdParameter,
     Signature: signatureParameter,
+    EventId: eventIdParameter,
     IdempotencyKey: idempotencyKeyParameter,
     DryRun: dryRunParameter,
   };

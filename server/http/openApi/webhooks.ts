@@ -1,6 +1,6 @@
 import { eventBodies, eventCatalogue, eventSchemaName, eventTypes, logEventTypes } from "../../schemas/event.ts";
 import { exampleEvent } from "../../webhooks/sample.ts";
-import { SIGNATURE_HEADER } from "../../webhooks/sign.ts";
+import { EVENT_ID_HEADER, SIGNATURE_HEADER } from "../../webhooks/sign.ts";
 
 /** The bodies of the events, by their names in the document's schemas. */
 export const eventSchemas = Object.fromEntries(logEventTypes.map((type) => [eventSchemaName(type), eventBodies[type]]));
@@ -16,6 +16,15 @@ export const signatureParameter = {
     "minutes from now. Code in several languages: [/docs/webhooks](/docs/webhooks).",
   schema: { type: "string", pattern: "^t=[0-9]+,v1=[0-9a-f]{64}$" },
   example: `t=1795176000,v1=${"5257a869".repeat(8)}`,
+};
+
+export const eventIdParameter = {
+  name: EVENT_ID_HEADER,
+  in: "header",
+  required: true,
+  description: "The event's `id`, as in the body: skip what you have handled already.",
+  schema: { type: "string", format: "uuid" },
+  example: "019aa1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b",
 };
 
 /** The effect of each response, as `classifyResponse` in server/webhooks/retries.ts decides. */
@@ -45,7 +54,7 @@ export const webhooks = Object.fromEntries(
       description: `Sent when ${when}, to ${to}. The same event can arrive more than once, and events can arrive in any order.`,
       tags: ["webhooks"],
       security: [],
-      parameters: [{ $ref: "#/components/parameters/Signature" }],
+      parameters: [{ $ref: "#/components/parameters/Signature" }, { $ref: "#/components/parameters/EventId" }],
       requestBody: {
         required: true,
         content: {

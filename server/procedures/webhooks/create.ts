@@ -5,8 +5,8 @@ import { Webhook, webhookInput } from "../../schemas/webhook.ts";
 import { sql } from "../../store/connection.ts";
 import { scoped } from "../../trpc.ts";
 import { checkWebhookUrl } from "../../webhooks/checkUrl.ts";
-import { receivingHost } from "../../webhooks/host.ts";
-import { webhookColumns } from "../../webhooks/records.ts";
+import { addHost, receivingHost } from "../../webhooks/host.ts";
+import { assertSubscribes, webhookColumns } from "../../webhooks/records.ts";
 import { generateSigningSecret } from "../../webhooks/sign.ts";
 
 /** Source: docs/contract.md "Limits". */
@@ -25,7 +25,7 @@ export const create = scoped("webhook:write")
     hasNoDryRun: true,
     showsSecret: true,
   })
-  .input(z.strictObject(webhookInput))
+  .input(z.strictObject({ ...webhookInput, logEvents: webhookInput.logEvents.default([]) }))
   .output(
     Webhook.extend({
       signingSecret: z.string().meta({
@@ -35,18 +35,18 @@ export const create = scoped("webhook:write")
     }).meta({ id: "CreatedWebhook", description: "A new endpoint, with its secret." }),
   )
   .mutation(async ({ ctx, input }) => {
+    assertSubscribes(input);
     const signingSecret = generateSigningSecret();
     const created = await ctx.claim(async () => {
       await checkWebhookUrl(ctx.egress, input.url);
       const host = receivingHost(input.url);
       return ctx.change(async (tx) => {
         await lockCaller(tx, ctx.principal);
-        // A host that exists is locked, so that it is not pruned meanwhile.
-        await tx.query(sql`
-          INSERT INTO webhook_hosts (host) VALUES (${host}) ON CONFLICT (host) DO UPDATE SET host = excluded.host`);
+        await addHost(tx, host);
         const [webhook] = await tx.query<Webhook>(sql`
-          INSERT INTO webhook_endpoints AS e (user_id, url, host, events, signing_secret)
-          SELECT ${ctx.userId}::uuid, ${input.url}, ${host}, ${input.events}::text[], ${signingSecret}
+          INSERT INTO webhook_endpoints AS e (user_id, url, host, events, log_events, signing_secret)
+          SELECT ${ctx.userId}::uuid, ${input.url}, ${host}, ${input.events}::text[], ${input.logEvents}::text[],
+                 ${signingSecret}
           WHERE (SELECT count(*) FROM webhook_endpoints
                  WHERE user_id = ${ctx.userId}::uuid AND deleted_at IS NULL) < ${MAX_ENDPOINTS}
           RETURNING ${webhookColumns}`);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { idOf, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
-import { eventTypes } from "../../schemas/event.ts";
+import { logEventTypes } from "../../schemas/event.ts";
 import { deliveryStatuses, WebhookDelivery } from "../../schemas/webhook.ts";
 import { join, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
@@ -19,7 +19,7 @@ export const deliveries = scoped("webhook:read")
   .input(
     PageQuery.extend({
       id: idOf("webhook endpoint"),
-      event: listOf(eventTypes, "Deliveries of these events; all by default.").optional(),
+      event: listOf(logEventTypes, "Deliveries of these events; all by default.").optional(),
       status: listOf(deliveryStatuses, "Deliveries with one of these statuses; all by default.").optional(),
     }).meta({ id: "ListWebhookDeliveries" }),
   )

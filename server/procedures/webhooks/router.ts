@@ -6,5 +6,6 @@ import { remove } from "./remove.ts";
 import { replay } from "./replay.ts";
 import { replaySince } from "./replaySince.ts";
 import { test } from "./test.ts";
+import { update } from "./update.ts";
 
-export const webhooksRouter = router({ create, list, remove, deliveries, test, replaySince, replay });
+export const webhooksRouter = router({ create, list, update, remove, deliveries, test, replaySince, replay });

@@ -16,7 +16,7 @@ export const test = scoped("webhook:write")
     rest: { method: "POST", path: "/webhooks/{id}/test", status: 202 },
     summary: "Send a sample event",
     description:
-      "Sends a sample of the endpoint's first event type through the real delivery path, signed like any event but " +
+      "Sends a sample of the first of `events` (`task.created` if there is none) through the real delivery path, signed like any event but " +
       "without retries, and switches the endpoint on. Ten times a minute per endpoint.",
     errors: ["invalid_url", "not_found"],
     hasNoDryRun: true,
@@ -26,7 +26,7 @@ export const test = scoped("webhook:write")
   .mutation(({ ctx, input }) =>
     ctx.claim(async () => {
       const [endpoint] = await ctx.database.query<{ url: string; type: EventType }>(sql`
-      SELECT url, events[1] AS type FROM webhook_endpoints
+      SELECT url, coalesce(events[1], 'task.created') AS type FROM webhook_endpoints
       WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND deleted_at IS NULL`);
       if (!endpoint) throw new ApiError("not_found");
       await checkWebhookUrl(ctx.egress, endpoint.url);

@@ -1,11 +1,13 @@
 import { useInfiniteQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { api, type WebhookDelivery } from "../../api/client.ts";
+import { api, type Webhook, type WebhookDelivery } from "../../api/client.ts";
 import { deliveriesQuery, webhooksQuery } from "../../api/queries.ts";
 import { useAction } from "../../api/useAction.ts";
 import { Badge, StatusBadge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Confirm } from "../../parts/confirm.tsx";
+import { TextField } from "../../parts/fields.tsx";
+import { Form } from "../../parts/form.tsx";
 import { formatNumber, plural } from "../../parts/format.ts";
 import { Pages, Rows } from "../../parts/list.tsx";
 import { Notice } from "../../parts/notice.tsx";
@@ -16,6 +18,7 @@ import { Tabs, tabProps } from "../../parts/tabs.tsx";
 import { Time } from "../../parts/time.tsx";
 import { deliveryStatuses } from "../../search.ts";
 import styles from "../developers.module.css";
+import { EventChoices, readEvents } from "./events.tsx";
 
 /** Deliveries have no events of their own: while this page is open, they are read again this often. */
 const REFRESH_MS = 4_000;
@@ -76,7 +79,8 @@ export function ReadWebhook() {
     >
       {!webhook.active && (
         <Notice kind="warn" title="Nothing is sent at the moment">
-          Your server has answered that it is gone, or failed for days. A test or a repetition switches it on again.
+          You have switched it off, or your server has answered that it is gone, or failed for days. A test or a
+          repetition switches it on again.
         </Notice>
       )}
       {test.error && <Problem error={test.error} />}
@@ -86,6 +90,7 @@ export function ReadWebhook() {
           Sent again: {plural(replay.data.replayed, "delivery", "deliveries")}.
         </Notice>
       )}
+      <Settings key={JSON.stringify(webhook)} webhook={webhook} />
       <Section title="Deliveries">
         <Tabs label="Deliveries by status">
           <Link
@@ -118,6 +123,32 @@ export function ReadWebhook() {
         </Pages>
       </Section>
     </Page>
+  );
+}
+
+/** Changes the address and the events, and switches the endpoint on and off. */
+function Settings({ webhook }: { webhook: Webhook }) {
+  const { id, url, active } = webhook;
+  const change = useAction("webhooks.update", api.webhooks.update.mutate);
+  return (
+    <details className={styles.attempts}>
+      <summary>Change the endpoint</summary>
+      <Form
+        action={change}
+        operation="webhooks.update"
+        read={(fields) => ({ id, url: fields.text("url"), ...readEvents(fields) })}
+        submit="Save"
+        fieldOfError={{ invalid_url: "url" }}
+        beside={
+          <Button busy={change.isPending} onClick={() => change.mutate({ id, active: !active })}>
+            {active ? "Switch off" : "Switch on"}
+          </Button>
+        }
+      >
+        <TextField name="url" label="Address" defaultValue={url} inputMode="url" spellCheck={false} />
+        <EventChoices chosen={webhook} />
+      </Form>
+    </details>
   );
 }
 

@@ -1,12 +1,11 @@
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { api, type Webhook } from "../../api/client.ts";
+import { api } from "../../api/client.ts";
 import { webhooksQuery } from "../../api/queries.ts";
 import { useAction } from "../../api/useAction.ts";
-import { limitsOf } from "../../limits.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { DeveloperTabs } from "../../parts/developerTabs.tsx";
-import { Choices, TextField } from "../../parts/fields.tsx";
+import { TextField } from "../../parts/fields.tsx";
 import { Form } from "../../parts/form.tsx";
 import { Rows } from "../../parts/list.tsx";
 import { Page, Section } from "../../parts/page.tsx";
@@ -14,15 +13,11 @@ import { Secret } from "../../parts/secret.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
 import styles from "../developers.module.css";
-
-type EventType = Webhook["events"][number];
-
-const isEventType = (name: string, known: readonly string[]): name is EventType => known.includes(name);
+import { EventChoices, readEvents } from "./events.tsx";
 
 export function Webhooks() {
   const { data } = useSuspenseQuery(webhooksQuery);
   const create = useAction("webhooks.create", api.webhooks.create.mutate);
-  const events = limitsOf("webhooks.create", "events").options ?? [];
   return (
     <>
       <DeveloperTabs />
@@ -40,7 +35,7 @@ export function Webhooks() {
             <Empty title="You have no endpoints">Register the address of your server below.</Empty>
           ) : (
             <Rows label="Webhooks">
-              {data.webhooks.map(({ id, url, events: subscribed, active, createdAt }) => (
+              {data.webhooks.map(({ id, url, events, logEvents, active, createdAt }) => (
                 <li key={id} className={styles.row}>
                   <div>
                     <p className={styles.title}>
@@ -49,7 +44,7 @@ export function Webhooks() {
                       </Link>
                     </p>
                     <p className={styles.meta}>
-                      registered <Time at={createdAt} />: {subscribed.join(", ")}
+                      registered <Time at={createdAt} />: {[...events, ...logEvents].join(", ")}
                     </p>
                   </div>
                   {active ? <Badge tone="good">On</Badge> : <Badge tone="bad">Switched off</Badge>}
@@ -65,10 +60,7 @@ export function Webhooks() {
             <Form
               action={create}
               operation="webhooks.create"
-              read={(fields) => ({
-                url: fields.text("url"),
-                events: fields.all("events").filter((name) => isEventType(name, events)),
-              })}
+              read={(fields) => ({ url: fields.text("url"), ...readEvents(fields) })}
               submit="Register"
               fieldOfError={{ invalid_url: "url" }}
             >
@@ -79,7 +71,7 @@ export function Webhooks() {
                 inputMode="url"
                 spellCheck={false}
               />
-              <Choices name="events" label="Events" options={events.map((name) => ({ value: name, label: name }))} />
+              <EventChoices />
             </Form>
           )}
         </Section>
