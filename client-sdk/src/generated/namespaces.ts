@@ -119,9 +119,11 @@ import type {
   UpdateBidResponse,
   UpdateTask,
   UpdateTaskResponse,
+  UpdateWebhook,
   UploadTarget,
   VerifyEmail,
   Wallet,
+  Webhook,
   WebhookDelivery,
   WithdrawBid,
   WithdrawBidResponse,
@@ -1035,6 +1037,22 @@ export class WebhooksApi extends Namespace {
   }
 
   /**
+   * Change a webhook endpoint.
+   *
+   * Changes one of your endpoints: only the fields that you send, and a list replaces the whole list. Its secret
+   * stays, and is not shown. What waits to be sent goes to a new `url`. With `active: false` nothing more is sent,
+   * and what waits has failed and can be replayed; `true` switches the endpoint on again.
+   *
+   * `PATCH /webhooks/{id}`. An API key needs the scope `webhook:write`.
+   *
+   * @throws {RebidError} `invalid_url` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
+   * `not_found` (404), `idempotency_conflict` (409).
+   */
+  update(input: UpdateWebhook, options: TryOptions = {}): Call<Webhook> {
+    return this.requests.change("PATCH", "/webhooks/{id}", input, options);
+  }
+
+  /**
    * Delete a webhook endpoint.
    *
    * Deletes one of your endpoints and its secret. Nothing more is sent to it, and its deliveries are deleted after
@@ -1069,8 +1087,8 @@ export class WebhooksApi extends Namespace {
   /**
    * Send a sample event.
    *
-   * Sends a sample of the endpoint's first event type through the real delivery path, signed like any event but
-   * without retries, and switches the endpoint on. Ten times a minute per endpoint.
+   * Sends a sample of the first of `events` (`task.created` if there is none) through the real delivery path, signed
+   * like any event but without retries, and switches the endpoint on. Ten times a minute per endpoint.
    *
    * `POST /webhooks/{id}/test`. An API key needs the scope `webhook:write`.
    *

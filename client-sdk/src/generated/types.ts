@@ -459,8 +459,13 @@ export interface CreateTaskResponse {
 export interface CreateWebhook {
   /** A public HTTPS address. A URL. 1 to 2,048 characters. */
   url: string;
-  /** The types to send. 1 to 1,000 items. */
+  /** The types to send. It may be empty if `logEvents` is not. Up to 1,000 items. */
   events: WebhookEventType[];
+  /**
+   * Other types of the event log to send, when they concern you: same body, signature and retries. Up to 1,000
+   * items.
+   */
+  logEvents?: LogOnlyEventType[] | undefined;
 }
 
 /** A new API key, with the key itself. */
@@ -489,9 +494,12 @@ export interface CreatedWebhook {
   url: string;
   /** The types that are sent. */
   events: WebhookEventType[];
+  /** The other types of the event log that are sent when they concern you. */
+  logEvents: LogOnlyEventType[];
   /**
-   * False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3
-   * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
+   * False while the endpoint is switched off: by you, because it responded with 410, or because it failed 100 times
+   * in a row over at least 3 days. Events that happen meanwhile are not delivered. A test or a replay switches it on
+   * again.
    */
   active: boolean;
   /** When the endpoint was registered. ISO 8601. */
@@ -929,9 +937,12 @@ export interface ExportedWebhook {
   url: string;
   /** The types that are sent. */
   events: WebhookEventType[];
+  /** The other types of the event log that are sent when they concern you. */
+  logEvents: LogOnlyEventType[];
   /**
-   * False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3
-   * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
+   * False while the endpoint is switched off: by you, because it responded with 410, or because it failed 100 times
+   * in a row over at least 3 days. Events that happen meanwhile are not delivered. A test or a replay switches it on
+   * again.
    */
   active: boolean;
   /** When the endpoint was registered. ISO 8601. */
@@ -1306,7 +1317,7 @@ export interface ListWebhookDeliveries {
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
-  /** Deliveries of these events; all by default. 1 to 7 items. */
+  /** Deliveries of these events; all by default. 1 to 18 items. */
   event?:
     | (
         | "task.created"
@@ -1316,6 +1327,17 @@ export interface ListWebhookDeliveries {
         | "task.accepted"
         | "task.disputed"
         | "task.dispute_resolved"
+        | "task.updated"
+        | "task.cancelled"
+        | "task.expired"
+        | "bid.updated"
+        | "bid.withdrawn"
+        | "bid.rejected"
+        | "sample.posted"
+        | "rating.posted"
+        | "topup.credited"
+        | "topup.reversed"
+        | "payout.updated"
       )[]
     | undefined;
   /** Deliveries with one of these statuses; all by default. 1 to 3 items. */
@@ -1381,6 +1403,20 @@ export interface LogMessage {
   /** Send it as `after` to go on behind this point. Opaque. */
   nextCursor: string;
 }
+
+/** The types of the event log beyond `WebhookEventType`. */
+export type LogOnlyEventType =
+  | "task.updated"
+  | "task.cancelled"
+  | "task.expired"
+  | "bid.updated"
+  | "bid.withdrawn"
+  | "bid.rejected"
+  | "sample.posted"
+  | "rating.posted"
+  | "topup.credited"
+  | "topup.reversed"
+  | "payout.updated";
 
 export interface Login {
   /** Compared without regard to case. Up to 320 characters. */
@@ -2318,6 +2354,21 @@ export interface UpdateTaskResponse {
   task: Task;
 }
 
+export interface UpdateWebhook {
+  id: string;
+  /** A public HTTPS address. A URL. 1 to 2,048 characters. */
+  url?: string | undefined;
+  /** The types to send. It may be empty if `logEvents` is not. Up to 1,000 items. */
+  events?: WebhookEventType[] | undefined;
+  /**
+   * Other types of the event log to send, when they concern you: same body, signature and retries. Up to 1,000
+   * items.
+   */
+  logEvents?: LogOnlyEventType[] | undefined;
+  /** False: send nothing until it is true again. */
+  active?: boolean | undefined;
+}
+
 /** Where to PUT a file's bytes, and the key to finish its upload with. */
 export interface UploadTarget {
   /** PUT the bytes here within an hour, with the declared `Content-Type` and `Content-Length`. A URL. */
@@ -2371,9 +2422,12 @@ export interface Webhook {
   url: string;
   /** The types that are sent. */
   events: WebhookEventType[];
+  /** The other types of the event log that are sent when they concern you. */
+  logEvents: LogOnlyEventType[];
   /**
-   * False while the endpoint is switched off: it responded with 410, or failed 100 times in a row over at least 3
-   * days. Events that happen meanwhile are not delivered. A test or a replay switches it on again.
+   * False while the endpoint is switched off: by you, because it responded with 410, or because it failed 100 times
+   * in a row over at least 3 days. Events that happen meanwhile are not delivered. A test or a replay switches it on
+   * again.
    */
   active: boolean;
   /** When the endpoint was registered. ISO 8601. */
@@ -2399,7 +2453,26 @@ export interface WebhookDelivery {
   webhookId: string;
   /** The `id` in the payload, the same for retries and replays. */
   eventId: string;
-  event: WebhookEventType;
+  /** The event's type. */
+  event:
+    | "task.created"
+    | "bid.received"
+    | "task.awarded"
+    | "delivery.posted"
+    | "task.accepted"
+    | "task.disputed"
+    | "task.dispute_resolved"
+    | "task.updated"
+    | "task.cancelled"
+    | "task.expired"
+    | "bid.updated"
+    | "bid.withdrawn"
+    | "bid.rejected"
+    | "sample.posted"
+    | "rating.posted"
+    | "topup.credited"
+    | "topup.reversed"
+    | "payout.updated";
   /** `pending`: not sent yet, or to be sent again. `failed`: not sent again unless it is replayed. */
   status: "pending" | "succeeded" | "failed";
   /** Oldest first. The latest 20 are kept. */

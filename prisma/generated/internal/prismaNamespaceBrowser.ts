@@ -561,6 +561,7 @@ export const WebhookEndpointScalarFieldEnum = {
   url: 'url',
   host: 'host',
   events: 'events',
+  logEvents: 'logEvents',
   signingSecret: 'signingSecret',
   failuresInRow: 'failuresInRow',
   failingSince: 'failingSince',
