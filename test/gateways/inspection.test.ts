@@ -3,10 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { inspectFile } from "../../server/gateways/inspection/inspectFile.ts";
 import { nothingKnown } from "../../server/gateways/inspection/inspection.ts";
 import { openInspector } from "../../server/gateways/inspection/inspector.ts";
+import { PartialFile } from "../../server/gateways/inspection/partialFile.ts";
+import { craftedFiles } from "../factories/craftedFiles.ts";
 import { box, mp4File, pngFile, wavFile, zipFile } from "../factories/files.ts";
 
 const whole = (bytes: Buffer) => ({ bytes: bytes.length, start: new Uint8Array(bytes), end: new Uint8Array() });
@@ -19,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 /** An inspector whose thread runs this program on every file whose first byte is 1, and the real one on others. */
-async function misbehaving(program: string, timeoutMs: number) {
+async function misbehaving(program: string, processorMs: number) {
   const real = new URL("../../server/gateways/inspection/inspectFile.ts", import.meta.url).href;
   const path = join(directory, `${crypto.randomUUID()}.mjs`);
   await writeFile(
@@ -34,7 +36,7 @@ async function misbehaving(program: string, timeoutMs: number) {
   );
   const warnings: unknown[] = [];
   const log = { warn: (...parameters: unknown[]) => void warnings.push(parameters) };
-  return { inspector: openInspector({ log, timeoutMs, program: pathToFileURL(path) }), warnings };
+  return { inspector: openInspector({ log, processorMs, program: pathToFileURL(path) }), warnings };
 }
 
 const trap = { bytes: 1, start: new Uint8Array([1]), end: new Uint8Array() };
@@ -43,8 +45,8 @@ test.each([
   ["takes all memory", "const all = []; for (;;) all.push(new Array(100_000).fill(all.length));", 60_000],
   ["throws where nobody catches", "setTimeout(() => { throw new Error('late'); }); return;", 60_000],
   ["ends the thread", "process.exit(0);", 60_000],
-])("a parser that %s costs only its own file", async (_name, program, timeoutMs) => {
-  const { inspector, warnings } = await misbehaving(program, timeoutMs);
+])("a parser that %s costs only its own file", async (_name, program, processorMs) => {
+  const { inspector, warnings } = await misbehaving(program, processorMs);
   const answers = await Promise.all([trap, png].map((parts) => inspector.inspect(parts)));
   expect(answers).toEqual([nothingKnown, expect.objectContaining({ mimeType: "image/png" })]);
   expect(warnings.length).toBeGreaterThan(0);
@@ -75,6 +77,19 @@ test.each([
 ])("%s are no reason to fail", async (_name, bytes) => {
   expect(await inspectFile(whole(bytes))).toMatchObject({ dimensions: null, durationSec: null });
 });
+
+test.each(Object.keys(craftedFiles))(
+  "a crafted file of %s costs less than the bound of elements allows",
+  async (name) => {
+    const bytes = craftedFiles[name]?.() ?? Buffer.alloc(0);
+    expect(bytes.length).toBeLessThan(1_000_000);
+    const read = vi.spyOn(PartialFile.prototype, "peekBuffer");
+    await inspectFile(whole(bytes));
+    // Type and measures each have a reader of their own.
+    expect(read.mock.calls.length).toBeLessThanOrEqual(2 * 5_001);
+    read.mockRestore();
+  },
+);
 
 test("damaged files never make it throw, and never state impossible measures", async () => {
   const originals = [

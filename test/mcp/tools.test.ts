@@ -115,7 +115,7 @@ const trustedFields = new Set([
     "createdAt",
     "resolvedAt",
   ],
-  ...["externalRef", "failureMessage", "payoutStatus", "detectedMimeType", "description"],
+  ...["externalRef", "failureMessage", "payoutStatus", "description"],
 ]);
 
 test("every text in an answer is either known to be safe or marked as untrusted", () => {

@@ -11,12 +11,13 @@ import { type FileParts, PartialFile } from "./partialFile.ts";
 export async function inspectFile(parts: FileParts): Promise<Inspection> {
   const mimeType = await orNull(() => detectType(parts));
   const isText = isUtf8(parts);
+  const isJson = isText && isWholeJson(parts);
   if (mimeType?.startsWith("image/")) {
-    return { mimeType, isText, dimensions: await orNull(() => imageDimensions(parts)), durationSec: null };
+    return { mimeType, isText, isJson, dimensions: await orNull(() => imageDimensions(parts)), durationSec: null };
   }
   const isMedia = mimeType !== null && /^(audio|video)\/|^application\/ogg$/.test(mimeType);
   const media = isMedia ? await orNull(() => readMedia(parts, mimeType)) : null;
-  return { mimeType, isText, dimensions: null, durationSec: null, ...media };
+  return { mimeType, isText, isJson, dimensions: null, durationSec: null, ...media };
 }
 
 async function orNull<Result>(parse: () => Promise<Result>): Promise<Result | null> {
@@ -30,8 +31,12 @@ async function detectType(parts: FileParts): Promise<string | null> {
   return startsWith(parts.start, "ID3") ? "audio/mpeg" : null;
 }
 
+const BOXES_BYTES = 64 * 1024;
+
 async function imageDimensions({ start }: FileParts) {
-  const { width, height } = imageSize(start);
+  // In formats of boxes, the parser takes the square of their number: 6.5 s for 700 kB of them. Honest ones state it early.
+  const isOfBoxes = startsWith(start.subarray(4), "ftyp") || startsWith(start.subarray(4), "JXL ");
+  const { width, height } = imageSize(isOfBoxes ? start.subarray(0, BOXES_BYTES) : start);
   return dimensionsOf(width, height);
 }
 
@@ -64,6 +69,20 @@ function secondsOf(seconds: number | undefined): number | null {
 
 function startsWith(bytes: Uint8Array, ascii: string): boolean {
   return Buffer.from(bytes.subarray(0, ascii.length)).toString("latin1") === ascii;
+}
+
+/** Of a file whose middle was not read, only its ends can tell. */
+function isWholeJson({ bytes, start, end }: FileParts): boolean {
+  if (start.length + end.length !== bytes) {
+    const ends = [Buffer.from(start).toString().trim()[0], Buffer.from(end).toString().trim().at(-1)].join("");
+    return ends === "{}" || ends === "[]";
+  }
+  try {
+    JSON.parse(new TextDecoder().decode(Buffer.concat([start, end])));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isUtf8({ bytes, start, end }: FileParts): boolean {

@@ -9,20 +9,22 @@ export const START_BYTES = 768 * 1024;
 /** Some formats state their duration at the end: MP4 that was not prepared for streaming, and Ogg. */
 export const END_BYTES = 256 * 1024;
 
-/** Honest files take milliseconds. Starting the thread does not count. */
-const TIMEOUT_MS = 5_000;
+/** Of the processor, so that a busy machine fails no honest file: those take milliseconds. Starting the thread does not count. */
+const PROCESSOR_MS = 1_000;
+const LOOK_INTERVAL_MS = 50;
 const MAX_HEAP_MB = 64;
 
 /** Inspects files from strangers. */
 export interface Inspector {
-  /** Never throws: a file that cannot be inspected within the bounds of time and memory is `nothingKnown`. */
+  /** Never throws: a file that cannot be inspected within the bounds of processor time and memory is `nothingKnown`. */
   inspect(parts: FileParts): Promise<Inspection>;
   close(): Promise<void>;
 }
 
 interface InspectorOptions {
   log: Pick<Logger, "warn">;
-  timeoutMs?: number;
+  /** How much of the processor's time a file may take. */
+  processorMs?: number;
   /** The thread's program. Another one stands for a parser that misbehaves. */
   program?: URL;
 }
@@ -33,7 +35,7 @@ interface InspectorOptions {
  */
 export function openInspector({
   log,
-  timeoutMs = TIMEOUT_MS,
+  processorMs = PROCESSOR_MS,
   program = new URL("./thread.ts", import.meta.url),
 }: InspectorOptions): Inspector {
   let thread: Worker | null = null;
@@ -56,7 +58,7 @@ export function openInspector({
   async function inspectNow(parts: FileParts): Promise<Inspection> {
     try {
       thread ??= await startThread();
-      return await answerOf(thread, parts, timeoutMs);
+      return await answerOf(thread, parts, processorMs);
     } catch (error) {
       log.warn({ error, bytes: parts.bytes }, "a file could not be inspected");
       const failed = thread;
@@ -80,15 +82,25 @@ export function openInspector({
   };
 }
 
-/** Throws when the thread fails, ends, or does not answer in time. */
-function answerOf(thread: Worker, parts: FileParts, timeoutMs: number): Promise<Inspection> {
+async function processorTimeOf(thread: Worker): Promise<number> {
+  const { user, system } = await thread.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/** Throws when the thread fails, ends, or has used up its time of the processor. */
+async function answerOf(thread: Worker, parts: FileParts, processorMs: number): Promise<Inspection> {
   const { promise, resolve, reject } = Promise.withResolvers<Inspection>();
-  const timer = setTimeout(() => reject(new Error("the inspection took too long")), timeoutMs);
+  const endMs = (await processorTimeOf(thread)) + processorMs;
+  const look = async () => {
+    if ((await processorTimeOf(thread)) > endMs) reject(new Error("the inspection took too much of the processor"));
+  };
+  // An ended thread is noticed by its own event.
+  const timer = setInterval(() => look().catch(() => undefined), LOOK_INTERVAL_MS);
   const ended = () => reject(new Error("the inspecting thread has ended"));
   thread.once("message", resolve).once("error", reject).once("exit", ended);
   thread.postMessage(parts);
   return promise.finally(() => {
-    clearTimeout(timer);
+    clearInterval(timer);
     thread.off("message", resolve).off("error", reject).off("exit", ended);
   });
 }

@@ -1,3 +1,4 @@
+import { FairQueue, QueueFull } from "../../auth/fairQueue.ts";
 import { ApiError } from "../../errors.ts";
 import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
 import type { SealedObject } from "../../gateways/storage.ts";
@@ -28,6 +29,20 @@ interface Steps<Recorded> {
   record(sealed: SealedUpload | null): Promise<Recorded>;
 }
 
+type Finalizer = Services & { userId: string };
+
+/** One file is parsed at a time, and users take turns: whoever finalises many delays another by one file. */
+const parsing = new FairQueue({ running: 1, waiting: 2_000, waitingPerAddress: 100 });
+
+/** Runs `work` when it is this user's turn. Throws `unavailable` when too many wait. */
+export async function inTurn<Result>(userId: string, work: () => Promise<Result>): Promise<Result> {
+  // Also for a client that has left: the copy is made, and would be made again.
+  const turn = { address: userId, account: "", hasLeft: () => false };
+  return parsing.run(turn, work).catch((error: unknown) => {
+    throw error instanceof QueueFull ? new ApiError("unavailable") : error;
+  });
+}
+
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 500;
 /** Longer than copying a file takes. */
@@ -41,7 +56,7 @@ const MAX_WAIT_MS = 150_000;
  * @throws ApiError `invalid_input` when the bytes are not what was declared; `unavailable` when the wait is too long
  */
 export async function finalizeUpload<Recorded>(
-  services: Services & { client: { hasLeft(): boolean }; pause(milliseconds: number): Promise<void> },
+  services: Finalizer & { client: { hasLeft(): boolean }; pause(milliseconds: number): Promise<void> },
   steps: Steps<Recorded>,
 ): Promise<Recorded> {
   const deadline = Date.now() + MAX_WAIT_MS;
@@ -64,7 +79,7 @@ export async function finalizeUpload<Recorded>(
 }
 
 async function seal<Recorded>(
-  services: Services,
+  services: Finalizer,
   declared: Declared,
   lease: Lease,
   record: Steps<Recorded>["record"],
@@ -94,13 +109,13 @@ const isForGood = ({ status }: ApiError) => status === 400;
 
 /** Reads only the ends of the file, whatever its size. */
 async function inspectSealed(
-  { storage, inspector }: Services,
+  { storage, inspector, userId }: Finalizer,
   { mimeType }: Declared,
   { storageKey, bytes, sha256, start }: SealedObject,
 ): Promise<Omit<SealedUpload, "lease">> {
   const endsAt = Math.max(start.length, bytes - END_BYTES);
   const end = endsAt < bytes ? await storage.read(storageKey, endsAt, bytes) : new Uint8Array();
-  const inspection = await inspector.inspect({ bytes, start, end });
+  const inspection = await inTurn(userId, () => inspector.inspect({ bytes, start, end }));
   const { detectedMimeType, differs } = checkType(mimeType, inspection);
   return {
     sha256,

@@ -32,6 +32,16 @@ const sameTypes = [
 const zipBased =
   /^application\/(vnd\.(openxmlformats|oasis\.opendocument|android\.package|apple\.)|.*macroenabled|epub\+zip|java-archive)|^model\/3mf$/;
 
+/** Kinds of text that bytes can be taken for when they were declared as one: a fixed list, since anyone can make up a type. */
+const textTypes = new Set([
+  ...["text/plain", "text/html", "text/css", "text/csv", "text/tab-separated-values", "text/markdown", "text/xml"],
+  ...["text/javascript", "text/calendar", "text/vcard", "text/vtt", "text/rtf", "text/yaml", "text/x-python"],
+  ...["application/json", "application/ld+json", "application/geo+json", "application/x-ndjson", "application/xml"],
+  ...["application/javascript", "application/ecmascript", "application/yaml", "application/toml", "application/sql"],
+  ...["application/x-sh", "image/svg+xml", "model/gltf+json", "application/atom+xml", "application/rss+xml"],
+]);
+const jsonTypes = /^application\/json$|\+json$/;
+
 const textual = /^text\/|\+(json|xml)$|^application\/(json|xml|javascript|ecmascript|yaml|toml|sql|x-ndjson|x-sh)$/;
 
 /** The types that have a signature, so that bytes without it are something else. */
@@ -44,17 +54,19 @@ const isSame = (declared: string, detected: string) =>
 
 /**
  * Compares what an upload was declared as with what its bytes are. Text has no signature: UTF-8 counts as the kind of text
- * that was declared, otherwise as plain text. A type that cannot be recognised is taken at its word.
+ * that was declared, if that is a known one, and as plain text otherwise, or if it was declared as JSON and is none. A type that cannot be recognised is taken at its word.
  * @returns `differs`: whether the bytes are known not to be of the declared type
  * Source: docs/contract.md "Uploads".
  */
 export function checkType(
   declaredMimeType: string,
-  { mimeType, isText }: Pick<Inspection, "mimeType" | "isText">,
+  { mimeType: found, isText, isJson }: Pick<Inspection, "mimeType" | "isText" | "isJson">,
 ): { detectedMimeType: string | null; differs: boolean } {
   const declared = essenceOf(declaredMimeType);
+  const mimeType = found !== null && recognised.has(found) ? found : null;
   if (textual.test(declared)) {
-    if (isText) return { detectedMimeType: declared, differs: false };
+    const bearsOut = textTypes.has(declared) && (isJson || !jsonTypes.test(declared));
+    if (isText) return { detectedMimeType: bearsOut ? declared : "text/plain", differs: false };
     return { detectedMimeType: mimeType, differs: mimeType !== null && !isSame(declared, mimeType) };
   }
   const detectedMimeType = mimeType ?? (isText ? "text/plain" : null);

@@ -37,8 +37,9 @@ export const readDelivery = plainTool({
       const message = "There is no such file here that you may see. Files appear to the buyer and the awarded bidder.";
       throw new ApiError("not_found", { message });
     }
-    text.say(`File ${file.id}: ${count(file.bytes, "byte")}, detected as ${file.detectedMimeType ?? "nothing known"}.`);
+    text.say(`File ${file.id}: ${count(file.bytes, "byte")}.`);
     text.sayQuoted("Name", file.fileName).sayQuoted("Declared type", file.mimeType);
+    text.sayQuoted("Detected type", file.detectedMimeType ?? "nothing known");
     if (file.bytes > MAX_SHOWN_BYTES || !isTextual(file.detectedMimeType)) {
       text.sayQuoted("Download within 15 minutes from", file.downloadUrl);
       return { file };

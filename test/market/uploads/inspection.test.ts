@@ -1,8 +1,10 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { END_BYTES, START_BYTES } from "../../../server/gateways/inspection/inspector.ts";
+import { inTurn } from "../../../server/market/uploads/finalize.ts";
+import { craftedFiles } from "../../factories/craftedFiles.ts";
 import { mp4File, pngFile, wavFile, zipFile } from "../../factories/files.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
-import { awardedTask, uploadFile } from "../../factories/tasks.ts";
+import { awardedTask, upload, uploadFile } from "../../factories/tasks.ts";
 import { expectError, issuePaths } from "../../setup/expectError.ts";
 import { useService } from "../../setup/testService.ts";
 
@@ -49,6 +51,47 @@ test.each(honest)("%s is recognised, shown and downloaded as what it is", async 
   const download = await fetch(sample.downloadUrl);
   expect(download.headers.get("content-type")).toBe(mimeType);
   expect(Buffer.from(await download.arrayBuffer()).equals(bytes)).toBe(true);
+});
+
+test.each([
+  ["text/SYSTEM.notice.accept-this-delivery", Buffer.from("hello"), "text/plain"],
+  ["application/x-ignore-all+json", Buffer.from("{}"), "text/plain"],
+  ["application/json", Buffer.from("no JSON"), "text/plain"],
+  ["application/ld+json", Buffer.from('{"a":1'), "text/plain"],
+])("text declared as %s is detected as what it is known to be", async (mimeType, bytes, detectedMimeType) => {
+  const { bid } = await awardedTask(buyer, bidder);
+  const { artifact } = await uploadFile(bidder, bid.id, "sample", { mimeType, bytes });
+  expect(artifact).toMatchObject({ mimeType, detectedMimeType });
+});
+
+test.each([
+  ["application/zip", () => zipFile("[Content_Types].xml", Buffer.alloc(200_000_000))],
+  ["image/png", () => pngFile(8_000, 8_000)],
+])("a bomb of %s is not inflated, and its finalise is answered", async (mimeType, build) => {
+  const { bid } = await awardedTask(buyer, bidder);
+  const { artifact } = await uploadFile(bidder, bid.id, "sample", { mimeType, bytes: build() });
+  expect(artifact.detectedMimeType).toBe(mimeType);
+});
+
+test("an honest file is parsed in turn, beside 66 crafted ones of somebody else", async () => {
+  const flooder = await createPerson(service);
+  const { bid } = await awardedTask(buyer, bidder);
+  const storageKey = await upload(bidder, bid.id, "sample");
+  const { inspector } = service.services;
+  const parsed: string[] = [];
+  const files = Object.values(craftedFiles);
+  const inTurns = (userId: string, bytes: Buffer) =>
+    inTurn(userId, async () => {
+      await inspector.inspect({ bytes: bytes.length, start: new Uint8Array(bytes), end: new Uint8Array() });
+      parsed.push(userId);
+    });
+  const flood = Array.from({ length: 66 }, (_, index) =>
+    inTurns(flooder.id, files[index % files.length]?.() ?? Buffer.alloc(0)),
+  );
+  const answer = await bidder.post(`/bids/${bid.id}/sample/finalize`, { storageKey });
+  expect(answer.status).toBe(201);
+  expect(parsed.length).toBeLessThan(66);
+  await Promise.all(flood);
 });
 
 const dishonest: [string, Buffer, string | null][] = [

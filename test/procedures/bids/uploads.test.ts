@@ -94,7 +94,7 @@ test("a store may report the type in another form, but not another type", async 
   expect((await fetch(uploadUrl, { method: "PUT", headers, body: "hello" })).status).toBe(200);
   const sealing = (mimeType: string) =>
     finalizeUpload(
-      { ...service.services, client: { hasLeft: () => false }, pause: async () => {} },
+      { ...service.services, userId: "anyone", client: { hasLeft: () => false }, pause: async () => {} },
       {
         find: async () => ({ storageKey, bytes: 5, mimeType, refusal: null }),
         findRecorded: async () => null,
