@@ -8,8 +8,8 @@ import {
   S3Client,
   S3ServiceException,
 } from "@aws-sdk/client-s3";
-import { getSignedUrl, S3RequestPresigner } from "@aws-sdk/s3-request-presigner";
-import { isSealed, type Storage, type StorageSettings, type StoredObject } from "./storage.ts";
+import { type PresignedUrls, presignedUrls } from "./s3Signing.ts";
+import type { Storage, StorageSettings, StoredObject } from "./storage.ts";
 import { StorageUnavailable } from "./storageErrors.ts";
 
 const REQUEST_TIMEOUT_MS = 5000;
@@ -35,7 +35,7 @@ const READ_TIMEOUT_MS = 10_000;
  * throttling. Any other refusal (a wrong key, a missing bucket) means a wrong setting and is thrown as the SDK's error.
  */
 export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
-  const { bucket: Bucket } = settings;
+  const { bucket } = settings;
   const client = new S3Client({
     ...(settings.endpoint === null ? {} : { endpoint: settings.endpoint, forcePathStyle: true }),
     region: settings.region,
@@ -48,41 +48,11 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
     requestHandler: { connectionTimeout: 2000, requestTimeout: REQUEST_TIMEOUT_MS, throwOnRequestTimeout: true },
   });
 
-  // `getSignedUrl` runs the command through the whole SDK, which takes 0.7 ms of processor time. Signing alone takes 0.08 ms,
-  // and a detail has the links of up to eleven files.
-  const presigner = new S3RequestPresigner(client.config);
-  let bucketUrl: Promise<URL> | undefined;
-  /** Returns the URL of the bucket, with a slash at its end. The SDK knows how the provider's hosts are named. */
-  async function findBucketUrl(): Promise<URL> {
-    const key = "a";
-    const url = new URL(await getSignedUrl(client, new GetObjectCommand({ Bucket, Key: key })));
-    url.pathname = url.pathname.slice(0, -key.length);
-    return url;
-  }
+  return { ...presignedUrls(client, bucket), ...storedObjects(client, bucket), close: async () => client.destroy() };
+}
 
-  /** Returns a signed URL for a request with these headers and parameters. */
-  async function sign(
-    method: "GET" | "PUT",
-    storageKey: string,
-    expiresIn: number,
-    { headers = {}, query = {} }: { headers?: Record<string, string>; query?: Record<string, string> },
-  ): Promise<string> {
-    bucketUrl ??= findBucketUrl();
-    const { protocol, hostname, port, host, pathname } = await bucketUrl;
-    const path = pathname + storageKey.split("/").map(percentEncode).join("/");
-    const request = { method, protocol, hostname, ...(port && { port: Number(port) }), path, query };
-    // The presigner leaves out the type unless it is named here.
-    const signableHeaders = new Set(["host", ...Object.keys(headers)]);
-    const signed = await presigner.presign(
-      { ...request, headers: { host, ...headers } },
-      { expiresIn, signableHeaders },
-    );
-    const parameters = Object.entries(signed.query ?? {}).map(
-      ([name, value]) => `${percentEncode(name)}=${percentEncode(String(value))}`,
-    );
-    return `${protocol}//${host}${path}?${parameters.join("&")}`;
-  }
-
+/** What the service does with the objects themselves. */
+function storedObjects(client: S3Client, Bucket: string): Omit<Storage, "origin" | "close" | keyof PresignedUrls> {
   async function head(storageKey: string): Promise<StoredObject | null> {
     const command = new HeadObjectCommand({ Bucket, Key: storageKey, ChecksumMode: "ENABLED" });
     const found = await orNull(client.send(command));
@@ -94,33 +64,7 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
     };
   }
 
-  /** Returns the bytes from `start` to before `end`, or to the object's end, and its type and size; null if it has none of them. */
-  async function readRange(storageKey: string, start: number, end: number) {
-    const command = new GetObjectCommand({ Bucket, Key: storageKey, Range: `bytes=${start}-${end - 1}` });
-    const abortSignal = AbortSignal.timeout(READ_TIMEOUT_MS);
-    const found = await orNull(client.send(command, { abortSignal }));
-    if (!(found?.Body instanceof Readable)) return null;
-    // A store that does not know ranges sends the whole object.
-    const bytes = Number(/\/(\d+)$/.exec(found.ContentRange ?? "")?.[1] ?? found.ContentLength ?? end);
-    const content = await readExactly(addAbortSignal(abortSignal, found.Body), Math.min(end, bytes) - start);
-    return { mimeType: found.ContentType ?? "application/octet-stream", bytes, content };
-  }
-
   return {
-    async presignUpload({ storageKey, mimeType, bytes, expiresInSeconds }) {
-      if (isSealed(storageKey)) throw new Error(`${storageKey} is sealed: nothing may be uploaded there`);
-      const headers = { "content-type": mimeType, "content-length": String(bytes) };
-      return sign("PUT", storageKey, expiresInSeconds, { headers });
-    },
-
-    async presignDownload({ storageKey, fileName, mimeType, expiresInSeconds }) {
-      const query = {
-        "response-content-type": mimeType,
-        "response-content-disposition": attachment(fileName),
-      };
-      return sign("GET", storageKey, expiresInSeconds, { query });
-    },
-
     async seal(storageKey, sealedKey, startBytes) {
       const copy = new CopyObjectCommand({
         Bucket,
@@ -135,7 +79,7 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
       // the copy either may have it for HEAD.
       const sha256 = sha256Of(copied.CopyObjectResult ?? {});
       const [found, described] = await Promise.all([
-        readRange(sealedKey, 0, startBytes),
+        readRange(client, Bucket, sealedKey, 0, startBytes),
         sha256 === null ? head(sealedKey) : { sha256 },
       ]);
       if (found === null || described === null) return null;
@@ -144,7 +88,7 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
     },
 
     async read(storageKey, start, end) {
-      const found = await readRange(storageKey, start, end);
+      const found = await readRange(client, Bucket, storageKey, start, end);
       if (found === null) throw new Error(`the object ${storageKey} is missing`);
       if (found.content.length < end - start) throw sentTooLittle();
       return found.content;
@@ -163,11 +107,19 @@ export function openS3(settings: StorageSettings): Omit<Storage, "origin"> {
     async delete(storageKey) {
       await orNull(client.send(new DeleteObjectCommand({ Bucket, Key: storageKey })));
     },
-
-    async close() {
-      client.destroy();
-    },
   };
+}
+
+/** Returns the bytes from `start` to before `end`, or to the object's end, and its type and size; null if it has none of them. */
+async function readRange(client: S3Client, Bucket: string, storageKey: string, start: number, end: number) {
+  const command = new GetObjectCommand({ Bucket, Key: storageKey, Range: `bytes=${start}-${end - 1}` });
+  const abortSignal = AbortSignal.timeout(READ_TIMEOUT_MS);
+  const found = await orNull(client.send(command, { abortSignal }));
+  if (!(found?.Body instanceof Readable)) return null;
+  // A store that does not know ranges sends the whole object.
+  const bytes = Number(/\/(\d+)$/.exec(found.ContentRange ?? "")?.[1] ?? found.ContentLength ?? end);
+  const content = await readExactly(addAbortSignal(abortSignal, found.Body), Math.min(end, bytes) - start);
+  return { mimeType: found.ContentType ?? "application/octet-stream", bytes, content };
 }
 
 /**
@@ -211,17 +163,4 @@ async function readExactly(body: Readable, count: number): Promise<Uint8Array> {
   }
   if (bytes < count) throw sentTooLittle();
   return Buffer.concat(chunks).subarray(0, count);
-}
-
-/** A Content-Disposition as in RFC 6266: an ASCII name for old clients, and the exact one in UTF-8. */
-function attachment(fileName: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
-  const safe = fileName.toWellFormed().replace(/[\u0000-\u001f\u007f/\\]/g, "_");
-  const ascii = safe.replace(/[^\u0020-\u007e]|["%]/g, "_");
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${percentEncode(safe)}`;
-}
-
-/** Encodes everything except RFC 3986's unreserved characters, as signatures of S3 require. */
-function percentEncode(text: string): string {
-  return encodeURIComponent(text).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 }
