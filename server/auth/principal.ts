@@ -2,7 +2,7 @@ import { parseCookie } from "cookie";
 import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
 import type { Connection } from "../store/connection.ts";
-import { findKey } from "./findKey.ts";
+import { findKey } from "./apiKeys.ts";
 import { isForeign, type OriginPolicy } from "./origins.ts";
 import { findSession, SESSION_LIFETIME_SECONDS, sealSession, sessionCookieName, unsealSession } from "./sessions.ts";
 
