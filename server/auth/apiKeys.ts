@@ -44,7 +44,7 @@ export async function findKey(connection: Connection, key: string, now: Date): P
     FROM api_keys k JOIN users u ON u.id = k.user_id
     WHERE k.key_hash = ${hashApiKey(key)}::bytea AND k.revoked_at IS NULL
       AND k.expires_at > ${at}::timestamptz AND u.suspended_at IS NULL`,
-    { changesNothing: true },
+    { sharesConnection: true },
   );
   if (row === undefined) return null;
   const { isStale, ...found } = row;

@@ -129,7 +129,7 @@ export async function findSession(connection: Connection, sessionId: string, now
            s.last_seen_at < ${after(now, -TOUCH_AFTER_SECONDS)}::timestamptz AS stale
     FROM sessions s JOIN users u ON u.id = s.user_id
     WHERE s.id = ${sessionId}::uuid AND s.expires_at > ${now.toISOString()}::timestamptz AND u.suspended_at IS NULL`,
-    { changesNothing: true },
+    { sharesConnection: true },
   );
   if (!session) return null;
   const { userId, role, secondFactor, extendible, stale } = session;

@@ -97,7 +97,7 @@ function addLoadFigures(registry: Registry, { database: { pool } }: Services, lo
     ["rebid_calls_waiting", "Calls that wait for another call of the same caller.", () => load.waiting],
     ["rebid_database_pool_connections", "Open connections to the database, for requests.", () => pool.totalCount],
     ["rebid_database_pool_idle", "Open connections that nobody is using.", () => pool.idleCount],
-    ["rebid_database_pool_waiting", "Queries and transactions waiting for a connection.", () => pool.waiting],
+    ["rebid_database_pool_waiting", "Queries and transactions waiting for a connection.", () => pool.waitingCount],
   ] as const;
   for (const [name, help, read] of figures) {
     new Gauge({

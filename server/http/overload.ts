@@ -21,7 +21,7 @@ export interface OverloadLimits {
 
 const defaultLimits: OverloadLimits = {
   // A queue of one second where a process sustains 600 mixed calls a second; `npm run bench overload` measures the rate of
-  // a machine. 20 connections at some 10 ms a call allow 2,000, so the queue is one for the processor. A longer one would
+  // a machine. 10 connections at some 5 ms a call allow 2,000, so the queue is one for the processor. A longer one would
   // only make every response later.
   maxCallsUnderWay: 600,
   // A tenth of the connections. One caller's changes mostly wait for the processor or for each other's row locks, so more

@@ -79,7 +79,7 @@ export async function readPage<Row extends { createdAt: string }>(
 ): Promise<{ rows: Row[]; nextCursor: string | null }> {
   const condition = filter === undefined ? where : sql`${where} AND ${filter}`;
   const statement = pageStatement(name, select, condition, { cursor, limit });
-  const rows = await connection.query<Row>(statement, filter === undefined ? { changesNothing: true } : {});
+  const rows = await connection.query<Row>(statement, filter === undefined ? { sharesConnection: true } : {});
   return { rows, nextCursor: nextCursorOf(rows, limit) };
 }
 

@@ -1,23 +1,23 @@
 import type pg from "pg";
 import type { PrismaClient } from "../../prisma/generated/client.ts";
-import { type Connection, connectionOver, openPool, openPrisma, sendTogether } from "./connection.ts";
-import { isRetryable, isServerSilent } from "./databaseErrors.ts";
-import { ledgerOver } from "./ledger.ts";
+import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
+import { isRetryable } from "./databaseErrors.ts";
+import {
+  type Movement,
+  type MovementsAnsweredNow,
+  type MovementsWithCommit,
+  movementsAnsweredNow,
+  movementsWithCommit,
+  writeMovement,
+} from "./ledger.ts";
 import { type NewEvent, newEvent, recordEvents, recordSampleEvent } from "./outbox.ts";
-import type { PatientPool } from "./patientPool.ts";
 import { pipelinedReads } from "./pipelinedReads.ts";
 import type { PoolSettings } from "./poolSettings.ts";
 import { addJob } from "./queue.ts";
 
 /** State (`query`), money (`ledger`), events and jobs, committed together or not at all. */
 export interface Transaction extends Connection {
-  /**
-   * A movement between buckets of users is written at the end, together with the commit, which fails with its `Overdraft`.
-   * One with the outside world is written at once, because its answer says whether it was booked before.
-   */
-  readonly ledger: Omit<Ledger, MovementBetweenUsers> & {
-    [Name in MovementBetweenUsers]: (...movement: Parameters<Ledger[Name]>) => void;
-  };
+  readonly ledger: MovementsWithCommit & MovementsAnsweredNow;
   readonly events: {
     /** Records an event, after those before it. It is written at the end, together with the commit. */
     record: (...event: Parameters<typeof newEvent>) => void;
@@ -30,14 +30,12 @@ export interface Transaction extends Connection {
     add: (...job: Tail<Parameters<typeof addJob>>) => void;
   };
 }
-type Ledger = ReturnType<typeof ledgerOver>;
-type MovementBetweenUsers = "hold" | "release" | "pay";
 type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer Rest] ? Rest : never;
 
 export interface Database extends Connection {
   /** For ordinary single statements. Use `transaction` for what must be atomic and `query` for what must be fast. */
   readonly prisma: PrismaClient;
-  readonly pool: PatientPool;
+  readonly pool: pg.Pool;
   /**
    * Runs `work` in a READ COMMITTED transaction and commits it. After a serialization failure, a deadlock or a tie between
    * timestamps, `work` runs again, so it must have no effect outside the transaction; above all, no remote call.
@@ -60,7 +58,7 @@ const MAX_ATTEMPTS = 8;
 interface Unit {
   readonly client: pg.PoolClient;
   readonly connection: Connection;
-  readonly movements: ((ledger: Ledger) => Promise<void>)[];
+  readonly movements: Movement[];
   readonly events: NewEvent[];
   readonly jobs: Tail<Parameters<typeof addJob>>[];
   readonly afterCommit: (() => void)[];
@@ -70,10 +68,8 @@ function transactionOver({ connection, movements, events, jobs, afterCommit }: U
   return {
     ...connection,
     ledger: {
-      ...ledgerOver(connection),
-      hold: (...movement) => void movements.push((ledger) => ledger.hold(...movement)),
-      release: (...movement) => void movements.push((ledger) => ledger.release(...movement)),
-      pay: (...movement) => void movements.push((ledger) => ledger.pay(...movement)),
+      ...movementsAnsweredNow(connection),
+      ...movementsWithCommit((movement) => movements.push(movement)),
     },
     events: {
       record: (...event) => void events.push(newEvent(...event)),
@@ -90,10 +86,8 @@ function transactionOver({ connection, movements, events, jobs, afterCommit }: U
  */
 async function flush({ client, movements, events, jobs }: Unit, last: string): Promise<pg.QueryResult> {
   const connection = connectionOver(client);
-  const ledger = ledgerOver(connection);
-  sendTogether(client);
   const written = [
-    ...movements.map((move) => move(ledger)),
+    ...movements.map((movement) => writeMovement(connection, movement)),
     ...jobs.map((job) => addJob(connection, ...job)),
     ...(events.length > 0 ? [recordEvents(connection, events)] : []),
   ];
@@ -133,13 +127,14 @@ const rehearsal: Mode = { begin: "BEGIN", end: undo };
 const reading: Mode = { begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", isReading: true, end: commit };
 
 /**
- * The connection of a transaction whose BEGIN is under way. A statement that changes nothing goes out behind it at once; any
- * other waits, because without a transaction it would last. From then on statements run in the order in which they were asked
- * for, and those that are asked for together go out together: a round trip takes longer than most statements do.
+ * The connection of a transaction whose BEGIN is under way. A statement `withBegin` goes out behind it at once; any other waits
+ * for it, because without a transaction it would last, and so does what comes after that one. Statements run in the order in
+ * which they were asked for.
  */
 function connectionWithin(client: pg.PoolClient, begun: Promise<unknown>, progress: Progress): Connection {
   const connection = connectionOver(client);
   let hasBegun = progress.isReading;
+  let someWait = false;
   begun.then(
     () => {
       hasBegun = true;
@@ -148,10 +143,12 @@ function connectionWithin(client: pg.PoolClient, begun: Promise<unknown>, progre
   );
   return {
     async query(statement, options) {
-      if (!hasBegun && !options?.changesNothing) await begun;
+      if (!hasBegun && (someWait || !options?.withBegin)) {
+        someWait = true;
+        await begun;
+      }
       // Of work in parallel, one part may fail while another goes on: what it still asks for would last, or be another's.
       if (progress.hasEnded) throw new Error("the transaction has ended");
-      sendTogether(client, process.nextTick);
       return connection.query(statement, options);
     },
   };
@@ -170,7 +167,6 @@ async function runOnce<Result>(
   { begin, isReading = false, end }: Mode,
 ): Promise<Result> {
   const client = await pool.connect();
-  sendTogether(client);
   const begun = client.query(begin);
   const progress: Progress = { isReading, hasEnded: false };
   const connection = connectionWithin(client, begun, progress);
@@ -184,13 +180,10 @@ async function runOnce<Result>(
     if (await end(unit)) for (const follow of unit.afterCommit) follow();
     return result;
   } catch (error) {
-    // A connection that cannot roll back is closed, which releases its locks. A silent one would not answer this either.
-    if (isServerSilent(error)) broken = error;
-    else {
-      await client.query("ROLLBACK").catch((reason: Error) => {
-        broken = reason;
-      });
-    }
+    // A connection that cannot roll back is closed, which releases its locks.
+    await client.query("ROLLBACK").catch((reason: Error) => {
+      broken = reason;
+    });
     throw error;
   } finally {
     client.release(broken);
@@ -217,7 +210,7 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
   const reads = pipelinedReads(pool);
   const others = connectionOver(pool);
   return {
-    query: (statement, options) => (options?.changesNothing ? reads : others).query(statement, options),
+    query: (statement, options) => (options?.sharesConnection ? reads : others).query(statement, options),
     // On first use: it takes 20 to 40 ms of the processor, and most processes never need it.
     get prisma() {
       prisma ??= openPrisma(pool);

@@ -2,7 +2,6 @@ import pg from "pg";
 import { z } from "zod";
 import { ApiError, type ErrorCode } from "../errors.ts";
 import { cursorLists, feedConstraintOf } from "./cursorLists.ts";
-import { NOT_CONNECTED } from "./failFastClient.ts";
 
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK_DETECTED = "40P01";
@@ -68,13 +67,7 @@ const unavailableMessages = [
   "timeout exceeded when trying to connect",
   "Client has encountered a connection error",
   "Query read timeout",
-  NOT_CONNECTED,
 ];
-
-/** True if the server accepted a statement and sent no answer in time, so that its connection is of no more use. */
-export function isServerSilent(error: unknown): error is Error {
-  return error instanceof Error && error.message === "Query read timeout";
-}
 
 /** The SQLSTATE in the error of a raw statement of Prisma's, which does not pass on the driver's own error. */
 const PrismaFailure = z.object({

@@ -13,7 +13,7 @@ const active = sql`suspended_at IS NULL AND closed_at IS NULL`;
  */
 export async function lockUser(tx: Transaction, userId: string): Promise<void> {
   const found = await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId}::uuid AND ${active} FOR NO KEY UPDATE`, {
-    changesNothing: true,
+    withBegin: true,
   });
   if (found.length === 0) throw new ApiError("unauthenticated");
 }
@@ -28,7 +28,7 @@ export const activeUser = (userId: string): Sql =>
 
 /** Returns whether `activeUser` has a row. */
 export async function keepActive(tx: Transaction, userId: string): Promise<boolean> {
-  return (await tx.query(activeUser(userId), { changesNothing: true })).length > 0;
+  return (await tx.query(activeUser(userId), { withBegin: true })).length > 0;
 }
 
 /** Like `keepActive` for the caller. Throws `unauthenticated` instead of returning false. */

@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
@@ -52,25 +51,31 @@ test("a statement that runs too long counts as an unavailable database, also thr
   await database.close();
 });
 
-test("while the server accepts no connection, one client at a time tries again and the others fail at once", async () => {
-  let attempts = 0;
-  const server = createServer((socket) => {
-    attempts += 1;
-    socket.destroy();
-  });
+test("a server that accepts connections and says nothing counts as an unavailable database, for all who wait", async () => {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => void sockets.push(socket));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const database = openDatabase(`postgres://nobody@127.0.0.1:${port}/nothing`, { poolSize: 20 });
-  const fail = (count: number) =>
-    Promise.all(Array.from({ length: count }, () => failureOf(database.query(sql`SELECT 1`))));
-  const startMs = performance.now();
-  for (let index = 0; index < 50; index++) await fail(1);
-  // When the next attempt is due, all clients of the pool could make it.
-  await sleep(300);
-  const failures = await fail(200);
-  expect(failures.every(isDatabaseUnavailable)).toBe(true);
-  // The first, and one each 250 ms.
-  expect(attempts).toBeLessThanOrEqual(1 + (performance.now() - startMs) / 250);
+  const database = openDatabase(`postgres://nobody@127.0.0.1:${port}/nothing`, { poolSize: 2 });
+  const failures = await Promise.all(Array.from({ length: 10 }, () => failureOf(database.query(sql`SELECT 1`))));
+  expect(failures.map(isDatabaseUnavailable)).toEqual(failures.map(() => true));
+  expect(sockets.length).toBeLessThanOrEqual(4);
   await database.close();
+  for (const socket of sockets) socket.destroy();
   await new Promise((resolve) => server.close(resolve));
+});
+
+test("a time-out of ours closes the connection, in which a transaction holds locks", async () => {
+  const database = openDatabase(service.databaseUrl, { poolSize: 1, silenceTimeoutSeconds: 0.3 });
+  const slow = database.transaction(async (tx) => {
+    await tx.query(sql`SELECT pg_advisory_xact_lock(4711)`);
+    await tx.query(sql`SELECT pg_sleep(1)`);
+  });
+  expect(isDatabaseUnavailable(await failureOf(slow))).toBe(true);
+  expect(database.pool.totalCount).toBe(0);
+  const admin = await connect();
+  await admin.query("SELECT pg_advisory_lock(4711)");
+  await admin.end();
+  expect(await database.query(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+  await database.close();
 });

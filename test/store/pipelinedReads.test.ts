@@ -19,7 +19,7 @@ interface Answer {
 
 async function read(number = 0): Promise<Answer> {
   const statement = sql`SELECT pg_backend_pid() AS pid, ${number}::int AS number`;
-  const [row] = await database.query<Answer>(statement, { changesNothing: true });
+  const [row] = await database.query<Answer>(statement, { sharesConnection: true });
   return row ?? { pid: 0, number: -1 };
 }
 
@@ -34,7 +34,7 @@ async function sleepers(): Promise<number[]> {
 /** Begins a read that lasts until it is cancelled, waits until it counts as slow, and returns how it will end. */
 async function beginSleeping(): Promise<{ end: Promise<string> }> {
   const before = await sleepers();
-  const end = database.query(sql`SELECT pg_sleep(600)`, { changesNothing: true }).then(
+  const end = database.query(sql`SELECT pg_sleep(600)`, { sharesConnection: true }).then(
     () => "answered",
     (error: Error) => error.message,
   );
@@ -71,7 +71,7 @@ test("a slow read does not hold up what comes after it, even when all shared con
 test("a read that Postgres refuses fails alone", async () => {
   const [before, refused, after] = await Promise.allSettled([
     read(1),
-    database.query(sql`SELECT 1 / 0`, { changesNothing: true }),
+    database.query(sql`SELECT 1 / 0`, { sharesConnection: true }),
     read(2),
   ]);
   expect(refused).toMatchObject({ status: "rejected", reason: { message: "division by zero" } });
@@ -92,6 +92,6 @@ test("a read that finds no server fails, and the next one tries again", async ()
   const nowhere = openDatabase("postgres://nobody@127.0.0.1:1/nothing", { poolSize: 6 });
   const statement = sql`SELECT 1`;
   for (let attempt = 0; attempt < 2; attempt++)
-    await expect(nowhere.query(statement, { changesNothing: true })).rejects.toThrow();
+    await expect(nowhere.query(statement, { sharesConnection: true })).rejects.toThrow();
   await nowhere.close();
 });

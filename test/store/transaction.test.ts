@@ -1,7 +1,7 @@
 import pg from "pg";
 import { expect, test, vi } from "vitest";
 import { lockBid } from "../../server/market/tasks/lockBid.ts";
-import { sql } from "../../server/store/connection.ts";
+import { inOrder, sql } from "../../server/store/connection.ts";
 import { createPerson } from "../factories/people.ts";
 import { awardedTask, placeBid, postTask } from "../factories/tasks.ts";
 import { useService } from "../setup/testService.ts";
@@ -48,25 +48,29 @@ test("a change whose event or job cannot be written is not made", async () => {
   expect(await database.query(sql`SELECT FROM users WHERE display_name = 'Changed'`)).toEqual([]);
 });
 
-test("statements that are asked for together run in their order; the first failure is thrown, and nothing lasts", async () => {
+test("statements in order run in that order; the first failure is thrown, and nothing lasts", async () => {
   const { database } = service.services;
   const { id: userId } = await createPerson(service);
   const rename = (name: string) => sql`UPDATE users SET display_name = ${name} WHERE id = ${userId}::uuid`;
   const readName = sql`SELECT display_name AS name FROM users WHERE id = ${userId}::uuid`;
+  // Nothing overtakes a statement that waits for BEGIN.
   const named = database.transaction(async (tx) => {
-    await tx.query(readName, { changesNothing: true });
-    const [, between] = await Promise.all([
-      tx.query(rename("First")),
-      tx.query(readName, { changesNothing: true }),
-      tx.query(rename("Second")),
-    ]);
+    const [, between] = await inOrder(
+      () => tx.query(rename("First")),
+      () => tx.query(readName, { withBegin: true }),
+      () => tx.query(rename("Second")),
+    );
     return between;
   });
   expect(await named).toEqual([{ name: "First" }]);
   expect(await database.query(readName)).toEqual([{ name: "Second" }]);
 
   const failed = database.transaction((tx) =>
-    Promise.all([tx.query(rename("Third")), tx.query(sql`SELECT 1 / 0`), tx.query(rename("Fourth"))]),
+    inOrder(
+      () => tx.query(rename("Third")),
+      () => tx.query(sql`SELECT 1 / 0`),
+      () => tx.query(rename("Fourth")),
+    ),
   );
   await expect(failed).rejects.toThrow("division by zero");
   expect(await database.query(readName)).toEqual([{ name: "Second" }]);
@@ -117,7 +121,7 @@ test("without a transaction, nothing is written: BEGIN goes out together with a 
     return Reflect.apply(query, this, args);
   });
   const change = database.transaction(async (tx) => {
-    await tx.query(sql`SELECT FROM users WHERE id = ${userId}::uuid FOR SHARE`, { changesNothing: true });
+    await tx.query(sql`SELECT FROM users WHERE id = ${userId}::uuid FOR SHARE`, { withBegin: true });
     await tx.query(sql`UPDATE users SET display_name = 'Alone' WHERE id = ${userId}::uuid`);
   });
   await expect(change).rejects.toThrow("BEGIN failed");

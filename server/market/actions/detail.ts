@@ -19,7 +19,7 @@ export async function readDetail(connection: Connection, taskId: string, userId:
     sql`
     SELECT ${taskColumns}, ${factsFor(userId)} AS facts, ${bidsShownTo(userId)} AS "shownBids"
     FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${taskId}::uuid`,
-    { changesNothing: true },
+    { sharesConnection: true },
   );
   if (row === undefined) throw new ApiError("not_found");
   const { facts, shownBids, ...task } = row;

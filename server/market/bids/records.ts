@@ -23,7 +23,7 @@ export async function findBid(connection: Connection, bidId: string): Promise<Bi
   const [bid] = await connection.query<Bid>(
     sql`
     SELECT ${bidColumns} FROM bids b JOIN users bidder ON bidder.id = b.bidder_id WHERE b.id = ${bidId}::uuid`,
-    { changesNothing: true },
+    { withBegin: true, sharesConnection: true },
   );
   return bid ?? null;
 }

@@ -45,7 +45,7 @@ export async function searchTasks(connection: Connection, search: TaskSearch): P
     const isFrontPage = search.statuses.length === 1;
     return connection.query<TaskListItem>(
       feed(search, limit),
-      isFrontPage ? { changesNothing: true } : { plan: "fresh" },
+      isFrontPage ? { sharesConnection: true } : { plan: "fresh" },
     );
   }
   const { found, isComplete, newestAt, reachedAt, queryTerms } = await walkNewest(connection, search);

@@ -1,5 +1,5 @@
 import type { Bid } from "../../schemas/bid.ts";
-import type { Connection } from "../../store/connection.ts";
+import { type Connection, inOrder } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { getBid } from "../bids/records.ts";
 import { findTaskOfBid, lockTaskOfBid, type TaskRecord } from "./records.ts";
@@ -18,6 +18,9 @@ export async function findBidOfTask(connection: Connection, bidId: string): Prom
 /** Locks the task of a bid, which keeps both as they are until the transaction ends. Throws `not_found`. */
 export async function lockBid(tx: Transaction, bidId: string): Promise<BidOfTask> {
   // The bid is read behind the lock, and so as the last holder of the lock left it.
-  const [task, bid] = await Promise.all([lockTaskOfBid(tx, bidId), getBid(tx, bidId)]);
+  const [task, bid] = await inOrder(
+    () => lockTaskOfBid(tx, bidId),
+    () => getBid(tx, bidId),
+  );
   return { task, bid };
 }

@@ -1,7 +1,7 @@
 import type { Bid } from "../../schemas/bid.ts";
 import type { Dispute } from "../../schemas/dispute.ts";
 import type { TaskStatus } from "../../schemas/task.ts";
-import { join, type Sql, sql } from "../../store/connection.ts";
+import { inOrder, join, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { rejectActiveBids } from "../bids/moveBid.ts";
 import { findBid } from "../bids/records.ts";
@@ -37,11 +37,12 @@ export async function moveTask(
   if (to === task.status) throw new Error(`${action} does not move a task`);
   const at = (after && deadlineOf(task, after, moment)) ?? moment.now;
   const assignments = [sql`status = ${to}`, timestampsOf(to, at), changes].filter((part) => part !== undefined);
-  const [rejected, moved, bid] = await Promise.all([
-    rejectsBids ? rejectActiveBids(tx, task.id) : [],
-    updateTask(tx, task.id, join(assignments)),
-    known ?? (task.awardedBidId === null ? null : getAwardedBid(tx, task)),
-  ]);
+  const bid = known ?? (task.awardedBidId === null ? null : await getAwardedBid(tx, task));
+
+  const [rejected, moved] = await inOrder(
+    async () => (rejectsBids ? rejectActiveBids(tx, task.id) : []),
+    () => updateTask(tx, task.id, join(assignments)),
+  );
   if (moved.awardedBidId !== (bid?.id ?? null)) throw new Error(`${action} does not know the awarded bid`);
 
   const amounts = { budgetCents: task.maxBudgetCents, priceCents: bid?.priceCents ?? 0, bidderCents };

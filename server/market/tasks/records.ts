@@ -1,6 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import type { Task } from "../../schemas/task.ts";
-import { type Connection, empty, type Sql, sql } from "../../store/connection.ts";
+import { type Connection, empty, type QueryOptions, type Sql, sql } from "../../store/connection.ts";
 
 /** A task's row: the public record, and the ids that the rules need. */
 export interface TaskRecord extends Task {
@@ -23,27 +23,31 @@ export const taskListColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
   t.bid_count AS "bidCount"`;
 
-async function selectTask(connection: Connection, id: Sql, lock: Sql): Promise<TaskRecord> {
+async function selectTask(
+  connection: Connection,
+  { id, lock, ...options }: { id: Sql; lock: Sql } & QueryOptions,
+): Promise<TaskRecord> {
   const [task] = await connection.query<TaskRecord>(
     sql`
     SELECT ${taskColumns} FROM tasks t JOIN users buyer ON buyer.id = t.buyer_id WHERE t.id = ${id} ${lock}`,
-    { changesNothing: true },
+    { withBegin: true, ...options },
   );
   if (!task) throw new ApiError("not_found");
   return task;
 }
 
-const locked = sql`FOR NO KEY UPDATE OF t`;
+const unlocked = { lock: empty, sharesConnection: true } as const;
+const lock = sql`FOR NO KEY UPDATE OF t`;
 const idOf = (taskId: string) => sql`${taskId}::uuid`;
 const idOfBid = (bidId: string) => sql`(SELECT task_id FROM bids WHERE id = ${bidId}::uuid)`;
 
 /** Throws `not_found`. Takes no lock: the task can change before the caller acts on it. */
 export const findTask = (connection: Connection, taskId: string): Promise<TaskRecord> =>
-  selectTask(connection, idOf(taskId), empty);
+  selectTask(connection, { id: idOf(taskId), ...unlocked });
 
 /** Like `findTask`, for the task of a bid. */
 export const findTaskOfBid = (connection: Connection, bidId: string): Promise<TaskRecord> =>
-  selectTask(connection, idOfBid(bidId), empty);
+  selectTask(connection, { id: idOfBid(bidId), ...unlocked });
 
 /**
  * Locks the task's row until the transaction ends. Everything that changes a task, its bids or its money locks its
@@ -51,11 +55,11 @@ export const findTaskOfBid = (connection: Connection, bidId: string): Promise<Ta
  * `not_found`.
  */
 export const lockTask = (connection: Connection, taskId: string): Promise<TaskRecord> =>
-  selectTask(connection, idOf(taskId), locked);
+  selectTask(connection, { id: idOf(taskId), lock });
 
 /** Like `lockTask`, for the task of a bid. */
 export const lockTaskOfBid = (connection: Connection, bidId: string): Promise<TaskRecord> =>
-  selectTask(connection, idOfBid(bidId), locked);
+  selectTask(connection, { id: idOfBid(bidId), lock });
 
 /** Writes `changes` (SQL assignments) to a task, which locks its row, and returns the new one. Throws `not_found`. */
 export async function updateTask(connection: Connection, taskId: string, changes: Sql): Promise<TaskRecord> {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { ApiError } from "../../errors.ts";
-import { type Sql, sql } from "../../store/connection.ts";
+import { inOrder, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 
 /** A buyer may post this many tasks a minute. Source: docs/contract.md "Limits". */
@@ -77,12 +77,12 @@ export function verdictStatement(buyerId: string, textHash: bigint): Sql {
  * in which case `taskId` is the newest of those. Source: docs/contract.md "Limits".
  */
 export async function checkSpamGuard(tx: Transaction, buyerId: string, textHash: bigint): Promise<void> {
-  const options = { changesNothing: true } as const;
-  const [, [verdict]] = await Promise.all([
+  const options = { withBegin: true } as const;
+  const [, [verdict]] = await inOrder(
     // A buyer's posts are checked one at a time: parallel ones would all see the same count.
-    tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('spam guard ' || ${buyerId}, 0))`, options),
-    tx.query<Verdict>(verdictStatement(buyerId, textHash), options),
-  ]);
+    () => tx.query(sql`SELECT pg_advisory_xact_lock(hashtextextended('spam guard ' || ${buyerId}, 0))`, options),
+    () => tx.query<Verdict>(verdictStatement(buyerId, textHash), options),
+  );
   if (verdict === undefined) throw new Error("the spam guard has no verdict");
   const { waitSeconds, taskId } = verdict;
   if (waitSeconds === null) return;

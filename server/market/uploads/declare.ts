@@ -82,7 +82,7 @@ export async function findDeclared(
       sql`
       SELECT storage_key AS "storageKey", mime_type AS "mimeType", bytes, refusal, bid_id AS "bidId", kind
       FROM uploads WHERE storage_key = ${storageKey}`,
-      { changesNothing: true },
+      { sharesConnection: true },
     ),
   ]);
   if (!storageKey.startsWith(`${prefixOf[kind]}/${bidId}/`)) {

@@ -6,7 +6,7 @@ import { findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
 import { Delivery, StorageKey } from "../../schemas/artifact.ts";
 import { idOf, Timestamp } from "../../schemas/common.ts";
-import { sql } from "../../store/connection.ts";
+import { inOrder, sql } from "../../store/connection.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
 export const deliveryFinalize = scoped("bid:write")
@@ -52,10 +52,10 @@ function deliver(ctx: CallerContext, bidId: string, sealed: SealedUpload | null)
     const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", bidId);
     const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
     const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
-    const [row, delivered] = await Promise.all([
-      addArtifact(tx, "delivery", { bid, sealed }),
-      moveTask(tx, "deliver", task, { actor, moment, bid, changes }),
-    ]);
+    const [row, delivered] = await inOrder(
+      () => addArtifact(tx, "delivery", { bid, sealed }),
+      () => moveTask(tx, "deliver", task, { actor, moment, bid, changes }),
+    );
     tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
     return { row, deadlineAt: delivered.acceptanceDeadlineAt };
   });

@@ -8,7 +8,7 @@ import { actorOf, assertTaskAction, deadlineOf, deliveryDueAt, momentOf } from "
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
-import { sql } from "../../store/connection.ts";
+import { inOrder, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
 import { keepActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
@@ -42,14 +42,17 @@ export const award = scoped("task:write")
   .mutation(({ ctx, input }) =>
     ctx
       .change(async (tx) => {
-        const [task, bid] = await Promise.all([lockTask(tx, input.id), findBid(tx, input.bidId)]);
+        const [task, bid] = await inOrder(
+          () => lockTask(tx, input.id),
+          () => findBid(tx, input.bidId),
+        );
         const [actor, moment] = [actorOf(task, ctx.userId), momentOf(ctx)];
         assertTaskAction("award", task, actor, moment);
         if (bid === null || bid.taskId !== task.id) throw new ApiError("bid_invalid");
-        const [isActive, awardedBid] = await Promise.all([
-          keepActive(tx, bid.bidder.id),
-          moveBid(tx, "award", bid, { actor: "buyer" }),
-        ]);
+        const [isActive, awardedBid] = await inOrder(
+          () => keepActive(tx, bid.bidder.id),
+          () => moveBid(tx, "award", bid, { actor: "buyer" }),
+        );
         // A suspended bidder's bids are withdrawn in the background, so one may still be active.
         if (!isActive) throw new ApiError("bid_invalid");
         const { priceCents } = awardedBid;

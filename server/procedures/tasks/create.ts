@@ -3,7 +3,7 @@ import { countSpending } from "../../auth/spendLimit.ts";
 import { type TaskRecord, taskColumns } from "../../market/tasks/records.ts";
 import { checkSpamGuard, hashOfText } from "../../market/tasks/spamGuard.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
-import { queryOne, sql } from "../../store/connection.ts";
+import { inOrder, queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
 import { assertCallerActive } from "../../store/userLock.ts";
 import { scoped } from "../../trpc.ts";
@@ -33,21 +33,20 @@ export const create = scoped("task:write")
     const textHash = hashOfText(input);
     return ctx
       .change(async (tx) => {
-        // The guard's statements go out before the task's, and so do not count it.
-        const [, , task] = await Promise.all([
-          assertCallerActive(tx, ctx.userId),
-          ctx.settings.spamGuard && checkSpamGuard(tx, ctx.userId, textHash),
-          queryOne<TaskRecord>(
-            tx,
-            sql`
+        await inOrder(
+          () => assertCallerActive(tx, ctx.userId),
+          async () => ctx.settings.spamGuard && checkSpamGuard(tx, ctx.userId, textHash),
+        );
+        const task = await queryOne<TaskRecord>(
+          tx,
+          sql`
           WITH t AS (
             INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags, posted_text_hash)
             VALUES (${ctx.userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
                     ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${textHash}::bigint)
             RETURNING *)
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
-          ),
-        ]);
+        );
         await countSpending(tx, ctx, task.maxBudgetCents);
         tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
         tx.events.record("task.created", { task }, "everyone");

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { type Database, openDatabase } from "../../../server/store/database.ts";
-import { ledgerOver } from "../../../server/store/ledger.ts";
+import { movementsWithCommit, writeMovement } from "../../../server/store/ledger.ts";
 import type { PaymentLoad } from "./processes.ts";
 
 /**
@@ -40,10 +40,12 @@ function pickTwo(users: readonly string[]): [string, string] {
 }
 
 function payOnce(database: Database, { users, tasks }: Ids): () => Promise<void> {
-  const ledger = ledgerOver(database);
   return async () => {
     const [buyer, bidder] = pickTwo(users);
-    await ledger.pay(buyer, bidder, 1, { taskId: pick(tasks) });
+    const written: Promise<void>[] = [];
+    const ledger = movementsWithCommit((movement) => written.push(writeMovement(database, movement)));
+    ledger.pay(buyer, bidder, 1, { taskId: pick(tasks) });
+    await Promise.all(written);
   };
 }
 
