@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { mayModerate } from "../../auth/principal.ts";
 import { availableActionsOf } from "../../market/actions/availableActions.ts";
-import { readDetail } from "../../market/actions/detail.ts";
+import { type Detail, readDetail } from "../../market/actions/detail.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
 import { findTask } from "../../market/tasks/records.ts";
@@ -65,18 +65,23 @@ export const read = open
     if (principal === null) return { task: PublicTask.parse(await findTask(database, input.id)) };
 
     const { userId } = principal;
-    return database.snapshot(async (snapshot) => {
-      const { task, facts, bids } = await readDetail(snapshot, input.id, userId);
+    const isParty = ({ task }: Detail) => task.buyerId === userId || task.awardedBidderId === userId;
+    const shown = ({ task, facts, bids }: Detail) => {
       const availableActions = availableActionsOf(task, facts, { principal, settings }, momentOf(ctx));
-      const shown = { task, availableActions, bids };
-      const isParty = task.buyerId === userId || task.awardedBidderId === userId;
-      if (!isParty && !mayModerate(principal, settings)) return shown;
-      const [dispute, ratings, artifacts] = await Promise.all([
+      return { task, availableActions, bids };
+    };
+    // Most callers are outsiders: one statement takes half of the processor time that a snapshot for everybody takes (measured).
+    const outside = await readDetail(database, input.id, userId);
+    if (!isParty(outside) && !mayModerate(principal, settings)) return shown(outside);
+    // Who may see more gets all of it from one snapshot, so the detail is read again.
+    return database.snapshot(async (snapshot) => {
+      const [detail, dispute, ratings, artifacts] = await Promise.all([
+        readDetail(snapshot, input.id, userId),
         findDisputeOfTask(snapshot, input.id),
         readRatings(snapshot, input.id),
         readArtifacts({ database: snapshot, storage }, input.id),
       ]);
-      if (!isParty && dispute === null) return shown;
-      return { ...shown, ...artifacts, ...(dispute && { dispute }), ratings };
+      const knowsMore = isParty(detail) || dispute !== null;
+      return { ...shown(detail), ...(knowsMore && { ...artifacts, ...(dispute && { dispute }), ratings }) };
     });
   });
