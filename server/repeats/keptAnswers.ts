@@ -1,5 +1,7 @@
-import { type Connection, sql } from "../store/connection.ts";
+import { randomUUID } from "node:crypto";
+import { type Connection, type Sql, sql } from "../store/connection.ts";
 import { violatedUniqueConstraint } from "../store/databaseErrors.ts";
+import { endOf, isFree, type Lease, releaseLease } from "../store/lease.ts";
 
 /** One request with an `Idempotency-Key`. The key's scope is the user. */
 export interface KeyedRequest {
@@ -21,21 +23,27 @@ export interface KnownKey<Result> {
   isAbandoned: boolean | null;
 }
 
-/** The lease of a claim, which its owner extends several times while it lives. */
-const LEASE_SECONDS = 10;
-export const LEASE_EXTENSION_INTERVAL_MS = (LEASE_SECONDS * 1000) / 4;
+/** The lease of a key whose request asks the outside world. */
+export const claimLease: Lease = { table: sql`idempotency_keys`, column: sql`lease_until`, seconds: 10 };
+
+/** A key that this request alone may keep an answer under. */
+export interface ClaimedKey extends KeyedRequest {
+  /** The same for all who hold the claim, one after the other. */
+  id: string;
+  /** This holder. */
+  owner: string;
+}
 
 /** Less than the 24 hours after which the payment processor may forget what a claim's id has created. */
 const CLAIM_LIFETIME_HOURS = 22;
 
 const rowOf = ({ userId, key }: KeyedRequest) => sql`user_id = ${userId}::uuid AND key = ${key}`;
-const claimOf = (request: KeyedRequest, owner: string) =>
-  sql`${rowOf(request)} AND owner = ${owner}::uuid AND answer IS NULL`;
-/** Leases go by real time: they say that a process lives. */
-const leaseEnd = sql`clock_timestamp() + make_interval(secs => ${LEASE_SECONDS})`;
+/** Whether the claim is still this request's, and has no answer. */
+export const isMine = (claim: ClaimedKey): Sql =>
+  sql`${rowOf(claim)} AND owner = ${claim.owner}::uuid AND answer IS NULL`;
 
 /** A request that is still at work keeps its key, even if a test moves the clock forward meanwhile. */
-const isOver = sql`(expires_at <= (SELECT service_now()) AND (answer IS NOT NULL OR coalesce(lease_until <= clock_timestamp(), true)))`;
+const isOver = sql`(expires_at <= (SELECT service_now()) AND (answer IS NOT NULL OR ${isFree(claimLease)}))`;
 
 /** Returns null for a key that was not used in the last 24 hours, or that is free again. */
 export async function findKey<Result>(connection: Connection, request: KeyedRequest): Promise<KnownKey<Result> | null> {
@@ -65,59 +73,45 @@ export async function keepAnswer(connection: Connection, request: KeyedRequest, 
   }
 }
 
-/** Like `keepAnswer`, for a key that `owner` has claimed. Returns false if another request has taken the claim over. */
-export async function answerClaim(
-  connection: Connection,
-  request: KeyedRequest,
-  owner: string,
-  result: unknown,
-): Promise<boolean> {
+/** Like `keepAnswer`, for a key that is claimed. Returns false if another request has taken the claim over. */
+export async function answerClaim(connection: Connection, claim: ClaimedKey, result: unknown): Promise<boolean> {
   const kept = await connection.query(sql`
     UPDATE idempotency_keys SET answer = ${jsonOf(result)}::json, expires_at = DEFAULT
-    WHERE ${claimOf(request, owner)} RETURNING 1`);
+    WHERE ${isMine(claim)} RETURNING 1`);
   return kept.length > 0;
 }
 
 const jsonOf = (result: unknown) => JSON.stringify({ result });
 
 /**
- * Claims a key that is not used, or takes over the claim of a process that died. Returns the claim's id, which an
- * earlier owner may have used already; null if another request has the key.
+ * Claims a key that is not used, or takes over the claim of a process that died, with its id, which may be in use outside.
+ * Returns null if another request has the key.
  */
-export async function takeClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<string | null> {
+export async function takeClaim(connection: Connection, request: KeyedRequest): Promise<ClaimedKey | null> {
   const { userId, key, operation, inputHash } = request;
-  const [claim] = await connection.query<{ claimId: string }>(sql`
+  const owner = randomUUID();
+  const [claim] = await connection.query<{ id: string }>(sql`
     INSERT INTO idempotency_keys AS known
       (user_id, key, operation, input_hash, claim_id, owner, lease_until, expires_at)
-    VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, uuid_v7(), ${owner}::uuid, ${leaseEnd},
+    VALUES (${userId}::uuid, ${key}, ${operation}, ${inputHash}, uuid_v7(), ${owner}::uuid, ${endOf(claimLease)},
             service_now() + make_interval(hours => ${CLAIM_LIFETIME_HOURS}))
     ON CONFLICT (user_id, key) DO UPDATE SET owner = excluded.owner, lease_until = excluded.lease_until
     WHERE known.answer IS NULL AND known.lease_until <= clock_timestamp() AND known.expires_at > service_now()
       AND known.operation = excluded.operation AND known.input_hash = excluded.input_hash
-    RETURNING claim_id AS "claimId"`);
-  return claim?.claimId ?? null;
-}
-
-/** Says that the owner of a claim lives. */
-export async function extendClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<void> {
-  await connection.query(sql`UPDATE idempotency_keys SET lease_until = ${leaseEnd} WHERE ${claimOf(request, owner)}`);
+    RETURNING claim_id AS id`);
+  return claim ? { ...request, owner, id: claim.id } : null;
 }
 
 /**
  * Lets the next repeat take a claim over at once: its outcome is unknown, and nobody works on it. Returns false if the
- * claim was no longer `owner`'s, or has an answer.
+ * claim was no longer this request's, or has an answer.
  */
-export async function abandonClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<boolean> {
-  const abandoned = await connection.query(sql`
-    UPDATE idempotency_keys SET lease_until = clock_timestamp() WHERE ${claimOf(request, owner)} RETURNING 1`);
-  return abandoned.length > 0;
-}
+export const abandonClaim = (connection: Connection, claim: ClaimedKey): Promise<boolean> =>
+  releaseLease(connection, claimLease, isMine(claim));
 
-/** Frees the key of a claim that was refused. Returns false if the claim was no longer `owner`'s, or has an answer. */
-export async function releaseClaim(connection: Connection, request: KeyedRequest, owner: string): Promise<boolean> {
-  const released = await connection.query(sql`
-    DELETE FROM idempotency_keys WHERE ${claimOf(request, owner)} RETURNING 1`);
-  return released.length > 0;
+/** Frees the key of a claim that was refused. Returns false if the claim was no longer this request's, or has an answer. */
+export async function freeKey(connection: Connection, claim: ClaimedKey): Promise<boolean> {
+  return (await connection.query(sql`DELETE FROM idempotency_keys WHERE ${isMine(claim)} RETURNING 1`)).length > 0;
 }
 
 /** Deletes a key whose 24 hours are over and which has not been pruned yet. */

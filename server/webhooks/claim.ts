@@ -1,5 +1,6 @@
 import { type Connection, sql } from "../store/connection.ts";
-import { enter, firstOf, isIn, stateColumns } from "./deliveryStates.ts";
+import { isFree } from "../store/lease.ts";
+import { deliveryLease, enter, firstOf, isIn, stateColumns } from "./deliveryStates.ts";
 import { isProven } from "./hostProof.ts";
 import type { FreeLanes } from "./lanes.ts";
 
@@ -64,8 +65,7 @@ export function claimDue(
   connection: Connection,
   options: { limit: number; lanes: FreeLanes; afterEndpoint: string; now: Date; leaseSeconds: number },
 ): Promise<Claim[]> {
-  const now = options.now.toISOString();
-  const leasedUntil = new Date(options.now.getTime() + options.leaseSeconds * 1000).toISOString();
+  const lease = deliveryLease(options.now, options.leaseSeconds);
   const { listed, others } = options.lanes;
   const free = sql`${JSON.stringify(listed)}::jsonb`;
   const held = stateColumns.held(sql`h.host`);
@@ -84,7 +84,7 @@ export function claimDue(
       SELECT picked.id FROM lane CROSS JOIN LATERAL (
         SELECT d.id FROM webhook_deliveries d
         WHERE ${isIn.lane} AND d.endpoint_id = lane.endpoint_id
-          AND d.leased_until <= ${now}::timestamptz
+          AND ${isFree(lease)}
         ORDER BY d.due_at
         LIMIT coalesce((${free} ->> lane.endpoint_id::text)::int, ${others}::int)
         FOR UPDATE SKIP LOCKED
@@ -95,7 +95,7 @@ export function claimDue(
     SET ${enter(
       firstOf([
         { when: holds, state: held },
-        { when: sql`true`, state: stateColumns.leased(leasedUntil) },
+        { when: sql`true`, state: stateColumns.leased(lease) },
       ]),
     )}
     FROM due, webhook_endpoints e, users u, webhook_hosts h

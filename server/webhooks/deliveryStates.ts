@@ -1,4 +1,5 @@
 import { join, type Sql, sql } from "../store/connection.ts";
+import { endOf, type Lease, timeOf } from "../store/lease.ts";
 
 /**
  * What becomes of a delivery. It is `queued` in its endpoint's lane until a worker has `leased` it to send it; a lease that
@@ -31,15 +32,21 @@ const queued: StateColumns = {
   held_for: sql`NULL::text`,
   failed_at: sql`NULL::timestamptz`,
 };
-/** The columns of each state. `leased` says until when, `held` for which host. */
+/** The columns of each state. `leased` says how long, `held` for which host. */
 export const stateColumns = {
   queued,
-  leased: (until: string): StateColumns => ({ ...queued, leased_until: sql`${until}::timestamptz` }),
+  leased: (lease: Lease): StateColumns => ({ ...queued, leased_until: endOf(lease) }),
   waiting: { ...queued, waiting: sql`true` },
   held: (host: Sql): StateColumns => ({ ...queued, waiting: sql`true`, held_for: host }),
   succeeded: { ...queued, status: sql`'succeeded'` },
   failed: { ...queued, status: sql`'failed'`, failed_at: sql`service_now()` },
 };
+
+/** A lease of deliveries from `now`, a real time. It has the table's alias in `claim.ts` and `held.ts`. */
+export const deliveryLease = (now: Date, seconds: number): Lease => ({
+  ...{ table: sql`webhook_deliveries`, column: sql`d.leased_until`, seconds },
+  now: timeOf(now),
+});
 
 const columnNames = ["status", "waiting", "leased_until", "held_for", "failed_at"] as const;
 

@@ -1,6 +1,6 @@
 import { type Connection, type Sql, sql } from "../store/connection.ts";
 import { type Claimed, claimedColumns, NIL_UUID } from "./claim.ts";
-import { enter, stateColumns } from "./deliveryStates.ts";
+import { deliveryLease, enter, stateColumns } from "./deliveryStates.ts";
 import { isProven } from "./hostProof.ts";
 
 /** Pause between two requests to a host that has not answered with 2xx yet: 60 a minute. */
@@ -66,7 +66,6 @@ export function claimHeld(
   connection: Connection,
   { hosts, now, leaseSeconds }: { hosts: readonly string[]; now: Date; leaseSeconds: number },
 ): Promise<Claimed[]> {
-  const leasedUntil = new Date(now.getTime() + leaseSeconds * 1000).toISOString();
   const nextRequestAt = new Date(now.getTime() + PAUSE_SECONDS * 1000).toISOString();
   const nextEndpoint = (after: Sql) => sql`
     (SELECT d.endpoint_id FROM webhook_deliveries d
@@ -89,7 +88,7 @@ export function claimHeld(
       SET next_request_at = ${nextRequestAt}::timestamptz, last_endpoint = oldest.endpoint_id
       FROM oldest WHERE h.host = oldest.host
     )
-    UPDATE webhook_deliveries d SET ${enter(stateColumns.leased(leasedUntil))}
+    UPDATE webhook_deliveries d SET ${enter(stateColumns.leased(deliveryLease(now, leaseSeconds)))}
     FROM oldest, webhook_endpoints e, users u, webhook_hosts h
     -- Unless it has just been released, or stopped.
     WHERE d.id = oldest.id AND d.held_for = oldest.host

@@ -244,7 +244,7 @@ test.each([
     const answer = await slow.claim(async () => {
       await database.query(sql`UPDATE idempotency_keys SET lease_until = clock_timestamp() WHERE key = ${key}`);
       const other = open();
-      await other.claim(() => other.change(async () => "paid"));
+      await other.claim(({ change }) => change(async () => "paid"));
       throw error;
     });
     expect([answer, replayed]).toEqual(["paid", 1]);

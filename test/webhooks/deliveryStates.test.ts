@@ -3,7 +3,13 @@ import { queryOne, type Sql, sql } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { type Claimed, claimDue, NIL_UUID, promoteDueRetries } from "../../server/webhooks/claim.ts";
 import { complete, type Outcome, stopDeliveries } from "../../server/webhooks/complete.ts";
-import { type DeliveryState, deliveryTransitions, enter, stateColumns } from "../../server/webhooks/deliveryStates.ts";
+import {
+  type DeliveryState,
+  deliveryLease,
+  deliveryTransitions,
+  enter,
+  stateColumns,
+} from "../../server/webhooks/deliveryStates.ts";
 import { claimHeld, releaseHeld } from "../../server/webhooks/held.ts";
 import { replayDelivery } from "../../server/webhooks/replay.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
@@ -25,7 +31,7 @@ const host = "example.com:443";
 
 const states: Record<DeliveryState, Parameters<typeof enter>[0]> = {
   ...stateColumns,
-  leased: stateColumns.leased(leasedUntil),
+  leased: stateColumns.leased(deliveryLease(now, 15)),
   held: stateColumns.held(sql`${host}`),
 };
 

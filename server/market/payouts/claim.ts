@@ -1,7 +1,7 @@
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
-import { lockPayout, type PayoutRecord } from "./records.ts";
-import { STEP_LEASE_SECONDS } from "./rules.ts";
+import { takeLease, timeOf } from "../../store/lease.ts";
+import { type PayoutRecord, payoutColumns } from "./records.ts";
 
 /** A payout whose next step this process has taken. The idempotency key is stored before the call is made. */
 export interface Claim extends PayoutRecord {
@@ -9,20 +9,20 @@ export interface Claim extends PayoutRecord {
   keyCreatedAt: string;
 }
 
-/** Leases the payout's next step for 30 seconds. Returns null when none is due or another process has it. */
-export async function claimStep({ database, clock }: Services, payoutId: string): Promise<Claim | null> {
-  const now = clock.now();
-  return database.transaction(async (tx) => {
-    const payout = await lockPayout(tx, sql`id = ${payoutId}::uuid`);
-    if (payout === null || payout.nextStepAt === null || new Date(payout.nextStepAt) > now) return null;
-    const idempotencyKey = payout.idempotencyKey ?? `payout-${crypto.randomUUID()}`;
-    const keyCreatedAt = payout.keyCreatedAt ?? clock.real().toISOString();
-    const attempts = payout.attempts + 1;
-    const leasedUntil = new Date(now.getTime() + STEP_LEASE_SECONDS * 1000).toISOString();
-    await tx.query(sql`
-      UPDATE payouts SET idempotency_key = ${idempotencyKey}, key_created_at = ${keyCreatedAt}::timestamptz,
-        attempts = ${attempts}, next_step_at = ${leasedUntil}::timestamptz
-      WHERE id = ${payout.id}::uuid`);
-    return { ...payout, idempotencyKey, keyCreatedAt, attempts };
+/** Longer than the calls of a step can take. */
+const STEP_LEASE_SECONDS = 30;
+
+/** Takes a lease on the payout's next step. Returns null when none is due or another process has it. */
+export function claimStep({ database, clock }: Services, payoutId: string): Promise<Claim | null> {
+  const lease = {
+    ...{ table: sql`payouts`, column: sql`next_step_at`, seconds: STEP_LEASE_SECONDS },
+    now: timeOf(clock.now()),
+  };
+  return takeLease<Claim>(database, lease, {
+    row: sql`id = ${payoutId}::uuid AND next_step_at IS NOT NULL`,
+    set: sql`
+      attempts = attempts + 1, idempotency_key = coalesce(idempotency_key, ${`payout-${crypto.randomUUID()}`}),
+      key_created_at = coalesce(key_created_at, ${timeOf(clock.real())})`,
+    returning: payoutColumns,
   });
 }

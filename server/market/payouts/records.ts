@@ -22,7 +22,8 @@ export interface PayoutRecord {
   paidAt: string | null;
 }
 
-const payoutColumns = sql`
+/** Columns of `payouts`. */
+export const payoutColumns = sql`
   id, user_id AS "userId", account_id AS "accountId", amount_cents AS "amountCents", currency, state,
   transfer_id AS "transferId", processor_payout_id AS "processorPayoutId", idempotency_key AS "idempotencyKey",
   key_created_at AS "keyCreatedAt", attempts, next_step_at AS "nextStepAt", paid_at AS "paidAt"`;

@@ -72,9 +72,6 @@ export function factOfPayoutStatus(processorStatus: string): PayoutFact {
   return processorStatus === "failed" || processorStatus === "canceled" ? "payoutFailed" : "payoutSent";
 }
 
-/** How long a step reserves its payout: longer than its calls can take. */
-export const STEP_LEASE_SECONDS = 30;
-
 const RETRY_SECONDS = [1, 2, 5, 15, 60, 300];
 
 /** Seconds until a step is retried: longer each time, but at most half the polling interval. */

@@ -2,6 +2,7 @@ import { ProcessorRefused, ProcessorUnavailable } from "../../gateways/processor
 import type { CheckoutSession } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
+import { takeLease, timeOf } from "../../store/lease.ts";
 import { closeTopup, openCheckout, recordCheckout, type TopupRecord, topupColumns } from "./checkout.ts";
 import { firstCheckAt, nextCheckAt } from "./schedule.ts";
 import { applyCheckout, updateFromSession } from "./settle.ts";
@@ -30,14 +31,17 @@ interface UnsettledTopup extends TopupRecord {
 export async function checkTopup(services: Services, { topupId }: { topupId: string }): Promise<void> {
   const { database, clock, settings, log } = services;
   const now = clock.now();
-  const leasedUntil = new Date(now.getTime() + CHECK_LEASE_SECONDS * 1000).toISOString();
-  const [topup] = await database.query<UnsettledTopup>(sql`
-    UPDATE topups SET next_check_at = ${leasedUntil}::timestamptz
-    WHERE id = ${topupId}::uuid AND status IN ('created', 'processing')
-      AND next_check_at <= ${now.toISOString()}::timestamptz
-    RETURNING ${topupColumns}, session_id AS "sessionId", created_at AS "createdAt", expires_at AS "expiresAt",
-              expire_requested_at IS NOT NULL AS "toExpire"`);
-  if (topup === undefined) return;
+  const lease = {
+    ...{ table: sql`topups`, column: sql`next_check_at`, seconds: CHECK_LEASE_SECONDS },
+    now: timeOf(now),
+  };
+  const topup = await takeLease<UnsettledTopup>(database, lease, {
+    row: sql`id = ${topupId}::uuid AND status IN ('created', 'processing')`,
+    returning: sql`
+      ${topupColumns}, session_id AS "sessionId", created_at AS "createdAt", expires_at AS "expiresAt",
+      expire_requested_at IS NOT NULL AS "toExpire"`,
+  });
+  if (topup === null) return;
   let stillOpen = true;
   try {
     let session = await findSession(services, topup, now.getTime() - new Date(topup.createdAt).getTime());

@@ -4,13 +4,13 @@ import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
 import type { SealedObject } from "../../gateways/storage.ts";
 import type { Services } from "../../services.ts";
 import { type Declared, invalidStorageKey } from "./declare.ts";
-import { holdLease, type Lease, refuseUpload, takeLease } from "./lease.ts";
+import { holdSealingLease, refuseUpload, type SealingLease, takeSealingLease } from "./lease.ts";
 import { essenceOf } from "./mimeType.ts";
 import { checkType } from "./typeCheck.ts";
 
 /** A copy that is to be recorded as an artifact, and what its bytes say. */
 export interface SealedUpload {
-  lease: Lease;
+  lease: SealingLease;
   sha256: string | null;
   detectedMimeType: string | null;
   mimeTypeDiffers: boolean;
@@ -67,10 +67,10 @@ export async function finalizeUpload<Recorded>(
     if (recorded !== null) return recorded;
     if (declared.refusal !== null) throw new ApiError(declared.refusal.code, declared.refusal.details);
     await steps.check?.();
-    const taken = await takeLease(services.database, declared.storageKey);
+    const taken = await takeSealingLease(services.database, declared.storageKey);
     if (taken !== null) {
       if (taken.abandonedKey !== null) await discard(services, taken.abandonedKey);
-      return holdLease(services, taken.lease, () => seal(services, declared, taken.lease, steps.record));
+      return holdSealingLease(services, taken.lease, () => seal(services, declared, taken.lease, steps.record));
     }
     await services.pause(pauseMs);
     pauseMs = Math.min(pauseMs * 1.5, MAX_PAUSE_MS);
@@ -81,7 +81,7 @@ export async function finalizeUpload<Recorded>(
 async function seal<Recorded>(
   services: Finalizer,
   declared: Declared,
-  lease: Lease,
+  lease: SealingLease,
   record: Steps<Recorded>["record"],
 ): Promise<Recorded> {
   const { storageKey, sealedKey } = lease;

@@ -7,6 +7,7 @@ import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize
 import { Delivery, StorageKey } from "../../schemas/artifact.ts";
 import { idOf, Timestamp } from "../../schemas/common.ts";
 import { inOrder, sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
 export const deliveryFinalize = scoped("bid:write")
@@ -35,28 +36,26 @@ export const deliveryFinalize = scoped("bid:write")
     }),
   )
   .mutation(async ({ ctx, input }) => {
-    const { row, deadlineAt } = await ctx.claim(() =>
+    const { row, deadlineAt } = await ctx.claim(({ change }) =>
       finalizeUpload(ctx, {
         // Once another request has delivered, this one has the wrong status.
         find: () => findDeclared(ctx, "delivery", input.id, input.storageKey),
         findRecorded: async () => null,
-        record: (sealed) => deliver(ctx, input.id, sealed),
+        record: (sealed) => change((tx) => deliver(ctx, tx, input.id, sealed)),
       }),
     );
     if (deadlineAt === null) throw new Error("a delivered task has no acceptance deadline");
     return { delivery: await toArtifact(ctx, row), task: { acceptanceDeadlineAt: deadlineAt } };
   });
 
-function deliver(ctx: CallerContext, bidId: string, sealed: SealedUpload | null) {
-  return ctx.change(async (tx) => {
-    const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", bidId);
-    const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
-    const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
-    const [row, delivered] = await inOrder(
-      () => addArtifact(tx, "delivery", { bid, sealed }),
-      () => moveTask(tx, "deliver", task, { actor, moment, bid, changes }),
-    );
-    tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
-    return { row, deadlineAt: delivered.acceptanceDeadlineAt };
-  });
+async function deliver(ctx: CallerContext, tx: Transaction, bidId: string, sealed: SealedUpload | null) {
+  const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", bidId);
+  const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
+  const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
+  const [row, delivered] = await inOrder(
+    () => addArtifact(tx, "delivery", { bid, sealed }),
+    () => moveTask(tx, "deliver", task, { actor, moment, bid, changes }),
+  );
+  tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
+  return { row, deadlineAt: delivered.acceptanceDeadlineAt };
 }

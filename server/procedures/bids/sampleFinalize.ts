@@ -6,6 +6,7 @@ import { assertSampleCount } from "../../market/uploads/limits.ts";
 import { Sample, StorageKey } from "../../schemas/artifact.ts";
 import { idOf } from "../../schemas/common.ts";
 import type { Connection } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
 export const sampleFinalize = scoped("bid:write")
@@ -22,15 +23,15 @@ export const sampleFinalize = scoped("bid:write")
   .input(z.strictObject({ id: idOf("bid"), storageKey: StorageKey }).meta({ id: "FinalizeSample" }))
   .output(z.object({ sample: Sample.meta({ description: "The new sample." }) }))
   .mutation(async ({ ctx, input }) => {
-    const { row } = await ctx.claim(() =>
+    const { row } = await ctx.claim(({ change }) =>
       finalizeUpload(ctx, {
         find: () => findDeclared(ctx, "sample", input.id, input.storageKey),
         findRecorded: async () => {
           const row = await findArtifact(ctx.database, input.storageKey);
-          return row && ctx.change(async () => ({ row }));
+          return row && change(async () => ({ row }));
         },
         check: () => checkCount(ctx.database, input.id),
-        record: (sealed) => record(ctx, input.id, sealed),
+        record: (sealed) => change((tx) => record(ctx, tx, input.id, sealed)),
       }),
     );
     return { sample: await toArtifact(ctx, row) };
@@ -39,12 +40,10 @@ export const sampleFinalize = scoped("bid:write")
 const checkCount = async (connection: Connection, bidId: string) =>
   assertSampleCount((await countSamples(connection, bidId)) + 1);
 
-function record(ctx: CallerContext, bidId: string, sealed: SealedUpload | null) {
-  return ctx.change(async (tx) => {
-    const { task, bid } = await lockForUpload(ctx, tx, "sample", bidId);
-    await checkCount(tx, bid.id);
-    const row = await addArtifact(tx, "sample", { bid, sealed });
-    tx.events.record("sample.posted", { task, bid, sample: artifactRecord(row) }, [task.buyerId, ctx.userId]);
-    return { row };
-  });
+async function record(ctx: CallerContext, tx: Transaction, bidId: string, sealed: SealedUpload | null) {
+  const { task, bid } = await lockForUpload(ctx, tx, "sample", bidId);
+  await checkCount(tx, bid.id);
+  const row = await addArtifact(tx, "sample", { bid, sealed });
+  tx.events.record("sample.posted", { task, bid, sample: artifactRecord(row) }, [task.buyerId, ctx.userId]);
+  return { row };
 }

@@ -42,24 +42,22 @@ export const create = scoped("payouts:write")
     }),
   )
   .mutation(({ ctx, input: { amountCents } }) =>
-    ctx.claim(async () => {
+    ctx.claim(async ({ change }) => {
       const accountId = await requireActiveAccount(ctx);
       const now = ctx.clock.now().toISOString();
-      return ctx
-        .change(async (tx) => {
-          const payout = await queryOne<{ id: string }>(tx, sql`SELECT uuid_v7() AS id`);
-          await countSpending(tx, ctx, amountCents);
-          const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, amountCents, `payout:${payout.id}`);
-          if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was already booked`);
-          await tx.query(sql`
+      return change(async (tx) => {
+        const payout = await queryOne<{ id: string }>(tx, sql`SELECT uuid_v7() AS id`);
+        await countSpending(tx, ctx, amountCents);
+        const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, amountCents, `payout:${payout.id}`);
+        if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was already booked`);
+        await tx.query(sql`
             INSERT INTO payouts (id, user_id, account_id, amount_cents, currency, ledger_entry_id, next_step_at)
             VALUES (${payout.id}::uuid, ${ctx.userId}::uuid, ${accountId}, ${amountCents}, ${Currency},
                     ${pendingLedgerId}::uuid, ${now}::timestamptz)`);
-          await recordPayoutUpdated(tx, payout.id, ctx.userId);
-          tx.jobs.add("advancePayout", { payoutId: payout.id });
-          return { pendingLedgerId, status: "pending" as const };
-        })
-        .catch(refuseOverdraft(ctx, "insufficient_funds"));
+        await recordPayoutUpdated(tx, payout.id, ctx.userId);
+        tx.jobs.add("advancePayout", { payoutId: payout.id });
+        return { pendingLedgerId, status: "pending" as const };
+      }).catch(refuseOverdraft(ctx, "insufficient_funds"));
     }),
   );
 

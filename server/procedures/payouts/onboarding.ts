@@ -29,11 +29,11 @@ export const onboarding = sessionOnly
   )
   .mutation(async ({ ctx }) => {
     const { publicUrl } = ctx.settings;
-    const accountId = await ctx.claim(async () => {
+    const accountId = await ctx.claim(async ({ change }) => {
       const ensured = await ensurePayoutAccount(ctx, ctx.principal);
       // Repeated before every link: a crash after the account was created would otherwise skip it.
       await ctx.processor.stopAutomaticPayouts(ensured);
-      return ctx.change(async () => ensured);
+      return change(async () => ensured);
     });
     // The link is not kept: it admits whoever has it, and works once. A repeat gets another one.
     return ctx.processor.createOnboardingLink({

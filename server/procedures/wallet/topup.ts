@@ -46,9 +46,9 @@ export const topup = sessionOnly
   )
   .mutation(async ({ ctx, input }) => {
     const { publicUrl } = ctx.settings;
-    const topupId = await ctx.claim(async (claimId) => {
+    const topupId = await ctx.claim(async (claim) => {
       const parameters = {
-        id: claimId,
+        id: claim.id,
         userId: ctx.userId,
         amountCents: input.amountCents,
         currency: Currency,
@@ -58,7 +58,7 @@ export const topup = sessionOnly
       const topup = await ctx.database.transaction((tx) => recordTopup(tx, parameters, ctx.clock.now()));
       const session = await openCheckout(ctx, topup);
       if (session.url === null) throw new ApiError("processor_unavailable");
-      return ctx.change(async (tx) => {
+      return claim.change(async (tx) => {
         await recordCheckout(tx, ctx, topup, session);
         return topup.id;
       });

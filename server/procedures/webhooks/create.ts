@@ -37,10 +37,10 @@ export const create = scoped("webhook:write")
   .mutation(async ({ ctx, input }) => {
     assertSubscribes(input);
     const signingSecret = generateSigningSecret();
-    const created = await ctx.claim(async () => {
+    const created = await ctx.claim(async ({ change }) => {
       await checkWebhookUrl(ctx.egress, input.url);
       const host = receivingHost(input.url);
-      return ctx.change(async (tx) => {
+      return change(async (tx) => {
         await lockCaller(tx, ctx.principal);
         await addHost(tx, host);
         const [webhook] = await tx.query<Webhook>(sql`

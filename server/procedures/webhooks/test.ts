@@ -24,14 +24,14 @@ export const test = scoped("webhook:write")
   .input(z.strictObject({ id: idOf("webhook endpoint") }))
   .output(z.object({ delivery: WebhookDelivery.meta({ description: "The delivery of the sample." }) }))
   .mutation(({ ctx, input }) =>
-    ctx.claim(async () => {
+    ctx.claim(async ({ change }) => {
       const [endpoint] = await ctx.database.query<{ url: string; type: EventType }>(sql`
       SELECT url, coalesce(events[1], 'task.created') AS type FROM webhook_endpoints
       WHERE id = ${input.id}::uuid AND user_id = ${ctx.userId}::uuid AND deleted_at IS NULL`);
       if (!endpoint) throw new ApiError("not_found");
       await checkWebhookUrl(ctx.egress, endpoint.url);
       const now = ctx.clock.now();
-      return ctx.change(async (tx) => {
+      return change(async (tx) => {
         await startTest(tx, input.id, now);
         await switchOn(tx, [input.id]);
         const eventId = await tx.events.recordSample(endpoint.type, sampleEvent(endpoint.type, now));

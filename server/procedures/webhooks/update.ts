@@ -60,10 +60,10 @@ export const update = scoped("webhook:write")
       );
     };
     if (url === undefined) return ctx.change(change);
-    return ctx.claimToAsk(async () => {
+    return ctx.claimToAsk(async (claim) => {
       await requireOwnEndpoint(ctx.database, id, ctx.userId);
       await checkWebhookUrl(ctx.egress, url);
-      return ctx.change(change);
+      return claim.change(change);
     });
   });
 

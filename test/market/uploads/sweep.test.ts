@@ -1,5 +1,5 @@
 import { beforeAll, expect, test, vi } from "vitest";
-import { takeLease } from "../../../server/market/uploads/lease.ts";
+import { takeSealingLease } from "../../../server/market/uploads/lease.ts";
 import { sweepPart, sweepUploads } from "../../../server/market/uploads/sweep.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
@@ -66,8 +66,8 @@ test("an upload that is being finalised is not swept, and what a dead finalisati
   const { bid } = await awardedTask(buyer, bidder);
   const { database, storage } = service.services;
   const [alive, dead] = [await upload(bidder, bid.id, "sample"), await upload(bidder, bid.id, "sample")];
-  await takeLease(database, alive);
-  const taken = await takeLease(database, dead);
+  await takeSealingLease(database, alive);
+  const taken = await takeSealingLease(database, dead);
   if (taken === null) throw new Error("there is no lease");
   await storage.seal(dead, taken.lease.sealedKey, 1);
   await database.query(sql`UPDATE uploads SET sealing_until = clock_timestamp() WHERE storage_key = ${dead}`);
@@ -83,7 +83,7 @@ test("an upload that begins to be finalised while it is swept keeps its row", as
   const storageKey = await upload(bidder, bid.id, "sample");
   service.clock.advance(25 * HOUR);
   const deleting = vi.spyOn(storage, "delete").mockImplementation(async () => {
-    await takeLease(database, storageKey);
+    await takeSealingLease(database, storageKey);
   });
   await sweepPart(service.services, {}, 1_000);
   deleting.mockRestore();

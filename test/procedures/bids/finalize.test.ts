@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { ApiError } from "../../../server/errors.ts";
 import { finalizeUpload } from "../../../server/market/uploads/finalize.ts";
-import { finishUpload, takeLease } from "../../../server/market/uploads/lease.ts";
+import { finishUpload, takeSealingLease } from "../../../server/market/uploads/lease.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPerson } from "../../factories/people.ts";
 import { awardedTask, upload } from "../../factories/tasks.ts";
@@ -92,7 +92,7 @@ test("a sealed copy is kept if its record may have been committed, until another
 test("requests that wait for another's copy hold up nothing else, and are 401 as soon as their session has ended", async () => {
   const { bidder, bid } = await award();
   const storageKey = await upload(bidder, bid.id, "sample");
-  await takeLease(service.services.database, storageKey);
+  await takeSealingLease(service.services.database, storageKey);
   await service.services.database.query(sql`
     UPDATE uploads SET sealing_until = 'infinity' WHERE storage_key = ${storageKey}`);
   const watch = vi.spyOn(service.services.callerWatch, "watch");
@@ -107,13 +107,13 @@ test("a request that lost its lease records nothing", async () => {
   const { bidder, bid } = await award();
   const { database } = service.services;
   const storageKey = await upload(bidder, bid.id, "sample", "hello");
-  const first = await takeLease(database, storageKey);
-  expect(await takeLease(database, storageKey)).toBeNull();
+  const first = await takeSealingLease(database, storageKey);
+  expect(await takeSealingLease(database, storageKey)).toBeNull();
   if (first === null) throw new Error("the first request has no lease");
   const finished = () => database.query(finishUpload(first.lease));
   await database.query(sql`UPDATE uploads SET sealing_until = clock_timestamp() WHERE storage_key = ${storageKey}`);
   expect(await finished()).toEqual([]);
-  const second = await takeLease(database, storageKey);
+  const second = await takeSealingLease(database, storageKey);
   expect(second?.abandonedKey).toBe(first.lease.sealedKey);
   expect(await finished()).toEqual([]);
 });
