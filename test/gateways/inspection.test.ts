@@ -91,6 +91,18 @@ test.each(Object.keys(craftedFiles))(
   },
 );
 
+test("an HEIC states its size within its first 64 KiB, and boxes behind them are not searched", async () => {
+  const pictureOf = (count: number) => {
+    const ispe = box("ispe", Buffer.from("000000000000002800000021", "hex"));
+    const boxes = Buffer.concat(Array.from({ length: count }, () => ispe));
+    const brand = box("ftyp", Buffer.from("heic\0\0\0\0heicmif1"));
+    const meta = box("meta", Buffer.alloc(4), box("iprp", box("ipco", boxes)));
+    return whole(Buffer.concat([brand, meta, box("mdat", Buffer.alloc(100_000, 1))]));
+  };
+  expect(await inspectFile(pictureOf(1))).toMatchObject({ dimensions: { width: 40, height: 33 } });
+  expect(await inspectFile(pictureOf(30_000))).toMatchObject({ mimeType: "image/heic", dimensions: null });
+});
+
 test("damaged files never make it throw, and never state impossible measures", async () => {
   const originals = [
     pngFile(3, 2),

@@ -88,20 +88,22 @@ test.each([
 });
 
 test("a store may report the type in another form, but not another type", async () => {
-  const init = await bidder.post(`/bids/${bidId}/sample/init`, { mimeType: "Text/Plain; charset=utf-8", bytes: 5 });
-  const { storageKey, uploadUrl } = init.body;
-  const headers = { "content-type": "Text/Plain; charset=utf-8" };
-  expect((await fetch(uploadUrl, { method: "PUT", headers, body: "hello" })).status).toBe(200);
-  const sealing = (mimeType: string) =>
-    finalizeUpload(
+  const sealing = async (reported: string) => {
+    const mimeType = "Text/Plain; charset=utf-8";
+    const init = await bidder.post(`/bids/${bidId}/sample/init`, { mimeType, bytes: 5 });
+    const { storageKey, uploadUrl } = init.body;
+    const headers = { "content-type": mimeType };
+    expect((await fetch(uploadUrl, { method: "PUT", headers, body: "hello" })).status).toBe(200);
+    return finalizeUpload(
       { ...service.services, userId: "anyone", client: { hasLeft: () => false }, pause: async () => {} },
       {
-        find: async () => ({ storageKey, bytes: 5, mimeType, refusal: null }),
+        find: async () => ({ storageKey, bytes: 5, mimeType: reported, refusal: null }),
         findRecorded: async () => null,
         record: async (sealed) => sealed,
       },
     );
-  await expect(sealing("text/csv")).rejects.toThrow();
+  };
+  await expect(sealing("text/csv")).rejects.toThrow("The input is not valid");
   await expect(sealing("text/plain;charset=UTF-8")).resolves.toBeDefined();
 });
 
