@@ -1,9 +1,8 @@
 import type { z } from "zod";
-import { Environment } from "./environment.ts";
+import { Environment, isGuessable } from "./environment.ts";
 import type { MailSettings } from "./gateways/mail.ts";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
-import { isGuessable } from "./guessable.ts";
 
 const DEVELOPMENT_SENDER = "Rebid <rebid@localhost>";
 

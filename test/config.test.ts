@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ConfigError, productionWarnings, readConfig } from "../server/config.ts";
-import { isGuessable } from "../server/guessable.ts";
+import { isGuessable } from "../server/environment.ts";
 
 const upToADay = "must be a number of seconds above 0 and at most 86400.";
 

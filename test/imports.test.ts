@@ -16,7 +16,6 @@ const floors: readonly (readonly string[])[] = [
   [
     "config.ts",
     "environment.ts",
-    "guessable.ts",
     "errors.ts",
     "schemas/",
     "gateways/",
