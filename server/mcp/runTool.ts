@@ -11,6 +11,7 @@ import { z } from "zod";
 import type { Principal } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import { appRouter } from "../procedures/router.ts";
+import { idempotencyKeyPattern } from "../repeats/idempotencyKey.ts";
 import { toApiError } from "../translateErrors.ts";
 import type { Context } from "../trpc.ts";
 import { CONFIRMATION_SECONDS, type Confirmations } from "./confirmation.ts";
@@ -36,24 +37,22 @@ type ToolResult = CallToolResult | InputRequiredResult;
 /** The preview that a tool with money returns in place of its answer. */
 export const Preview = z
   .object({
-    confirm: z.string().meta({ description: "Call the tool again with the same arguments and this as `confirm`." }),
+    confirm: z.string(),
     expiresInSeconds: z.int(),
-    amounts: z.record(z.string(), z.int()).meta({ description: "Integer cents; `etaHours` in hours." }),
+    /** Integer cents; `etaHours` in hours. */
+    amounts: z.record(z.string(), z.int()),
   })
-  .meta({ description: "Present if nothing was done yet." });
+  .meta({ description: "Nothing was done yet. To do it, send `preview.confirm` as `confirm`." });
 
 const confirmArgument = z.string().max(4_096).optional().meta({
-  description: "The token of this tool's preview. Leave it out first: then you get the preview, and nothing is done.",
+  description: "`preview.confirm` of the first call's answer. Left out: a preview.",
 });
 
 const idempotencyKeyArgument = z
   .string()
-  .regex(/^[\x21-\x7e]{1,200}$/, "Must have 1 to 200 visible ASCII characters.")
+  .regex(idempotencyKeyPattern, "Must have 1 to 255 visible ASCII characters.")
   .optional()
-  .meta({
-    description:
-      "Your own choice. A repeat with the same one is answered with the first answer; nothing is done twice.",
-  });
+  .meta({ description: "As the header Idempotency-Key: a repeat with the same one gets the first answer." });
 
 /** The schema of a tool's arguments: its own fields, and the one that makes it safe to repeat. */
 export function argumentsOf({ kind, input }: Tool): z.ZodObject {
@@ -103,12 +102,15 @@ function apiOf(
 
 function createJob(context: McpContext, idempotencyKey?: string): Job {
   const api = apiOf(context);
-  // A tool can make several changes, and a key stands for one operation with one input: each gets a key of its own.
-  const keyFor = (operation: string) =>
-    createHash("sha256").update(`${operation} ${idempotencyKey}`).digest("base64url");
-  const keyed = (operation: string) =>
-    idempotencyKey === undefined ? api : apiOf(context, { idempotencyKey: keyFor(operation) });
-  return { context, api, keyed, text: new AnswerText() };
+  // A key stands for one operation with one input, so a tool that makes several changes derives others from the caller's.
+  const keyFor = (step: string) => createHash("sha256").update(`${step} ${idempotencyKey}`).digest("base64url");
+  const keyedWith = (key: string) => (idempotencyKey === undefined ? api : apiOf(context, { idempotencyKey: key }));
+  return {
+    ...{ context, api, text: new AnswerText() },
+    canRate: context.principal.kind === "session" || context.principal.scopes.includes("task:write"),
+    keyed: keyedWith(idempotencyKey ?? ""),
+    keyedStep: (step) => keyedWith(keyFor(step)),
+  };
 }
 
 /** Shows what would happen, or does what was confirmed. */
@@ -150,7 +152,7 @@ async function runMoneyTool(tool: MoneyTool, { confirm, ...input }: Record<strin
   }
   const job = createJob(context);
   const keyed = apiOf(context, { idempotencyKey });
-  return answer(tool, job, await tool.act({ ...job, keyed: () => keyed }, input, agreed));
+  return answer(tool, job, await tool.act({ ...job, keyed }, input, agreed));
 }
 
 /** Whether the person whom the client has asked said yes. */
@@ -187,7 +189,7 @@ async function preview(tool: MoneyTool, input: object, call: ToolCall, reason?: 
     });
   }
   job.text.next(
-    `to do it, call ${tool.name} again within five minutes, with the same arguments and confirm: ${confirm}`,
+    `to do it, call ${tool.name} again within five minutes, with the same arguments and preview.confirm as confirm: ${confirm}`,
   );
   return answer(tool, job, { preview: { confirm, expiresInSeconds: CONFIRMATION_SECONDS, amounts } });
 }

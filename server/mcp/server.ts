@@ -8,6 +8,7 @@ import {
 import type { Principal } from "../auth/principal.ts";
 import { definitionOf } from "../meta.ts";
 import { appRouter } from "../procedures/router.ts";
+import { scopes, scopeWords } from "../schemas/scope.ts";
 import { version } from "../version.ts";
 import type { Confirmations } from "./confirmation.ts";
 import { inputSchemaOf, outputSchemaOf } from "./jsonSchema.ts";
@@ -24,6 +25,17 @@ const instructions =
   "Tools that move money show a preview first, and act when called again with its token as `confirm`. Errors have a stable code and " +
   "say what to do next.";
 
+/** What the credential may do and what it may not, so that nobody plans what would be refused. */
+function instructionsFor(principal: Principal): string {
+  const isGranted = (scope: (typeof scopes)[number]) =>
+    principal.kind === "session" || principal.scopes.includes(scope);
+  const wordsOf = (granted: boolean) =>
+    scopes.filter((scope) => isGranted(scope) === granted).map((scope) => `${scopeWords[scope]} (${scope})`);
+  const may = ["read", ...wordsOf(true)].join("; ");
+  const mayNot = wordsOf(false);
+  return `${instructions} This key may: ${may}.${mayNot.length === 0 ? "" : ` It may not: ${mayNot.join("; ")}.`}`;
+}
+
 /** A tool as clients see it. */
 function describe(tool: Tool) {
   const { name, title, description, kind } = tool;
@@ -32,12 +44,10 @@ function describe(tool: Tool) {
     inputSchema: inputSchemaOf(argumentsOf(tool)),
     outputSchema: outputSchemaOf(answerOf(tool)),
     annotations: {
-      title,
       readOnlyHint: kind === "read",
       destructiveHint: kind !== "read" && (tool.isDestructive ?? false),
       // A state, a token or a key keeps a repeated change from happening twice.
       idempotentHint: true,
-      openWorldHint: true,
     },
   };
 }
@@ -67,7 +77,7 @@ function canAsk(era: McpRequestContext["era"], capabilities: ClientCapabilities 
 export function createServer(context: McpContext, confirmations: Confirmations, era: McpRequestContext["era"]): Server {
   const server = new Server(
     { name: "rebid", title: "Rebid", version },
-    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: instructionsFor(context.principal) },
   );
   server.setRequestHandler("tools/list", () => ({
     tools: [...toolsByName.values()]
@@ -87,6 +97,10 @@ export function createServer(context: McpContext, confirmations: Confirmations, 
   server.setRequestHandler("resources/templates/list", listResourceTemplates);
   server.setRequestHandler("resources/read", ({ params }) => readResource(params.uri, context));
   server.setRequestHandler("prompts/list", listPrompts);
-  server.setRequestHandler("prompts/get", ({ params }) => getPrompt(params.name, params.arguments));
+  server.setRequestHandler("prompts/get", ({ params }) =>
+    getPrompt(params.name, params.arguments, (tool) =>
+      tools.some((each) => each.name === tool && allows(context.principal, each)),
+    ),
+  );
   return server;
 }

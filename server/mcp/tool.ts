@@ -10,8 +10,12 @@ export type Api = ReturnType<AppRouter["createCaller"]>;
 export interface Job {
   readonly context: Context & { readonly userId: string };
   readonly api: Api;
-  /** As `api`, for the one call of this operation that changes something: a repeat of the tool gets its first answer. */
-  readonly keyed: (operation: string) => Api;
+  /** As `api`, for the change that the tool is for, with the caller's key: a repeat of the tool gets its first answer. */
+  readonly keyed: Api;
+  /** As `keyed`, for another change that the same call makes, with a key of its own. */
+  readonly keyedStep: (operation: string) => Api;
+  /** Whether this credential may rate and dispute, which is a buyer's scope: it is not told to do what would be refused. */
+  readonly canRate: boolean;
   /** What the answer says in words. */
   readonly text: AnswerText;
 }

@@ -1,3 +1,12 @@
 /** What an API key can be allowed to do. Sessions may do everything; no key can have `*`. Source: docs/contract.md "Authentication". */
 export const scopes = ["task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write"] as const;
 export type Scope = (typeof scopes)[number];
+
+/** What a key with a scope may do, in words for those who hold it. */
+export const scopeWords: Record<Scope, string> = {
+  "task:write": "post, change, cancel and award tasks, accept deliveries, and dispute and rate on either side",
+  "bid:write": "bid, and send samples and deliveries",
+  "payouts:write": "request payouts",
+  "webhook:read": "list webhooks",
+  "webhook:write": "change webhooks",
+};

@@ -9,6 +9,9 @@ import { appRouter } from "../../server/procedures/router.ts";
 import { type Scope, scopes } from "../../server/schemas/scope.ts";
 import { taskOperations } from "../../server/schemas/taskOperation.ts";
 import { createKey, createPerson, type TestPerson } from "../factories/people.ts";
+import { awardedTask } from "../factories/tasks.ts";
+import { rest } from "../setup/client.ts";
+import { expectError } from "../setup/expectError.ts";
 import { useService } from "../setup/testService.ts";
 import { connect, protocols } from "./client.ts";
 
@@ -34,6 +37,7 @@ const scopesByTool: Record<string, Scope | null> = {
   compare_bids: null,
   award_task: "task:write",
   deliver: "bid:write",
+  add_sample: "bid:write",
   read_delivery: null,
   accept_delivery: "task:write",
   dispute_delivery: "task:write",
@@ -44,9 +48,8 @@ const scopesByTool: Record<string, Scope | null> = {
   get_reputation: null,
 };
 
-test("there are 12 to 18 tools, whose procedures exist, are open to keys, and need at most the one scope", () => {
-  expect(tools.length).toBeGreaterThanOrEqual(12);
-  expect(tools.length).toBeLessThanOrEqual(18);
+test("there are at most 30 tools, whose procedures exist, are open to keys, and need at most the one scope", () => {
+  expect(tools.length).toBeLessThanOrEqual(30);
   expect(Object.keys(scopesByTool)).toEqual(tools.map(({ name }) => name));
   for (const { name, procedures: called, kind } of tools) {
     for (const each of called) expect(accessOf(each), each).not.toBeOneOf([undefined, "session", "moderator"]);
@@ -97,8 +100,10 @@ test.each(protocols)(
       expect(JSON.stringify([inputSchema, outputSchema])).not.toMatch(/"\$(ref|defs|schema)"/);
       expect("confirm" in (inputSchema.properties ?? {}), name).toBe(tool?.kind === "money");
     }
-    // A model reads all of it before its first call.
-    expect(JSON.stringify(listed.map(({ outputSchema: _, ...rest }) => rest)).length).toBeLessThan(20_000);
+    // A model reads all of it before its first call. The first limit is for the 19 tools of today, the second for 30.
+    const tokens = JSON.stringify(listed).length / 4;
+    console.log(`tools/list of ${listed.length} tools, protocol ${protocol}: ${tokens} tokens`);
+    expect(tokens).toBeLessThan(listed.length <= 19 ? 6_000 : 9_000);
   },
 );
 
@@ -147,6 +152,75 @@ test("what a task allows is named by tools that exist", () => {
   const named = toolsFor(taskOperations, { bidCount: 1, samples: [1], deliveries: [1] });
   expect(named.length).toBeGreaterThan(8);
   expect(named.filter((name) => !names.has(name))).toEqual([]);
+});
+
+test.each(protocols)("over protocol %s, nobody is told to do what the key's scopes refuse", async (protocol) => {
+  const wordsFor = async (scopesOfKey: Scope[]) => {
+    const { client } = await connect(service.url, await createKey(service.url, person.session, scopesOfKey), {
+      protocol,
+    });
+    const prompt = await client.getPrompt({ name: "find_and_do_a_task", arguments: { skills: "Finnish" } });
+    const [content] = prompt.messages.map((message) => message.content);
+    return { prompt: content?.type === "text" ? content.text : "", instructions: client.getInstructions() ?? "" };
+  };
+  const bidder = await wordsFor(["bid:write"]);
+  expect(bidder.prompt).not.toMatch(/\brate the buyer\b|answer a dispute/);
+  expect(bidder.instructions).toMatch(/This key may: read; bid, .* \(bid:write\)\. It may not: .*rate.*\(task:write\)/);
+  const both = await wordsFor(["bid:write", "task:write"]);
+  expect(both.prompt).toMatch(/rate the buyer/);
+  expect(both.prompt).not.toMatch(/answer a dispute/);
+});
+
+test("a tool's idempotencyKey is the same as the API's header: one answer, and one conflict", async () => {
+  const buyer = await createPerson(service, { cents: 10_000 });
+  const bidder = await createPerson(service);
+  const { task } = (await buyer.post("/tasks", { title: "A", description: "B", maxBudgetCents: 100, tags: [] })).body;
+  const { call } = await connect(service.url, bidder.key);
+  const bid = { priceCents: 50, etaHours: 1 };
+  const placed = await call("place_bid", { taskId: task.id, ...bid, idempotencyKey: "one" });
+  const headers = { ...bidder.key, "idempotency-key": "one" };
+  const path = `/tasks/${task.id}/bids`;
+  const repeat = await rest(service.url, "POST", path, { body: bid, headers });
+  expect([repeat.status, repeat.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+  expect(repeat.body.bid.id).toBe(placed.data.bid.id);
+  expectError(
+    await rest(service.url, "POST", path, { body: { ...bid, etaHours: 2 }, headers }),
+    "idempotency_conflict",
+  );
+  const other = await call("withdraw_bid", { bidId: placed.data.bid.id, idempotencyKey: "one" });
+  expect(other.error).toMatchObject({ error: "idempotency_conflict", status: 409 });
+
+  // A bid that is changed is another operation than the one that was refused, and its repeat gets the same answer.
+  const change = { taskId: task.id, priceCents: 40, etaHours: 1, idempotencyKey: "two" };
+  const changed = await call("place_bid", change);
+  expect(changed.data).toMatchObject({ isChanged: true });
+  expect((await call("place_bid", change)).data).toEqual(changed.data);
+});
+
+test("a sample is added like a delivery, and tasks of mine are found by their tag", async () => {
+  const buyer = await createPerson(service, { cents: 10_000 });
+  const bidder = await createPerson(service);
+  const { task } = await awardedTask(buyer, bidder);
+  const [tag = ""] = task.tags;
+  const agent = await connect(service.url, bidder.key);
+  const { data } = await agent.call("get_task", { taskId: task.id });
+  expect(data.nextTools).toContain("add_sample");
+  const bidId = data.ownBid.id;
+  const added = await agent.call("add_sample", { bidId, text: "Hei!", mimeType: "text/plain" });
+  expect(added.data.sample).toMatchObject({ bidId, bytes: 4 });
+  const target = await agent.call("add_sample", { bidId, bytes: 4, mimeType: "text/plain" });
+  await fetch(target.data.uploadUrl, { method: "PUT", body: "Moi!", headers: { "content-type": "text/plain" } });
+  const second = await agent.call("add_sample", { bidId, storageKey: target.data.storageKey });
+  expect((await agent.call("read_delivery", { taskId: task.id, fileId: second.data.sample.id })).text).toContain(
+    "Moi!",
+  );
+
+  const buying = await connect(service.url, buyer.key);
+  const found = async (whose: string, wanted: string, by = buying) =>
+    (await by.call("search_tasks", { whose, tag: wanted })).data.tasks.map(({ id }: { id: string }) => id);
+  expect(await found("posted", tag.toLowerCase())).toEqual([task.id]);
+  expect(await found("posted", `${tag}s`)).toEqual([]);
+  expect(await found("awarded", tag.toUpperCase(), agent)).toEqual([task.id]);
 });
 
 test("arguments have the names of the API, and every tool's own fields are strict", () => {

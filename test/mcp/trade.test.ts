@@ -47,7 +47,10 @@ describe.each(protocols)("over protocol %s", (protocol) => {
 
     const news = await bo.call("wait_for_events", { after: events.data.nextCursor, types: ["task.awarded"], wait: 20 });
     expect(news.data.events).toMatchObject([{ type: "task.awarded", taskId, bidId, taskStatus: "awarded" }]);
-    expect((await bo.call("get_task", { taskId })).data).toMatchObject({ role: "bidder", nextTools: ["deliver"] });
+    expect((await bo.call("get_task", { taskId })).data).toMatchObject({
+      role: "bidder",
+      nextTools: ["add_sample", "deliver"],
+    });
     const delivered = await bo.call("deliver", { bidId, text: "# Lounas\n\nLohikeitto\n", fileName: "menu.md" });
     expect(delivered.data.delivery).toMatchObject({ bytes: 21, untrusted: { fileName: "menu.md" } });
 

@@ -57,7 +57,7 @@ function endpointOf(baseUrl: string | undefined): URL {
 
 function checkKey(apiKey: string | undefined): string {
   if (!apiKey)
-    throw new SettingsError("Set REBID_API_KEY to an API key. Create one with POST /keys, in a browser session.");
+    throw new SettingsError("Set REBID_API_KEY to an API key. A person makes one in the console, at /app/keys.");
   if (!keyPattern.test(apiKey.trim())) {
     throw new SettingsError("REBID_API_KEY is not an API key of Rebid: it has `rb_live_` and 22 letters and digits.");
   }

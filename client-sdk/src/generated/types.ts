@@ -1211,6 +1211,8 @@ export interface ListOwnTasks {
   status?:
     | ("open" | "awarded" | "delivered" | "accepted" | "cancelled" | "disputed" | "resolved" | "expired")[]
     | undefined;
+  /** Tasks that have this tag, in any case. 1 to 160 characters. */
+  tag?: string | undefined;
 }
 
 export interface ListOwnTasksResponse {

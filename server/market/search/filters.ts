@@ -31,6 +31,9 @@ export function matches(
     ${maxBudgetCents === undefined ? empty : sql`AND ${budget} <= ${maxBudgetCents}`}`;
 }
 
+/** The condition on `t` for a trimmed tag, in any case. */
+export const hasTag = (tag: string): Sql => sql`AND t.folded_tags @> fold_tags(ARRAY[${tag}::text])`;
+
 /** Whether there are no filters except status and time. */
 export function isUnfiltered({ tag, query, minBudgetCents, maxBudgetCents }: TaskSearch): boolean {
   return tag === undefined && query === undefined && minBudgetCents === undefined && maxBudgetCents === undefined;

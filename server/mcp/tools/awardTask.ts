@@ -84,7 +84,7 @@ export const awardTask = moneyTool({
   },
   async act({ keyed, text }, { taskId: id, bidId: bid }, { priceCents }) {
     const input = { id, bidId: bid, expectedPriceCents: priceCents };
-    const { task, awardedBid } = await keyed("tasks.award").tasks.award(input);
+    const { task, awardedBid } = await keyed.tasks.award(input);
     const due = task.deliveryDueAt === null ? "" : ` Delivery is due ${time(task.deliveryDueAt)}.`;
     text
       .say(`Awarded task ${id} for ${money(awardedBid.priceCents)}.${due}`)

@@ -32,7 +32,7 @@ export const acceptDelivery = moneyTool({
     return { paidCents };
   },
   async act({ keyed, text }, { taskId: id }, { paidCents = 0 }) {
-    const { task } = await keyed("tasks.accept").tasks.accept({ id });
+    const { task } = await keyed.tasks.accept({ id });
     text.say(`Accepted the delivery of task ${id}. The bidder was paid ${money(paidCents)}.`).next("rate the bidder.");
     return { task };
   },
@@ -63,7 +63,7 @@ export const disputeDelivery = moneyTool({
     return { frozenCents };
   },
   async act({ keyed, text }, { taskId: id, reason }) {
-    const { dispute, task } = await keyed("tasks.dispute").tasks.dispute({ id, reason });
+    const { dispute, task } = await keyed.tasks.dispute({ id, reason });
     text
       .say(`Opened dispute ${dispute.id} about task ${id}. A moderator decides.`)
       .next("wait_for_events with types task.dispute_resolved.");
@@ -80,7 +80,7 @@ export const rate = plainTool({
   input: z.strictObject({ taskId, stars: ratingInput.stars, comment: ratingInput.comment.optional() }),
   output: z.object({ rating: Rating }),
   async run({ keyed, text }, { taskId: id, ...input }) {
-    const { rating } = await keyed("tasks.rate").tasks.rate({ id, ...input });
+    const { rating } = await keyed.tasks.rate({ id, ...input });
     text.say(`Rated the ${rating.role} of task ${id} with ${rating.stars} of 5 stars.`);
     return { rating };
   },

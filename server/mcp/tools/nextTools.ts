@@ -1,6 +1,6 @@
 import type { TaskOperation } from "../../schemas/taskOperation.ts";
 
-/** The tool for each operation on a task. Samples and decisions of moderators have none. */
+/** The tool for each operation on a task. Decisions of moderators have none. */
 const toolByOperation: Partial<Record<TaskOperation, string>> = {
   "tasks.update": "change_task",
   "tasks.cancel": "cancel_task",
@@ -12,6 +12,7 @@ const toolByOperation: Partial<Record<TaskOperation, string>> = {
   "bids.update": "place_bid",
   "bids.withdraw": "withdraw_bid",
   "bids.deliveryInit": "deliver",
+  "bids.sampleInit": "add_sample",
 };
 
 /** Returns the tools that are possible on a task: those of the operations, and those that show more. */

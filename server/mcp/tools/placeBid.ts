@@ -25,12 +25,10 @@ export const placeBid = plainTool({
     bid: BidState,
     isChanged: z.boolean().meta({ description: "True if you had an active bid, which was changed." }),
   }),
-  async run({ keyed, text }, { taskId: id, ...bid }) {
-    const placed = await keyed("bids.place")
-      .bids.place({ id, ...bid })
-      .catch((error: unknown) => activeBidOf(error));
+  async run({ keyed, keyedStep, text }, { taskId: id, ...bid }) {
+    const placed = await keyed.bids.place({ id, ...bid }).catch((error: unknown) => activeBidOf(error));
     const isChanged = typeof placed === "string";
-    const result = isChanged ? await keyed("bids.update").bids.update({ id: placed, ...bid }) : placed;
+    const result = isChanged ? await keyedStep("bids.update").bids.update({ id: placed, ...bid }) : placed;
     const { priceCents, etaHours } = result.bid;
     text
       .say(
@@ -58,7 +56,7 @@ export const withdrawBid = plainTool({
   input: z.strictObject({ bidId }),
   output: z.object({ bid: BidState }),
   async run({ keyed, text }, { bidId: id }) {
-    const { bid } = await keyed("bids.withdraw").bids.withdraw({ id });
+    const { bid } = await keyed.bids.withdraw({ id });
     text.say(`Withdrew bid ${id} on task ${bid.taskId}.`);
     return { bid };
   },

@@ -38,7 +38,7 @@ export const postTask = moneyTool({
     return { heldCents };
   },
   async act({ keyed, text }, input) {
-    const { task } = await keyed("tasks.create").tasks.create(input);
+    const { task } = await keyed.tasks.create(input);
     text
       .say(`Posted as task ${task.id}. ${money(task.maxBudgetCents)} are held.`)
       .next("wait_for_events with types bid.received, then compare_bids and award_task.");
@@ -77,7 +77,7 @@ export const changeTask = moneyTool({
     return { maxBudgetCents: task.maxBudgetCents, differenceCents };
   },
   async act({ keyed, text }, { taskId: id, ...changes }) {
-    const { task } = await keyed("tasks.update").tasks.update({ id, ...changes });
+    const { task } = await keyed.tasks.update({ id, ...changes });
     text.say(`Changed task ${id}. Its maximum budget is ${money(task.maxBudgetCents)}.`);
     return { task };
   },
@@ -105,7 +105,7 @@ export const cancelTask = moneyTool({
     return { returnedCents };
   },
   async act({ keyed, text }, { taskId: id }) {
-    const { task } = await keyed("tasks.cancel").tasks.cancel({ id });
+    const { task } = await keyed.tasks.cancel({ id });
     text.say(`Cancelled task ${id}. ${money(task.maxBudgetCents)} are available again.`);
     return { task };
   },

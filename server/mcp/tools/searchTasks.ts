@@ -39,7 +39,7 @@ export const searchTasks = plainTool({
         description: `Of tasks: ${taskStatuses.join(", ")}; the market has open ones by default. Of bids: ${bidStatuses.join(", ")}.`,
       }),
     query: text(2, 80).optional().meta({ description: "Market only: a text that the title contains, in any case." }),
-    tag: text(1, 160).optional().meta({ description: "Market only: a whole tag, in any case." }),
+    tag: text(1, 160).optional().meta({ description: "Of tasks: a whole tag, in any case." }),
     minBudget: z.int().min(0).max(MAX_INT32).optional().meta({ description: "Market only: integer cents, inclusive." }),
     maxBudget: z.int().min(0).max(MAX_INT32).optional().meta({ description: "Market only: integer cents, inclusive." }),
     cursor: InputTimestamp.optional().meta({ description: "`nextCursor` of the previous page, unchanged." }),

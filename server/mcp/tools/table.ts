@@ -1,7 +1,7 @@
 import type { Tool } from "../tool.ts";
 import { awardTask, compareBids } from "./awardTask.ts";
 import { acceptDelivery, disputeDelivery, rate } from "./decideDelivery.ts";
-import { deliver } from "./deliver.ts";
+import { addSample, deliver } from "./deliver.ts";
 import { getReputation } from "./getReputation.ts";
 import { getTask } from "./getTask.ts";
 import { placeBid, withdrawBid } from "./placeBid.ts";
@@ -23,6 +23,7 @@ export const tools: readonly Tool[] = [
   compareBids,
   awardTask,
   deliver,
+  addSample,
   readDelivery,
   acceptDelivery,
   disputeDelivery,

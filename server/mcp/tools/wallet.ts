@@ -68,7 +68,7 @@ export const requestPayout = moneyTool({
     return { amountCents };
   },
   async act({ keyed, text }, { amountCents }) {
-    const payout = await keyed("payouts.create").payouts.create({ amountCents });
+    const payout = await keyed.payouts.create({ amountCents });
     text
       .say(
         `Requested a payout of ${money(amountCents)}. The wallet was debited (ledger entry ${payout.pendingLedgerId}).`,

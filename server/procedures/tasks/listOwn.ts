@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { hasTag } from "../../market/search/filters.ts";
 import { taskListColumns } from "../../market/tasks/records.ts";
-import { listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
+import { listOf, NextCursor, PageQuery, text } from "../../schemas/common.ts";
 import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import { empty, type Sql, sql } from "../../store/connection.ts";
 import { nextCursorOf, pageStatement } from "../../store/cursorLists.ts";
@@ -23,18 +24,23 @@ export const listOwn = signedIn
         })
         .optional(),
       status: listOf(taskStatuses, "Tasks with one of these statuses; all by default.").optional(),
+      tag: text(1, 160)
+        .meta({ description: "Tasks that have this tag, in any case.", example: "translation" })
+        .optional(),
     }),
   )
   .output(z.object({ tasks: z.array(TaskListItem).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, role, status } = input;
+    const tag = input.tag?.trim();
     // Each role has its own index, so this reads a page for each and keeps the newest rows of both.
     const pageOf = (party: Sql) =>
       sql`(${pageStatement(
         "tasks.listOwn",
         sql`SELECT ${taskListColumns} FROM tasks t`,
         sql`${party} = ${ctx.userId}::uuid
-        ${status === undefined ? empty : sql`AND t.status = ANY (${status}::text[])`}`,
+        ${status === undefined ? empty : sql`AND t.status = ANY (${status}::text[])`}
+        ${tag === undefined ? empty : hasTag(tag)}`,
         { cursor, limit },
       )})`;
     const posted = role === "bidder" ? empty : pageOf(sql`t.buyer_id`);
