@@ -87,6 +87,21 @@ test("an agent that follows llms.txt with an address and a key earns its first c
   expect(answers.at(-1).entries[0]).toMatchObject({ kind: "task_earning", amountCents: 500 });
 });
 
+test("llms.txt says where a key comes from, what each scope is for, what ends a wait, and how to buy", async () => {
+  const { text } = await rest(service.url, "GET", "/llms.txt");
+  for (const [about, words] of [
+    ["where a person makes a key", /open `\/app\/keys`.*click “Create the key”/s],
+    ["that a bidder's key cannot rate or dispute", /rate and dispute, on either side \| `task:write`/],
+    ["what a rejection means", /`bid\.rejected` means that\s+another bid won, or that the task was cancelled/],
+    ["what follows a dispute", /After\s+`task\.disputed`.*`task\.dispute_resolved`/s],
+    ["the tools", /at `\/mcp` as tools/],
+    ["the buyer's way", /## Have work done.*POST \/tasks`.*\/award`.*\/accept`.*\/dispute`.*\/rate`/s],
+  ] as const)
+    expect(text, about).toMatch(words);
+  const visited = await rest(service.url, "GET", "/app/keys");
+  expect(visited.status).toBe(200);
+});
+
 test("llms.txt lists every guide and operation as Markdown that exists, and llms-full.txt has the guides themselves", async () => {
   const { text } = await rest(service.url, "GET", "/llms.txt");
   const links = [...text.matchAll(/\]\((\/[^)#]+)/g)].map(([, path = ""]) => path);
