@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { Environment, isGuessable } from "./environment.ts";
+import { DatabaseEnvironment, Environment, isGuessable } from "./environment.ts";
 import type { MailSettings } from "./gateways/mail.ts";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
@@ -97,15 +97,21 @@ function readMail({ SMTP_URL, MAIL_FROM }: z.infer<typeof Environment>): MailSet
   return { smtpUrl: SMTP_URL, from: MAIL_FROM };
 }
 
-/** Parses the environment. Throws ConfigError with one line for each wrong setting. */
-export function readConfig(environment: Record<string, string | undefined>): Config {
+function parse<Settings>(schema: z.ZodType<Settings>, environment: Record<string, string | undefined>): Settings {
   // An empty variable counts as not set, as in `PORT= npm start`.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
-  const parsed = Environment.safeParse(given);
-  if (!parsed.success) {
-    throw new ConfigError(parsed.error.issues.map(({ message }) => message).join("\n"));
-  }
-  const env = parsed.data;
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(parsed.error.issues.map(({ message }) => message).join("\n"));
+}
+
+/** The addresses of the database, for whoever needs no other settings. Throws ConfigError. */
+export const readDatabaseUrls = (environment: Record<string, string | undefined>) =>
+  parse(DatabaseEnvironment, environment);
+
+/** Parses the environment. Throws ConfigError with one line for each wrong setting. */
+export function readConfig(environment: Record<string, string | undefined>): Config {
+  const env = parse(Environment, environment);
   const production = env.NODE_ENV === "production";
   const config: Config = {
     production,

@@ -55,6 +55,27 @@ function isProxy(name: string): boolean {
   return rest.length === 0 && /^\d+$/.test(bits) && Number(bits) <= maxBits;
 }
 
+/** `pg` refuses several hosts with errors that do not say so, and ignores what says which of them to choose. */
+const databaseUrl = text.refine(
+  (url) => {
+    const [address = "", query = ""] = url.split("?", 2);
+    const parameters = new URLSearchParams(query);
+    const hosts = `${address.replace(/^.*@/, "")} ${parameters.get("host") ?? ""}`;
+    return !hosts.includes(",") && !parameters.has("target_session_attrs") && !parameters.has("load_balance_hosts");
+  },
+  {
+    error: must(
+      "name one host and no `target_session_attrs`; for several servers, use the address of a proxy that leads to the primary, such as HAProxy",
+    ),
+  },
+);
+
+/** The settings of the database alone, for the command that needs no others. */
+export const DatabaseEnvironment = z.object({
+  DATABASE_URL: databaseUrl.optional(),
+  DATABASE_OWNER_URL: databaseUrl.optional(),
+});
+
 /** What each environment variable may be, what it is read as, and its default. */
 export const Environment = z.object({
   NODE_ENV: z.string().optional(),
@@ -65,8 +86,8 @@ export const Environment = z.object({
     .transform((address) => address.replace(/\/+$/, ""))
     .optional(),
   DATA_DIR: text.default(".data").transform((path) => resolve(path)),
-  DATABASE_URL: text.optional(),
-  DATABASE_OWNER_URL: text.optional(),
+  DATABASE_URL: databaseUrl.optional(),
+  DATABASE_OWNER_URL: databaseUrl.optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
   APP_ORIGINS: origins(),
   CORS_ORIGINS: origins(["*"]),

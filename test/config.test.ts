@@ -5,6 +5,9 @@ import { isGuessable } from "../server/environment.ts";
 
 const upToADay = "must be a number of seconds above 0 and at most 86400.";
 
+const oneHost = (name: string) =>
+  `\`${name}\` must name one host and no \`target_session_attrs\`; for several servers, use the address of a proxy that leads to the primary, such as HAProxy.`;
+
 describe("a wrong setting stops the start, and the message names it and says what to do", () => {
   test.each([
     ["PORT", "65536", "`PORT` must be an integer from 0 to 65,535."],
@@ -43,6 +46,9 @@ describe("a wrong setting stops the start, and the message names it and says wha
     ["WEBHOOK_TIMEOUT_SECONDS", "2147484", `\`WEBHOOK_TIMEOUT_SECONDS\` ${upToADay}`],
     ["PROCESSOR_POLL_SECONDS", "2147484", `\`PROCESSOR_POLL_SECONDS\` ${upToADay}`],
     ["PROCESSOR_POLL_SECONDS", "often", `\`PROCESSOR_POLL_SECONDS\` ${upToADay}`],
+    ["DATABASE_URL", "postgres://rebid:a,b@db1:5432,db2:5432/rebid", oneHost("DATABASE_URL")],
+    ["DATABASE_URL", "postgres://rebid@/rebid?host=db1,db2", oneHost("DATABASE_URL")],
+    ["DATABASE_OWNER_URL", "postgres://db/rebid?target_session_attrs=read-write", oneHost("DATABASE_OWNER_URL")],
     ["RATE_LIMITS", "maybe", "`RATE_LIMITS` must be on or off."],
     ["WEBHOOK_ALLOW_INSECURE", "1", "`WEBHOOK_ALLOW_INSECURE` must be on or off."],
     ["SPAM_GUARD", "ON", "`SPAM_GUARD` must be on or off."],
@@ -50,6 +56,11 @@ describe("a wrong setting stops the start, and the message names it and says wha
   ])("%s=%s", (name, value, message) => {
     expect(() => readConfig({ [name]: value })).toThrow(new ConfigError(message));
   });
+});
+
+test("an address of the database may have any password, socket or parameters of one server", () => {
+  const urls = ["postgres://rebid:a,b@db/rebid?sslmode=require", "postgres://rebid@/rebid?host=/run/postgresql"];
+  for (const url of urls) expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
 });
 
 test("each wrong setting has a line", () => {

@@ -1,4 +1,5 @@
 import { MigrationError } from "../../prisma/migrate.ts";
+import { readDatabaseUrls } from "../config.ts";
 import { checkSchema, migrateDatabase } from "../store/schema.ts";
 import { runCommand, withArguments } from "./runCommand.ts";
 
@@ -14,8 +15,9 @@ An embedded database needs no command: \`npm start\` does the same.`;
 
 async function migrate(): Promise<void> {
   // Not readConfig: whoever migrates needs no keys of the payment processor or the object store.
-  const serviceUrl = process.env.DATABASE_URL || process.env.DATABASE_OWNER_URL;
-  const ownerUrl = process.env.DATABASE_OWNER_URL || serviceUrl;
+  const { DATABASE_URL, DATABASE_OWNER_URL } = readDatabaseUrls(process.env);
+  const serviceUrl = DATABASE_URL ?? DATABASE_OWNER_URL;
+  const ownerUrl = DATABASE_OWNER_URL ?? serviceUrl;
   if (ownerUrl === undefined || serviceUrl === undefined) {
     throw new MigrationError("Set DATABASE_OWNER_URL, and DATABASE_URL to the role that the service uses.");
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "../store/connection.ts";
-import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
+import { type Log, logFailure } from "../store/logFailure.ts";
 import { advanceLog } from "./log.ts";
 
 /** Maximum delay until a committed event is numbered, if nobody who follows the log has done it before. */
@@ -9,7 +9,7 @@ const PAUSE_AFTER_ERROR_MS = 500;
 
 interface SequencerOptions {
   database: Connection;
-  log: { warn(message: string): void; error(fields: object, message: string): void };
+  log: Log;
 }
 
 /** Numbers committed events until `stop`. Any number of processes may do so; they take turns. */
@@ -21,8 +21,7 @@ export function startSequencer({ database, log }: SequencerOptions): { stop(): P
         await advanceLog(database, { waits: false });
         await sleep(POLL_INTERVAL_MS);
       } catch (error) {
-        if (isDatabaseUnavailable(error)) log.warn("numbering events: the database is unreachable; trying again");
-        else log.error({ error }, "numbering events failed; trying again");
+        logFailure(log, error, {}, "numbering events failed; trying again");
         await sleep(PAUSE_AFTER_ERROR_MS);
       }
     }

@@ -1,5 +1,6 @@
 import type { Services } from "../services.ts";
 import { type Connection, sql } from "../store/connection.ts";
+import { logFailure } from "../store/logFailure.ts";
 
 /** Heartbeat interval of a worker process. */
 const HEARTBEAT_INTERVAL_MS = 5_000;
@@ -16,7 +17,7 @@ export function startHeartbeat(services: Services, workerId: string): { stop(): 
   const beat = () =>
     recordHeartbeat(database, workerId)
       .then(() => unlockJobsOfDeadWorkers(services))
-      .catch((error: unknown) => log.warn({ error }, "a worker heartbeat failed"));
+      .catch((error: unknown) => logFailure(log, error, {}, "a worker heartbeat failed"));
   let last = beat();
   const timer = setInterval(() => {
     last = beat();

@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Logger as GraphileLogger, run, type TaskList, type WorkerEvents } from "graphile-worker";
 import type { Services } from "../services.ts";
+import { logFailure } from "../store/logFailure.ts";
 import { startHeartbeat } from "./liveWorkers.ts";
 
 /** Scheduled jobs are found by polling, so this is how late an idle worker can be. */
@@ -13,7 +14,7 @@ const RESTART_PAUSE_MS = 500;
 /** Forwards graphile-worker's log to ours. */
 function createGraphileLogger(services: Services): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
-    if (level === "error") services.log.error({ error: meta?.error }, message);
+    if (level === "error") logFailure(services.log, meta?.error, {}, message);
     else if (level === "warning") services.log.warn(message);
     else services.log.debug(message);
   });
@@ -82,10 +83,10 @@ export async function startRunner(services: Services, options: RunnerOptions): P
     for (;;) {
       await pool.ended;
       if (stopping) return;
-      services.log.warn("the job runner ended; restarting it");
+      services.log.debug("the job runner ended; restarting it");
       await sleep(RESTART_PAUSE_MS);
       await restart().catch((error: unknown) =>
-        services.log.warn({ error }, "the job runner cannot start; trying again"),
+        logFailure(services.log, error, {}, "the job runner cannot start; trying again"),
       );
     }
   })();

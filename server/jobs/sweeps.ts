@@ -7,6 +7,7 @@ import { expireTask, findOverdueTasks } from "../market/tasks/expireTask.ts";
 import { checkTopup, findUnsettledTopups } from "../market/topups/check.ts";
 import { pruneKeptAnswers } from "../repeats/keptAnswers.ts";
 import type { Services } from "../services.ts";
+import { logFailure } from "../store/logFailure.ts";
 
 // Due work is found in the domain's own rows, and jobs only make it prompt: a sweep does what a lost job would have
 // done. Each sweep reads a partial index that is empty when nothing is late, so sweeps can run often.
@@ -40,7 +41,7 @@ export function sweep<Payload>(
     const handleNext = async () => {
       for (const payload of items) {
         await handle(services, payload).catch((error: unknown) =>
-          services.log.error({ payload, error }, "a sweep failed to handle an item"),
+          logFailure(services.log, error, { payload }, "a sweep failed to handle an item"),
         );
       }
     };
@@ -87,7 +88,7 @@ function startRounds(services: Services, name: string, run: Sweep): { stop(): Pr
   const next = () => {
     timer = undefined;
     round = run(services)
-      .catch((error: unknown) => services.log.error({ sweep: name, error }, "a sweep failed"))
+      .catch((error: unknown) => logFailure(services.log, error, { sweep: name }, "a sweep failed"))
       .then(() => {
         if (!stopped) timer = setTimeout(next, intervalMs);
       });

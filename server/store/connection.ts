@@ -111,7 +111,9 @@ export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
     connectionTimeoutMillis: 5_000,
     ...(silenceTimeoutSeconds !== undefined && { query_timeout: silenceTimeoutSeconds * 1000 }),
     idleTimeoutMillis: 60_000,
+    // The system asks a peer that sends nothing for 4 s, and breaks the connection 10 s later if its host is cut off.
     keepAlive: true,
+    keepAliveInitialDelayMillis: 4_000,
     // Statements need not wait for the answers to those before. A time-out closes the connection, since answers behind the
     // missing one cannot arrive either.
     pipeline: true,

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { PrismaClient } from "../../prisma/generated/client.ts";
+import { closeWhenSilent } from "./closeWhenSilent.ts";
 import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
 import { isRetryable } from "./databaseErrors.ts";
 import {
@@ -206,6 +207,7 @@ async function run<Result>(pool: pg.Pool, work: Work<Result>, mode: Mode): Promi
 /** Opens a pool of connections; each is made when it is first needed. */
 export function openDatabase(databaseUrl: string, settings: PoolSettings): Database {
   const pool = openPool(databaseUrl, settings);
+  const watch = settings.closesWhenSilent ? closeWhenSilent(pool, databaseUrl) : null;
   let prisma: PrismaClient | undefined;
   const reads = pipelinedReads(pool);
   const others = connectionOver(pool);
@@ -222,6 +224,7 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
     snapshot: (read) => run(pool, read, reading),
     async close() {
       await prisma?.$disconnect();
+      await watch?.stop();
       await pool.end();
     },
   };

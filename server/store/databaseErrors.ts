@@ -69,6 +69,14 @@ const unavailableMessages = [
   "Query read timeout",
 ];
 
+/** True if the server did not answer in time, neither to a statement nor to an attempt to connect. */
+export function isServerSilent(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /^(Query read timeout|timeout e|Connection terminated due to connection timeout)/.test(error.message)
+  );
+}
+
 /** The SQLSTATE in the error of a raw statement of Prisma's, which does not pass on the driver's own error. */
 const PrismaFailure = z.object({
   meta: z.object({ driverAdapterError: z.object({ cause: z.object({ originalCode: z.string() }) }) }),

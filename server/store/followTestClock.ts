@@ -51,7 +51,12 @@ interface Follower {
 }
 
 async function connect(clock: MovableClock, databaseUrl: string): Promise<Follower> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: "rebid clock", keepAlive: true });
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: "rebid clock",
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 4_000,
+  });
   const ended = new Promise<void>((resolve) => {
     client.once("end", resolve);
     client.on("error", () => resolve()); // A lost connection may report several.

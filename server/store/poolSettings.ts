@@ -13,6 +13,8 @@ export interface PoolSettings {
   statementTimeoutSeconds?: number;
   /** Closes a connection whose server has sent no answer to a statement for this long, such as one that is suspended. */
   silenceTimeoutSeconds?: number;
+  /** Closes all connections when the server does not answer others either, for a pool whose statements may take long. */
+  closesWhenSilent?: true;
 }
 
 /**
@@ -39,4 +41,5 @@ export const jobPool: PoolSettings = {
   poolSize: 12,
   lockTimeoutSeconds: 10,
   statementTimeoutSeconds: 300,
+  closesWhenSilent: true,
 };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
-import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
+import { logFailure } from "../store/logFailure.ts";
 import { attemptOnce, outcomeOf } from "./attempt.ts";
 import { createBodyCache } from "./bodyCache.ts";
 import { type Claimed, claimDue, NIL_UUID, promoteDueRetries } from "./claim.ts";
@@ -110,8 +110,7 @@ class Deliverer {
       try {
         await round();
       } catch (error) {
-        if (isDatabaseUnavailable(error)) log.warn(`${name}: the database is unreachable; trying again`);
-        else log.error({ error }, `${name} failed; trying again`);
+        logFailure(log, error, {}, `${name} failed; trying again`);
         await sleep(PAUSE_AFTER_ERROR_MS);
       }
     }
