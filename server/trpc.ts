@@ -40,6 +40,8 @@ export interface Context extends Services {
    * the caller's session or key ends during the wait.
    */
   readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>, turn: Turn) => Promise<Result>;
+  /** Returns a signal that aborts when `client.left` does, or within a second of the end of the caller's session or key. */
+  readonly callerLeft: () => AbortSignal;
   /** Says that the call only waits from now on, and does not count as under way. Returns what ends that. */
   readonly idle: () => () => void;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
@@ -70,6 +72,7 @@ export function buildContext(
   principal: Principal | null,
   options: { requestId?: string; idempotencyKey?: string; dryRun?: string } = {},
 ): Context {
+  const left = new AbortController().signal;
   return {
     ...services,
     requestId: crypto.randomUUID(),
@@ -77,7 +80,8 @@ export function buildContext(
     principal,
     limits: unlimited,
     isForeign: false,
-    client: { address: "local", hasLeft: () => false, onLeave: () => () => {} },
+    client: { address: "local", left },
+    callerLeft: () => left,
     takeTurn: (work) => work(sleep),
     idle: () => () => {},
     sessionCookie: { set: async () => {}, clear: () => {} },
@@ -200,7 +204,7 @@ function authorized<Caller extends Principal>(
         readInput: getRawInput,
         showsSecret: meta.showsSecret ?? false,
         markReplayed: () => ctx.setHeader("Idempotent-Replayed", "true"),
-        hasLeft: () => client.hasLeft(),
+        hasLeft: () => client.left.aborted,
       }),
     });
   });

@@ -24,6 +24,7 @@ const floors: readonly (readonly string[])[] = [
     "fileLock.ts",
     "requestId.ts",
     "onFirstUse.ts",
+    "turns.ts",
     "version.ts",
     "prisma/",
   ],

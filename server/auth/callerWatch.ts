@@ -1,3 +1,4 @@
+import { ApiError } from "../errors.ts";
 import type { Clock } from "../gateways/clock.ts";
 import { type Connection, sql } from "../store/connection.ts";
 import type { Principal } from "./principal.ts";
@@ -17,8 +18,11 @@ interface WatchOptions {
  */
 export class CallerWatch {
   readonly #options: WatchOptions;
-  /** What to call when a credential ends, by the id of the session or key. */
-  readonly #watched = { session: new Map<string, Set<() => void>>(), apiKey: new Map<string, Set<() => void>>() };
+  /** Who waits, by the id of the session or key. */
+  readonly #watched = {
+    session: new Map<string, Set<AbortController>>(),
+    apiKey: new Map<string, Set<AbortController>>(),
+  };
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -26,17 +30,24 @@ export class CallerWatch {
     this.#options = options;
   }
 
-  /** Calls `onEnd` once the caller's credential is no longer valid. Returns what ends the watch. */
-  watch(principal: Principal, onEnd: () => void): () => void {
+  /**
+   * Returns a signal that aborts with `unauthenticated` once the caller's credential is no longer valid, and when `until`
+   * does, which ends the watch.
+   */
+  watch(principal: Principal, until: AbortSignal): AbortSignal {
+    if (until.aborted) return until;
     const watched = this.#watched[principal.kind];
     const id = principal.kind === "session" ? principal.sessionId : principal.keyId;
-    const callbacks = watched.get(id) ?? new Set();
-    watched.set(id, callbacks.add(onEnd));
-    this.#schedule();
-    return () => {
-      callbacks.delete(onEnd);
-      if (callbacks.size === 0 && watched.get(id) === callbacks) watched.delete(id);
+    const waiting = watched.get(id) ?? new Set();
+    const ended = new AbortController();
+    watched.set(id, waiting.add(ended));
+    const forget = () => {
+      waiting.delete(ended);
+      if (waiting.size === 0 && watched.get(id) === waiting) watched.delete(id);
     };
+    until.addEventListener("abort", forget, { once: true });
+    this.#schedule();
+    return AbortSignal.any([until, ended.signal]);
   }
 
   /** Looks nobody up any more: the database is about to be closed. */
@@ -70,10 +81,10 @@ export class CallerWatch {
       WHERE k.id = ANY (${keyIds}::uuid[]) AND k.revoked_at IS NULL
         AND k.expires_at > ${clock.now().toISOString()}::timestamptz AND u.suspended_at IS NULL`);
     const valid = new Set(rows.map(({ id }) => id));
-    const callbacks = [
+    const waiting = [
       ...sessionIds.flatMap((id) => (valid.has(id) ? [] : [...(session.get(id) ?? [])])),
       ...keyIds.flatMap((id) => (valid.has(id) ? [] : [...(apiKey.get(id) ?? [])])),
     ];
-    for (const onEnd of callbacks) onEnd();
+    for (const ended of waiting) ended.abort(new ApiError("unauthenticated"));
   }
 }

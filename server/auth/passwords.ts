@@ -1,23 +1,31 @@
 import argon2 from "@node-rs/argon2";
 import { ApiError } from "../errors.ts";
-import { FairQueue, type Origin, QueueFull } from "./fairQueue.ts";
+import { NoTurn, Turns } from "../turns.ts";
 
 // argon2id with 19 MiB and 2 passes takes 18 ms of a core.
 const options = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 // A longer queue would only make every login slow: 512 take about 5 s on two cores.
-const queue = new FairQueue({ running: 2, waiting: 512, waitingPerAddress: 256 });
+const turns = new Turns({ running: 2, waiting: 512, waitingPerKey: 256 });
 /** By then, half of a full queue has been worked off. */
 const RETRY_AFTER_SECONDS = 3;
 
-/** Commands hash for nobody else. */
-const local: Origin = { address: "local", account: "", hasLeft: () => false };
+/** Whose work it is: turns alternate between addresses, and between the accounts of an address. */
+export interface Origin {
+  readonly address: string;
+  readonly account: string;
+  /** Aborts when nobody waits for the result: work that has not begun is then skipped. */
+  readonly left?: AbortSignal;
+}
 
-async function queued<Result>(origin: Origin, work: () => Promise<Result>): Promise<Result> {
+/** Commands hash for nobody else. */
+const local: Origin = { address: "local", account: "" };
+
+async function queued<Result>({ address, account, left }: Origin, work: () => Promise<Result>): Promise<Result> {
   try {
-    return await queue.run(origin, work);
+    return await turns.run({ key: address, part: account, signal: left }, work);
   } catch (error) {
-    if (error instanceof QueueFull) throw new ApiError("unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });
+    if (error instanceof NoTurn) throw new ApiError("unavailable", { retryAfterSeconds: RETRY_AFTER_SECONDS });
     throw error;
   }
 }

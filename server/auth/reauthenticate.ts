@@ -1,7 +1,6 @@
 import { ApiError } from "../errors.ts";
 import { type Connection, sql } from "../store/connection.ts";
-import type { Origin } from "./fairQueue.ts";
-import { verifyPassword } from "./passwords.ts";
+import { type Origin, verifyPassword } from "./passwords.ts";
 import type { Principal } from "./principal.ts";
 import type { SecurityLog } from "./securityLog.ts";
 
@@ -23,8 +22,8 @@ export async function assertPassword(caller: SignedIn, password: string): Promis
   const { database, userId, client, securityLog } = caller;
   const [user] = await database.query<{ passwordHash: string }>(sql`
     SELECT password_hash AS "passwordHash" FROM users WHERE id = ${userId}::uuid`);
-  const origin = { address: client.address, hasLeft: () => client.hasLeft(), account: userId };
-  if (user && (await verifyPassword(user.passwordHash, password, origin))) return user.passwordHash;
+  if (user && (await verifyPassword(user.passwordHash, password, { ...client, account: userId })))
+    return user.passwordHash;
   securityLog.refuse(caller, "login.failed", { reason: "wrong current password" });
   throw new ApiError("invalid_credentials", { message: "The password is wrong." });
 }

@@ -1,4 +1,3 @@
-import type { CallerWatch } from "../auth/callerWatch.ts";
 import type { Principal } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import type { Client } from "../limits/address.ts";
@@ -19,9 +18,9 @@ const turn = { onlyReads: true, needsCaller: true };
 interface FollowingCall {
   readonly database: Connection;
   readonly eventFollower: EventFollower;
-  readonly callerWatch: CallerWatch;
   readonly principal: Principal;
-  readonly client: Pick<Client, "address" | "onLeave">;
+  readonly client: Client;
+  readonly callerLeft: () => AbortSignal;
   readonly takeTurn: <Result>(
     work: () => Promise<Result>,
     turn: { onlyReads: boolean; needsCaller: boolean },
@@ -54,13 +53,13 @@ export async function readOrWait(
   let page = await read(after);
   if (page.events.length > 0 || waitMs === 0) return page;
   const seat = call.eventFollower.takeSeat(reader, call.client.address);
-  const caller = watchCaller(call);
+  const left = call.callerLeft();
   const resume = call.idle();
   try {
     for (;;) {
       const timeoutMs = Math.max(0, deadlineMs - performance.now());
-      const { why, events, next } = await seat.wait(page.next, { timeoutMs, signal: caller.signal });
-      caller.assertValid();
+      const { why, events, next } = await seat.wait(page.next, { timeoutMs, signal: left });
+      assertValid(left);
       if (why !== "behind")
         return { events: events.slice(0, limit), next: events[limit] ? (events[limit - 1] ?? next) : next };
       page = await read(page.next).catch((error: unknown) => {
@@ -72,7 +71,6 @@ export async function readOrWait(
     }
   } finally {
     resume();
-    caller.forget();
     seat.leave();
   }
 }
@@ -93,7 +91,7 @@ export async function* followLog(call: FollowingCall, { after, types }: Question
   const read = (from: After) =>
     call.takeTurn(() => readLog(call.database, reader, { after: from, limit: CATCH_UP }), turn);
   const seat = call.eventFollower.takeSeat(reader, call.client.address);
-  const caller = watchCaller(call);
+  const left = call.callerLeft();
   let resume = () => {};
   try {
     let page = await read(after);
@@ -105,17 +103,17 @@ export async function* followLog(call: FollowingCall, { after, types }: Question
       let place = page.next;
       let isBehind = page.isFull;
       while (!isBehind) {
-        const { why, events, next } = await seat.wait(place, { timeoutMs: HEARTBEAT_MS, signal: caller.signal });
-        caller.assertValid();
-        if (caller.signal.aborted) return;
+        const { why, events, next } = await seat.wait(place, { timeoutMs: HEARTBEAT_MS, signal: left });
+        assertValid(left);
+        if (left.aborted) return;
         if (why === "over") throw new ApiError("unavailable");
         for (const event of events) yield { event, next: event };
         if (why === "nothing") yield { event: null, next };
         place = next;
         isBehind = why === "behind";
       }
-      caller.assertValid();
-      if (caller.signal.aborted) return;
+      assertValid(left);
+      if (left.aborted) return;
       page = await read(place).catch((error: unknown) => {
         // The end of the log was lost. What the client has been told may still be there, and it learns so when it connects again.
         throw isExpired(error) ? new ApiError("unavailable") : error;
@@ -123,30 +121,14 @@ export async function* followLog(call: FollowingCall, { after, types }: Question
     }
   } finally {
     resume();
-    caller.forget();
     seat.leave();
   }
 }
 
 const isExpired = (error: unknown) => error instanceof ApiError && error.code === "cursor_expired";
 
-/** Notices when the caller's credential ends, or the client leaves. */
-function watchCaller({ callerWatch, principal, client }: FollowingCall) {
-  const over = new AbortController();
-  let isValid = true;
-  const unwatch = callerWatch.watch(principal, () => {
-    isValid = false;
-    over.abort();
-  });
-  const forgetClient = client.onLeave(() => over.abort());
-  return {
-    signal: over.signal,
-    assertValid() {
-      if (!isValid) throw new ApiError("unauthenticated");
-    },
-    forget() {
-      unwatch();
-      forgetClient();
-    },
-  };
+/** Throws `unauthenticated` if the caller's credential has ended. A client that has left is no failure. */
+function assertValid(left: AbortSignal): void {
+  const { reason } = left;
+  if (reason instanceof ApiError && reason.code === "unauthenticated") throw reason;
 }

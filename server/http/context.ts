@@ -27,6 +27,12 @@ export async function createContext(services: Services, request: Request, respon
   }
   const principal = await findPrincipal(services, request, response);
   const client = clientOf(request, response);
+  let ends: AbortSignal | undefined;
+  // Only for requests that wait: each caller who is watched is looked up twice a second.
+  const callerLeft = () => {
+    ends ??= principal === null ? client.left : services.callerWatch.watch(principal, client.left);
+    return ends;
+  };
   const idempotencyKey = request.get("Idempotency-Key");
   const dryRun = request.get("Dry-Run");
   return {
@@ -36,10 +42,11 @@ export async function createContext(services: Services, request: Request, respon
     limits: createLimits(services, request, response, { address: client.address, principal }),
     client,
     isForeign: isForeignPage(request, settings),
+    callerLeft: () => callerLeft(),
     takeTurn: (work, { onlyReads, needsCaller }) =>
       takeTurn(response, principal?.userId ?? client.address, work, {
         onlyReads,
-        watch: needsCaller && principal ? (onEnd) => services.callerWatch.watch(principal, onEnd) : undefined,
+        signal: () => (needsCaller ? callerLeft() : client.left),
       }),
     idle: () => idle(response),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
@@ -92,16 +99,15 @@ async function findPrincipal(services: Services, request: Request, response: Res
 
 /** Returns where a request comes from. */
 export function clientOf(request: Request, response: Response): Client {
-  const { socket } = request;
+  const left = new AbortController();
+  // Nobody is there to receive the response, so calls that have not begun are dropped.
+  const leave = () => left.abort(new ApiError("unavailable"));
+  if (response.closed) leave();
+  else response.once("close", leave);
   return {
     // Behind a proxy, `ip` is what the trusted part of X-Forwarded-For says, which need not be an address.
-    address: clientAddress(request.ip, socket.remoteAddress),
-    hasLeft: () => socket.destroyed,
-    onLeave(leave) {
-      if (response.closed) leave();
-      else response.once("close", leave);
-      return () => response.off("close", leave);
-    },
+    address: clientAddress(request.ip, request.socket.remoteAddress),
+    left: left.signal,
   };
 }
 

@@ -94,7 +94,7 @@ function timeRequests(registry: Registry): RequestHandler {
 function addLoadFigures(registry: Registry, { database: { pool } }: Services, load: Load): void {
   const figures = [
     ["rebid_calls_underway", "Calls that are being answered.", () => load.callsUnderWay],
-    ["rebid_calls_waiting", "Calls that wait for another call of the same caller.", () => load.waiting],
+    ["rebid_calls_waiting", "Calls that wait for another call of the same caller.", () => load.turns.waiting],
     ["rebid_database_pool_connections", "Open connections to the database, for requests.", () => pool.totalCount],
     ["rebid_database_pool_idle", "Open connections that nobody is using.", () => pool.idleCount],
     ["rebid_database_pool_waiting", "Queries and transactions waiting for a connection.", () => pool.waitingCount],

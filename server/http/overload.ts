@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import type { Pause } from "../trpc.ts";
+import { NoTurn, Turns } from "../turns.ts";
 import { hasBody } from "./body.ts";
 import { sendError } from "./sendError.ts";
 
@@ -8,7 +10,7 @@ import { sendError } from "./sendError.ts";
 export interface OverloadLimits {
   /** Calls under way, not counting those that wait for another call of the same caller. */
   maxCallsUnderWay: number;
-  /** Calls of one caller that may use the database at the same time: those that change something, and those of a batch that only read. */
+  /** Calls of one caller that may use the database at the same time: those that change something, and those of batches that only read. */
   turnsPerCaller: number;
   /** The same for lone calls that only read. */
   readTurnsPerCaller: number;
@@ -40,174 +42,31 @@ const defaultLimits: OverloadLimits = {
 const SLOW_BODY_MS = 1_000;
 const MAX_CALLS_PER_REQUEST = 20;
 
-/** Calls its argument when the caller's credential ends. Returns what ends the watch. */
-type Watch = (onEnd: () => void) => () => void;
-
-/** The calls of one kind that one caller has running, how to start those that wait, and how many pause without a turn. */
-interface Line {
-  running: number;
-  waiting: Set<() => void>;
-  paused: number;
-}
-
 /** What is under way in one process. */
 export interface Load {
   readonly limits: OverloadLimits;
   /** Calls that count against `maxCallsUnderWay`. */
   callsUnderWay: number;
-  /** Calls that wait for a turn, or pause without one. */
-  waiting: number;
-  readonly lines: Map<string, Line>;
-}
-
-/** One request's part of the load. */
-class Place {
-  readonly #load: Load;
-  readonly #calls: number;
-  readonly #waiting = new Set<() => void>();
-  #paused = 0;
-  #idle = 0;
-  #isSendingSlowly = false;
-  #isClosed = false;
-  #counted = 0;
-
-  constructor(load: Load, request: Request, response: Response) {
-    this.#load = load;
-    this.#calls = callsOf(request);
-    this.#count();
-    response.once("close", () => this.#close());
-    if (takesBody(request)) this.#ignoreSlowBody(request);
-  }
-
-  /** Runs `work` when the caller has a turn free; see `takeTurn` below. */
-  async takeTurn<Result>(
-    caller: string,
-    work: (pause: Pause) => Promise<Result>,
-    { onlyReads, watch }: { onlyReads: boolean; watch?: Watch | undefined },
-  ): Promise<Result> {
-    const { lines, limits } = this.#load;
-    const name = `${onlyReads ? "reads" : "changes"} of ${caller}`;
-    const turns = onlyReads && this.#calls === 1 ? limits.readTurnsPerCaller : limits.turnsPerCaller;
-    const line = lines.get(name) ?? { running: 0, waiting: new Set(), paused: 0 };
-    lines.set(name, line);
-    let hasTurn = false;
-    const enter = async () => {
-      if (line.running < turns) line.running++;
-      else await this.#wait(line, watch);
-      hasTurn = true;
-    };
-    const leave = () => {
-      hasTurn = false;
-      // The turn passes to the call that has waited longest.
-      const [next] = line.waiting;
-      if (next !== undefined) next();
-      else line.running--;
-    };
-    const pause = async (milliseconds: number) => {
-      // One that cannot be counted keeps its turn.
-      if (this.#isFull(line)) return sleepWatched(milliseconds, watch);
-      this.#countPaused(line, 1);
-      leave();
-      await sleepWatched(milliseconds, watch).finally(() => this.#countPaused(line, -1));
-      await enter();
-    };
-    try {
-      await enter();
-      return await work(pause);
-    } finally {
-      if (hasTurn) leave();
-      if (line.running === 0 && line.paused === 0) lines.delete(name);
-    }
-  }
-
-  /** See `idle` below. */
-  idle(): () => void {
-    this.#idle++;
-    this.#count();
-    let isOver = false;
-    return () => {
-      if (!isOver) this.#idle--;
-      isOver = true;
-      this.#count();
-    };
-  }
-
-  #countPaused(line: Line, calls: 1 | -1): void {
-    line.paused += calls;
-    this.#paused += calls;
-    this.#load.waiting += calls;
-    this.#count();
-  }
-
-  #isFull({ waiting, paused }: Line): boolean {
-    const { limits, waiting: allWaiting } = this.#load;
-    return waiting.size + paused >= limits.maxWaitingPerCaller || allWaiting >= limits.maxWaiting;
-  }
-
-  #wait(line: Line, watch: Watch | undefined): Promise<void> {
-    const load = this.#load;
-    if (this.#isClosed || this.#isFull(line)) return Promise.reject(new ApiError("unavailable"));
-    return new Promise((resolve, reject) => {
-      const end = () => {
-        clearTimeout(timeout);
-        unwatch?.();
-        line.waiting.delete(start);
-        this.#waiting.delete(giveUp);
-        load.waiting--;
-        this.#count();
-      };
-      const start = () => {
-        end();
-        resolve();
-      };
-      const stopWaiting = (code: "unavailable" | "unauthenticated") => {
-        end();
-        reject(new ApiError(code));
-      };
-      const giveUp = () => stopWaiting("unavailable");
-      const timeout = setTimeout(giveUp, load.limits.maxWaitingMs);
-      const unwatch = watch?.(() => stopWaiting("unauthenticated"));
-      line.waiting.add(start);
-      this.#waiting.add(giveUp);
-      load.waiting++;
-      this.#count();
-    });
-  }
-
-  #ignoreSlowBody(request: Request): void {
-    const timeout = setTimeout(() => {
-      this.#isSendingSlowly = true;
-      this.#count();
-    }, SLOW_BODY_MS);
-    const end = () => {
-      clearTimeout(timeout);
-      this.#isSendingSlowly = false;
-      this.#count();
-    };
-    request.once("end", end).once("close", end);
-  }
-
-  #close(): void {
-    this.#isClosed = true;
-    // Nobody is there to receive the response, so calls that have not begun are dropped.
-    for (const giveUp of this.#waiting) giveUp();
-    this.#count();
-  }
-
-  #count(): void {
-    const resting = this.#waiting.size + this.#paused + this.#idle;
-    const counted = this.#isClosed || this.#isSendingSlowly ? 0 : this.#calls - resting;
-    this.#load.callsUnderWay += counted - this.#counted;
-    this.#counted = counted;
-  }
+  readonly turns: Turns;
 }
 
 /** Returns the load of a process that has just started. */
 export function createLoad(limits: Partial<OverloadLimits> = {}): Load {
-  return { limits: { ...defaultLimits, ...limits }, callsUnderWay: 0, waiting: 0, lines: new Map() };
+  const all = { ...defaultLimits, ...limits };
+  const { maxWaiting, maxWaitingPerCaller, maxWaitingMs } = all;
+  const turns = new Turns({ waiting: maxWaiting, waitingPerKey: maxWaitingPerCaller, waitMs: maxWaitingMs });
+  return { limits: all, callsUnderWay: 0, turns };
 }
 
-const places = new WeakMap<Response, Place>();
+/** One request's part of the load. */
+interface Share {
+  readonly load: Load;
+  readonly calls: number;
+  /** Says that so many of its calls only wait from now on, and are not under way. Returns what ends that. */
+  rest(calls: number): () => void;
+}
+
+const shares = new WeakMap<Response, Share>();
 
 /**
  * Refuses requests with `unavailable` while too many calls are under way, before any work is done for them. Those that it
@@ -219,25 +78,97 @@ export function shedLoad(load: Load): RequestHandler {
       sendError(response, new ApiError("unavailable"));
       return;
     }
-    places.set(response, new Place(load, request, response));
+    const share = countRequest(load, request, response);
+    shares.set(response, share);
+    if (takesBody(request)) ignoreSlowBody(share, request);
     next();
   };
 }
 
+/** Counts a request's calls until its response is over. */
+function countRequest(load: Load, request: Request, response: Response): Share {
+  const calls = callsOf(request);
+  let counted = 0;
+  let isOver = false;
+  const count = (difference: number) => {
+    if (isOver) return;
+    counted += difference;
+    load.callsUnderWay += difference;
+  };
+  count(calls);
+  response.once("close", () => {
+    count(-counted);
+    isOver = true;
+  });
+  return {
+    ...{ load, calls },
+    rest(resting) {
+      count(-resting);
+      let rests = true;
+      return () => {
+        if (rests) count(resting);
+        rests = false;
+      };
+    },
+  };
+}
+
+function ignoreSlowBody({ calls, rest }: Share, request: Request): void {
+  let resume = () => {};
+  const timeout = setTimeout(() => {
+    resume = rest(calls);
+  }, SLOW_BODY_MS);
+  const end = () => {
+    clearTimeout(timeout);
+    resume();
+  };
+  request.once("end", end).once("close", end);
+}
+
 /**
  * Runs `work` as one of the few calls that a caller may have running at the same time; the others wait here and not for a
- * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long, and
- * `unauthenticated` when the caller's credential ends meanwhile, if `watch` says so.
+ * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long, and the
+ * signal's reason when it aborts meanwhile.
  */
-export function takeTurn<Result>(
+export async function takeTurn<Result>(
   response: Response,
   caller: string,
   work: (pause: Pause) => Promise<Result>,
-  turn: { onlyReads: boolean; watch?: Watch | undefined },
+  { onlyReads, signal }: { onlyReads: boolean; signal: () => AbortSignal },
 ): Promise<Result> {
-  const place = places.get(response);
-  if (place === undefined) throw new Error("the request has not passed `shedLoad`");
-  return place.takeTurn(caller, work, turn);
+  const { load, calls, rest } = shareOf(response);
+  const { turns, limits } = load;
+  const isLoneRead = onlyReads && calls === 1;
+  const perKey = isLoneRead ? limits.readTurnsPerCaller : limits.turnsPerCaller;
+  const key = `${isLoneRead ? "reads" : onlyReads ? "batched reads" : "changes"} of ${caller}`;
+  const wait = async (delayMs: number) => {
+    const resume = rest(1);
+    try {
+      return await turns.acquire({ key, perKey, delayMs, signal: signal() });
+    } catch (error) {
+      throw error instanceof NoTurn ? new ApiError("unavailable") : error;
+    } finally {
+      resume();
+    }
+  };
+  let release = turns.tryAcquire({ key, perKey }) ?? (await wait(0));
+  const pause = async (delayMs: number) => {
+    // Without a place to wait, it keeps its turn.
+    if (!turns.hasRoom(key)) return sleepUnless(signal(), delayMs);
+    const next = wait(delayMs);
+    release();
+    release = await next;
+  };
+  try {
+    return await work(pause);
+  } finally {
+    release();
+  }
+}
+
+/** Sleeps. Throws the signal's reason when it aborts meanwhile. */
+async function sleepUnless(signal: AbortSignal, delayMs: number): Promise<void> {
+  await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
 }
 
 /**
@@ -245,22 +176,13 @@ export function takeTurn<Result>(
  * limited where it waits.
  */
 export function idle(response: Response): () => void {
-  return places.get(response)?.idle() ?? (() => {});
+  return shareOf(response).rest(1);
 }
 
-/** Sleeps. Throws `unauthenticated` when the caller's credential ends meanwhile. */
-function sleepWatched(milliseconds: number, watch: Watch | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timeout = setTimeout(() => {
-      unwatch?.();
-      resolve();
-    }, milliseconds);
-    const unwatch = watch?.(() => {
-      unwatch?.();
-      clearTimeout(timeout);
-      reject(new ApiError("unauthenticated"));
-    });
-  });
+function shareOf(response: Response): Share {
+  const share = shares.get(response);
+  if (share === undefined) throw new Error("the request has not passed `shedLoad`");
+  return share;
 }
 
 const isRpc = ({ path }: Request) => path.startsWith("/trpc/");

@@ -9,12 +9,10 @@ interface Asker<Answer> {
 }
 
 /** One answer, for all the requests that arrived before it began. */
-interface Round<Answer> {
-  readonly answer: Promise<Answer>;
-  readonly settle: (answer: Promise<Answer>) => void;
+interface Round<Answer> extends PromiseWithResolvers<Answer> {
   hasBegun: boolean;
-  /** By caller, those that can begin it if the one that waits for the caller's turn cannot. */
-  readonly substitutes: Map<string, Asker<Answer>[]>;
+  /** The turns that were asked for to begin it, one a caller. */
+  readonly turns: Map<string, Promise<void>>;
 }
 
 interface Page<Answer> {
@@ -35,56 +33,47 @@ interface Page<Answer> {
 export class SharedAnswers<Answer> {
   readonly #pages = new Map<string, Page<Answer>>();
 
-  /** Rejects if the answer could not be made, or if no request had a turn for it. */
-  get(key: string, asker: Asker<Answer>): Promise<Answer> {
+  /** Rejects if the answer could not be made, or if the request has no turn for it. */
+  async get(key: string, asker: Asker<Answer>): Promise<Answer> {
     const page: Page<Answer> = this.#pages.get(key) ?? { current: null, next: null };
     this.#pages.set(key, page);
-    page.next ??= openRound();
+    page.next ??= { ...Promise.withResolvers<Answer>(), hasBegun: false, turns: new Map() };
     const round = page.next;
-    const substitutes = round.substitutes.get(asker.caller);
-    if (substitutes !== undefined) substitutes.push(asker);
-    else if (!round.hasBegun) {
-      round.substitutes.set(asker.caller, []);
-      void this.#await(key, page, round, asker);
+    while (!round.hasBegun) {
+      const others = round.turns.get(asker.caller);
+      const turn = others ?? this.#takeTurn(key, page, round, asker);
+      try {
+        await Promise.race([round.promise, turn]);
+        break;
+      } catch (refusal) {
+        // Another request of the caller had no turn: this one asks for itself.
+        if (!round.hasBegun && others === undefined) throw refusal;
+      }
     }
-    return round.answer;
+    return round.promise;
   }
 
-  async #await(key: string, page: Page<Answer>, round: Round<Answer>, asker: Asker<Answer>): Promise<void> {
+  async #takeTurn(key: string, page: Page<Answer>, round: Round<Answer>, asker: Asker<Answer>): Promise<void> {
+    const turn = asker.takeTurn(async () => {
+      if (!round.hasBegun) await this.#run(page, round, asker);
+    });
+    round.turns.set(asker.caller, turn);
     try {
-      await asker.takeTurn(async () => {
-        if (!round.hasBegun) await this.#run(key, page, round, asker);
-      });
-    } catch (refusal) {
-      if (round.hasBegun) return;
-      // Too many of the caller's requests wait, or this one's client has left.
-      const substitute = round.substitutes.get(asker.caller)?.shift();
-      if (substitute !== undefined) return this.#await(key, page, round, substitute);
-      round.substitutes.delete(asker.caller);
-      if (round.substitutes.size > 0) return;
-      page.next = null;
-      this.#forget(key, page);
-      round.settle(Promise.reject(refusal));
+      await turn;
+    } finally {
+      round.turns.delete(asker.caller);
+      if (!round.hasBegun && round.turns.size === 0) page.next = null;
+      if (page.current === null && page.next === null && this.#pages.get(key) === page) this.#pages.delete(key);
     }
   }
 
-  async #run(key: string, page: Page<Answer>, round: Round<Answer>, { make }: Asker<Answer>): Promise<void> {
+  async #run(page: Page<Answer>, round: Round<Answer>, { make }: Asker<Answer>): Promise<void> {
     round.hasBegun = true;
     await page.current;
     page.next = null;
-    round.settle(make());
-    page.current = round.answer.catch(() => {});
+    round.resolve(make());
+    page.current = round.promise.catch(() => {});
     await page.current;
     page.current = null;
-    this.#forget(key, page);
   }
-
-  #forget(key: string, page: Page<Answer>): void {
-    if (page.current === null && page.next === null && this.#pages.get(key) === page) this.#pages.delete(key);
-  }
-}
-
-function openRound<Answer>(): Round<Answer> {
-  const { promise, resolve } = Promise.withResolvers<Answer>();
-  return { answer: promise, settle: resolve, hasBegun: false, substitutes: new Map() };
 }

@@ -20,8 +20,6 @@ export function clientAddress(...candidates: (string | undefined)[]): string {
 export interface Client {
   /** As `clientAddress` returns it. */
   readonly address: string;
-  /** True once the client has closed its connection, so that nobody waits for the response. */
-  hasLeft(): boolean;
-  /** Calls `leave` when the client has closed its connection, or has its whole response. Returns what ends that. */
-  onLeave(leave: () => void): () => void;
+  /** Aborts when the client has closed its connection, so that nobody waits for the response, or has its whole response. */
+  readonly left: AbortSignal;
 }

@@ -1,8 +1,8 @@
-import { FairQueue, QueueFull } from "../../auth/fairQueue.ts";
 import { ApiError } from "../../errors.ts";
 import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
 import type { SealedObject } from "../../gateways/storage.ts";
 import type { Services } from "../../services.ts";
+import { NoTurn, Turns } from "../../turns.ts";
 import { type Declared, invalidStorageKey } from "./declare.ts";
 import { holdSealingLease, refuseUpload, type SealingLease, takeSealingLease } from "./lease.ts";
 import { essenceOf } from "./mimeType.ts";
@@ -32,14 +32,13 @@ interface Steps<Recorded> {
 type Finalizer = Services & { userId: string };
 
 /** One file is parsed at a time, and users take turns: whoever finalises many delays another by one file. */
-const parsing = new FairQueue({ running: 1, waiting: 2_000, waitingPerAddress: 100 });
+const parsing = new Turns({ running: 1, waiting: 2_000, waitingPerKey: 100 });
 
 /** Runs `work` when it is this user's turn. Throws `unavailable` when too many wait. */
 export async function inTurn<Result>(userId: string, work: () => Promise<Result>): Promise<Result> {
   // Also for a client that has left: the copy is made, and would be made again.
-  const turn = { address: userId, account: "", hasLeft: () => false };
-  return parsing.run(turn, work).catch((error: unknown) => {
-    throw error instanceof QueueFull ? new ApiError("unavailable") : error;
+  return parsing.run({ key: userId }, work).catch((error: unknown) => {
+    throw error instanceof NoTurn ? new ApiError("unavailable") : error;
   });
 }
 
@@ -56,12 +55,12 @@ const MAX_WAIT_MS = 150_000;
  * @throws ApiError `invalid_input` when the bytes are not what was declared; `unavailable` when the wait is too long
  */
 export async function finalizeUpload<Recorded>(
-  services: Finalizer & { client: { hasLeft(): boolean }; pause(milliseconds: number): Promise<void> },
+  services: Finalizer & { client: { left: AbortSignal }; pause(milliseconds: number): Promise<void> },
   steps: Steps<Recorded>,
 ): Promise<Recorded> {
   const deadline = Date.now() + MAX_WAIT_MS;
   let pauseMs = FIRST_PAUSE_MS;
-  while (Date.now() < deadline && !services.client.hasLeft()) {
+  while (Date.now() < deadline && !services.client.left.aborted) {
     const declared = await steps.find();
     const recorded = await steps.findRecorded();
     if (recorded !== null) return recorded;

@@ -64,7 +64,7 @@ const stepsOf = (storageKey: string, mimeType = "text/plain") => ({
   find: async () => ({ storageKey, bytes: 5, mimeType, refusal: null }),
   findRecorded: async () => null,
 });
-const anyone = { userId: "anyone", client: { hasLeft: () => false }, pause: sleep };
+const anyone = { userId: "anyone", client: { left: new AbortController().signal }, pause: sleep };
 
 test("a sealed copy is kept if its record may have been committed, until another request finalises the upload", async () => {
   const { buyer, bidder, bid } = await award();

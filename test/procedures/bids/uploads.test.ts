@@ -95,7 +95,7 @@ test("a store may report the type in another form, but not another type", async 
     const headers = { "content-type": mimeType };
     expect((await fetch(uploadUrl, { method: "PUT", headers, body: "hello" })).status).toBe(200);
     return finalizeUpload(
-      { ...service.services, userId: "anyone", client: { hasLeft: () => false }, pause: async () => {} },
+      { ...service.services, userId: "anyone", client: { left: new AbortController().signal }, pause: async () => {} },
       {
         find: async () => ({ storageKey, bytes: 5, mimeType: reported, refusal: null }),
         findRecorded: async () => null,
