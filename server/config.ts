@@ -28,6 +28,8 @@ export interface Config {
   readonly metricsToken: string | null;
   readonly dataDirectory: string;
   readonly databaseUrl: string | null;
+  /** A pooler in transaction mode in front of the same database, for requests. */
+  readonly pooledUrl: string | null;
   /** The role that applies migrations outside production; null means the one of `databaseUrl`. */
   readonly databaseOwnerUrl: string | null;
   /** The newest first: it seals sessions, and each of them unseals. */
@@ -91,6 +93,20 @@ function readProcessor(env: z.infer<typeof Environment>): ProcessorSettings | nu
   return { secretKey, webhookSecrets, apiBase };
 }
 
+function readDatabase(env: z.infer<typeof Environment>): Pick<Config, "databaseUrl" | "pooledUrl"> {
+  const { DATABASE_URL = null, DATABASE_DIRECT_URL = null, DATABASE_POOLER } = env;
+  if (DATABASE_POOLER === undefined) {
+    if (DATABASE_DIRECT_URL === null) return { databaseUrl: DATABASE_URL, pooledUrl: null };
+    throw new ConfigError("Set DATABASE_POOLER=transaction together with DATABASE_DIRECT_URL, or only DATABASE_URL.");
+  }
+  if (DATABASE_URL === null || DATABASE_DIRECT_URL === null) {
+    throw new ConfigError(
+      "Set DATABASE_URL to the pooler and DATABASE_DIRECT_URL to the database together with DATABASE_POOLER: workers, commands and migrations need sessions of their own.",
+    );
+  }
+  return { databaseUrl: DATABASE_DIRECT_URL, pooledUrl: DATABASE_URL };
+}
+
 function readMail({ SMTP_URL, MAIL_FROM }: z.infer<typeof Environment>): MailSettings | null {
   if (!SMTP_URL) return null;
   if (!MAIL_FROM) throw new ConfigError("Set MAIL_FROM together with SMTP_URL: it is the sender of all mails.");
@@ -125,7 +141,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     metricsPort: env.METRICS_PORT ?? null,
     metricsToken: env.METRICS_TOKEN ?? null,
     dataDirectory: env.DATA_DIR,
-    databaseUrl: env.DATABASE_URL ?? null,
+    ...readDatabase(env),
     databaseOwnerUrl: env.DATABASE_OWNER_URL ?? null,
     sessionSecrets: env.SESSION_SECRET ?? null,
     trustProxy: env.TRUST_PROXY,

@@ -74,6 +74,7 @@ const databaseUrl = text.refine(
 export const DatabaseEnvironment = z.object({
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_OWNER_URL: databaseUrl.optional(),
+  DATABASE_DIRECT_URL: databaseUrl.optional(),
 });
 
 /** What each environment variable may be, what it is read as, and its default. */
@@ -88,6 +89,10 @@ export const Environment = z.object({
   DATA_DIR: text.default(".data").transform((path) => resolve(path)),
   DATABASE_URL: databaseUrl.optional(),
   DATABASE_OWNER_URL: databaseUrl.optional(),
+  DATABASE_DIRECT_URL: databaseUrl.optional(),
+  DATABASE_POOLER: z
+    .literal("transaction", { error: must("be transaction, the only mode of a pooler that is supported") })
+    .optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
   APP_ORIGINS: origins(),
   CORS_ORIGINS: origins(["*"]),

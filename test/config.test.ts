@@ -49,6 +49,21 @@ describe("a wrong setting stops the start, and the message names it and says wha
     ["DATABASE_URL", "postgres://rebid:a,b@db1:5432,db2:5432/rebid", oneHost("DATABASE_URL")],
     ["DATABASE_URL", "postgres://rebid@/rebid?host=db1,db2", oneHost("DATABASE_URL")],
     ["DATABASE_OWNER_URL", "postgres://db/rebid?target_session_attrs=read-write", oneHost("DATABASE_OWNER_URL")],
+    [
+      "DATABASE_POOLER",
+      "session",
+      "`DATABASE_POOLER` must be transaction, the only mode of a pooler that is supported.",
+    ],
+    [
+      "DATABASE_POOLER",
+      "transaction",
+      "Set DATABASE_URL to the pooler and DATABASE_DIRECT_URL to the database together with DATABASE_POOLER: workers, commands and migrations need sessions of their own.",
+    ],
+    [
+      "DATABASE_DIRECT_URL",
+      "postgres://db/rebid",
+      "Set DATABASE_POOLER=transaction together with DATABASE_DIRECT_URL, or only DATABASE_URL.",
+    ],
     ["RATE_LIMITS", "maybe", "`RATE_LIMITS` must be on or off."],
     ["WEBHOOK_ALLOW_INSECURE", "1", "`WEBHOOK_ALLOW_INSECURE` must be on or off."],
     ["SPAM_GUARD", "ON", "`SPAM_GUARD` must be on or off."],

@@ -10,13 +10,14 @@ Usage, before the first start and after each update:
 
   DATABASE_OWNER_URL   the role that owns the schema; keep it out of the service's own environment
   DATABASE_URL         the role that the service uses, which must exist; alone, it migrates as this role
+  DATABASE_DIRECT_URL  instead of DATABASE_URL, if that leads to a pooler
 
 An embedded database needs no command: \`npm start\` does the same.`;
 
 async function migrate(): Promise<void> {
   // Not readConfig: whoever migrates needs no keys of the payment processor or the object store.
-  const { DATABASE_URL, DATABASE_OWNER_URL } = readDatabaseUrls(process.env);
-  const serviceUrl = DATABASE_URL ?? DATABASE_OWNER_URL;
+  const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_OWNER_URL } = readDatabaseUrls(process.env);
+  const serviceUrl = DATABASE_DIRECT_URL ?? DATABASE_URL ?? DATABASE_OWNER_URL;
   const ownerUrl = DATABASE_OWNER_URL ?? serviceUrl;
   if (ownerUrl === undefined || serviceUrl === undefined) {
     throw new MigrationError("Set DATABASE_OWNER_URL, and DATABASE_URL to the role that the service uses.");

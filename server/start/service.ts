@@ -8,7 +8,8 @@ import { startWorker } from "../jobs/worker.ts";
 import { createServices, type Services } from "../services.ts";
 import { openDatabase } from "../store/database.ts";
 import { followTestClock } from "../store/followTestClock.ts";
-import { jobPool, requestPool } from "../store/poolSettings.ts";
+import { checkPooledRole } from "../store/pooledRole.ts";
+import { jobPool, type PoolSettings, requestPool } from "../store/poolSettings.ts";
 import { type Ground, ownAddress } from "./ground.ts";
 
 /** Number of jobs that one process runs concurrently. */
@@ -57,9 +58,11 @@ export async function startService(
 
     const settings = { ...config, publicUrl };
     const limiter = config.rateLimits ? {} : null;
-    const { services, close } = createServices(backing, {
-      ...{ settings, pool: requestPool, log, clock, testClock, limiter },
-    });
+    const requests = await requestsOver(config, backing.databaseUrl, log);
+    const { services, close } = createServices(
+      { ...backing, databaseUrl: requests.databaseUrl },
+      { ...{ settings, pool: requests.pool, log, clock, testClock, limiter } },
+    );
     stops.push(close);
     // Pools connect when they are used: a worker opens no connections for requests.
     const jobServices = { ...services, database: openDatabase(backing.databaseUrl, jobPool) };
@@ -77,6 +80,15 @@ export async function startService(
     await stop();
     throw error;
   }
+}
+
+/** How requests reach the database: through the pooler, if there is one. Workers always go to the database itself. */
+async function requestsOver({ role, pooledUrl }: Config, databaseUrl: string, log: Logger) {
+  if (pooledUrl === null || role === "worker") return { databaseUrl, pool: requestPool };
+  const pool: PoolSettings = { ...requestPool, pooler: "transaction" };
+  await checkPooledRole(pooledUrl, pool);
+  log.info("requests go through the pooler of DATABASE_URL; jobs, sweeps and deliveries go to DATABASE_DIRECT_URL");
+  return { databaseUrl: pooledUrl, pool };
 }
 
 /** Starts the servers of the API and of its metrics, and adds what stops each of them to `busy`. */

@@ -84,29 +84,35 @@ const types: pg.CustomTypesConfig = {
   },
 };
 
-/** Opens the connection pool that our SQL and Prisma share. */
-export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
-  const { name = "rebid", poolSize, silenceTimeoutSeconds } = settings;
-  const { lockTimeoutSeconds = 0, statementTimeoutSeconds = 0 } = settings;
-  const sessionSettings = {
+/** What the sessions of a pool have set. A number is in milliseconds. */
+export function sessionSettingsOf({ lockTimeoutSeconds = 0, statementTimeoutSeconds = 0 }: PoolSettings) {
+  return {
     TimeZone: "UTC", // `isoTimestamp` relies on it.
     // Compiling a statement takes longer than any of ours runs: on Debian's PostgreSQL 15, whose compiler is on by default, a page
     // of the event log took 1.5 s while tasks were posted, and without it 0.05 s.
     jit: "off",
     // Releases the locks of a process that hangs inside a transaction; a healthy one takes milliseconds, because no
     // transaction contains a remote call.
-    idle_in_transaction_session_timeout: "60s",
-    lock_timeout: `${lockTimeoutSeconds}s`,
-    statement_timeout: `${statementTimeoutSeconds}s`,
+    idle_in_transaction_session_timeout: "60000",
+    lock_timeout: String(lockTimeoutSeconds * 1000),
+    statement_timeout: String(statementTimeoutSeconds * 1000),
   };
+}
+
+const optionsOf = (settings: Record<string, string>): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(" ");
+
+/** Opens the connection pool that our SQL and Prisma share. */
+export function openPool(databaseUrl: string, settings: PoolSettings): pg.Pool {
+  const { name = "rebid", poolSize, silenceTimeoutSeconds } = settings;
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: name,
     max: poolSize,
     types,
-    options: Object.entries(sessionSettings)
-      .map(([name, value]) => `-c ${name}=${value}`)
-      .join(" "),
+    ...(settings.pooler === undefined && { options: optionsOf(sessionSettingsOf(settings)) }),
     // For a connection to be opened, or to become free.
     connectionTimeoutMillis: 5_000,
     ...(silenceTimeoutSeconds !== undefined && { query_timeout: silenceTimeoutSeconds * 1000 }),
@@ -143,11 +149,11 @@ function statementName(text: string): string | undefined {
   return name;
 }
 
-/** Wraps a pool, or the one connection that a transaction uses. */
-export function connectionOver(client: pg.Pool | pg.PoolClient): Connection {
+/** Wraps a pool, or the one connection that a transaction uses. Behind a pooler, statements are not prepared. */
+export function connectionOver(client: pg.Pool | pg.PoolClient, pooler?: PoolSettings["pooler"]): Connection {
   return {
     async query<Row extends object>({ text, values }: Sql, { plan = "cached" }: QueryOptions = {}) {
-      const name = plan === "cached" ? statementName(text) : undefined;
+      const name = plan === "cached" && pooler === undefined ? statementName(text) : undefined;
       const result = await client.query<Row>({ name, text, values });
       return result.rows;
     },

@@ -58,6 +58,8 @@ const MAX_ATTEMPTS = 8;
 /** A transaction under way, and what is left to do at its end. */
 interface Unit {
   readonly client: pg.PoolClient;
+  /** What is written at the end goes through it. */
+  readonly written: Connection;
   readonly connection: Connection;
   readonly movements: Movement[];
   readonly events: NewEvent[];
@@ -85,8 +87,8 @@ function transactionOver({ connection, movements, events, jobs, afterCommit }: U
  * Sends what is left to write, and behind it `last`, without waiting in between: after a failure, Postgres refuses the rest
  * and answers COMMIT with ROLLBACK.
  */
-async function flush({ client, movements, events, jobs }: Unit, last: string): Promise<pg.QueryResult> {
-  const connection = connectionOver(client);
+async function flush(unit: Unit, last: string): Promise<pg.QueryResult> {
+  const { client, written: connection, movements, events, jobs } = unit;
   const written = [
     ...movements.map((movement) => writeMovement(connection, movement)),
     ...jobs.map((job) => addJob(connection, ...job)),
@@ -132,8 +134,7 @@ const reading: Mode = { begin: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
  * for it, because without a transaction it would last, and so does what comes after that one. Statements run in the order in
  * which they were asked for.
  */
-function connectionWithin(client: pg.PoolClient, begun: Promise<unknown>, progress: Progress): Connection {
-  const connection = connectionOver(client);
+function connectionWithin(connection: Connection, begun: Promise<unknown>, progress: Progress): Connection {
   let hasBegun = progress.isReading;
   let someWait = false;
   begun.then(
@@ -160,18 +161,24 @@ interface Progress extends Required<Pick<Mode, "isReading">> {
   hasEnded: boolean;
 }
 
+/** Where transactions get their connections. */
+interface Source extends Pick<PoolSettings, "pooler"> {
+  pool: pg.Pool;
+}
+
 type Work<Result> = (tx: Transaction) => Promise<Result>;
 
 async function runOnce<Result>(
-  pool: pg.Pool,
+  { pool, pooler }: Source,
   work: Work<Result>,
   { begin, isReading = false, end }: Mode,
 ): Promise<Result> {
   const client = await pool.connect();
   const begun = client.query(begin);
   const progress: Progress = { isReading, hasEnded: false };
-  const connection = connectionWithin(client, begun, progress);
-  const unit: Unit = { client, connection, movements: [], events: [], jobs: [], afterCommit: [] };
+  const written = connectionOver(client, pooler);
+  const connection = connectionWithin(written, begun, progress);
+  const unit: Unit = { client, written, connection, movements: [], events: [], jobs: [], afterCommit: [] };
   let broken: Error | undefined;
   try {
     const result = await work(transactionOver(unit)).finally(() => {
@@ -191,10 +198,10 @@ async function runOnce<Result>(
   }
 }
 
-async function run<Result>(pool: pg.Pool, work: Work<Result>, mode: Mode): Promise<Result> {
+async function run<Result>(source: Source, work: Work<Result>, mode: Mode): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(pool, work, mode);
+      return await runOnce(source, work, mode);
     } catch (error) {
       if (attempt === MAX_ATTEMPTS || !isRetryable(error)) throw error;
       // Full jitter, so that two transactions that collided do not collide again in step.
@@ -209,8 +216,10 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
   const pool = openPool(databaseUrl, settings);
   const watch = settings.closesWhenSilent ? closeWhenSilent(pool, databaseUrl) : null;
   let prisma: PrismaClient | undefined;
-  const reads = pipelinedReads(pool);
-  const others = connectionOver(pool);
+  const { pooler } = settings;
+  const source: Source = { pool, pooler };
+  const reads = pipelinedReads(pool, pooler);
+  const others = connectionOver(pool, pooler);
   return {
     query: (statement, options) => (options?.sharesConnection ? reads : others).query(statement, options),
     // On first use: it takes 20 to 40 ms of the processor, and most processes never need it.
@@ -219,9 +228,9 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
       return prisma;
     },
     pool,
-    transaction: (work) => run(pool, work, change),
-    rehearse: (work) => run(pool, work, rehearsal),
-    snapshot: (read) => run(pool, read, reading),
+    transaction: (work) => run(source, work, change),
+    rehearse: (work) => run(source, work, rehearsal),
+    snapshot: (read) => run(source, read, reading),
     async close() {
       await prisma?.$disconnect();
       await watch?.stop();

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { type Connection, connectionOver } from "./connection.ts";
+import type { PoolSettings } from "./poolSettings.ts";
 
 /** A statement that takes longer than this is slow: what comes later takes another connection. */
 const SLOW_MS = 50;
@@ -21,8 +22,8 @@ interface Shared {
  * 34 % (measured, the database's included): to wake a process of Postgres takes longer than what it reads. Each read still has
  * a snapshot of its own, which is taken after it came.
  */
-export function pipelinedReads(pool: pg.Pool): Connection {
-  const alone = connectionOver(pool);
+export function pipelinedReads(pool: pg.Pool, pooler?: PoolSettings["pooler"]): Connection {
+  const alone = connectionOver(pool, pooler);
   const open = new Set<Shared>();
 
   function choose(nowMs: number): Shared | null {
@@ -42,7 +43,7 @@ export function pipelinedReads(pool: pg.Pool): Connection {
       let client: pg.PoolClient | undefined;
       try {
         client = await shared.client;
-        return await connectionOver(client).query<Row>(...statement);
+        return await connectionOver(client, pooler).query<Row>(...statement);
       } catch (error) {
         // An ERROR says something about the statement; everything else, such as FATAL, about the connection.
         const isRefused = error instanceof pg.DatabaseError && error.severity === "ERROR";

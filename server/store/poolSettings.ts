@@ -13,6 +13,11 @@ export interface PoolSettings {
   statementTimeoutSeconds?: number;
   /** Closes a connection whose server has sent no answer to a statement for this long, such as one that is suspended. */
   silenceTimeoutSeconds?: number;
+  /**
+   * The address is that of a pooler in transaction mode, which gives a connection of the server for one transaction at a time:
+   * statements have no names, and the role says the time zone and the time-outs.
+   */
+  pooler?: "transaction" | undefined;
   /** Closes all connections when the server does not answer others either, for a pool whose statements may take long. */
   closesWhenSilent?: true;
 }

@@ -15,13 +15,14 @@ import type { LimiterOptions } from "../../server/limits/limiter.ts";
 import { startMailbox } from "../../server/local/mailbox/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { createServices, type Services, type Settings } from "../../server/services.ts";
+import { sessionSettingsOf } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { followTestClock } from "../../server/store/followTestClock.ts";
 import { type PoolSettings, requestPool } from "../../server/store/poolSettings.ts";
 import { migrateDatabase } from "../../server/store/schema.ts";
 import { noteAnswers, watchAnswer } from "./documentedAnswers.ts";
 import { TestClock } from "./testClock.ts";
-import { createTestDatabase } from "./testDatabase.ts";
+import { createTestDatabase, type TestDatabase } from "./testDatabase.ts";
 import { startTestStore } from "./testStore.ts";
 
 export interface TestService {
@@ -89,7 +90,9 @@ export function useService(options: TestServiceOptions = {}): TestService {
     if (options.testClock) await migrateDatabase(database.ownerUrl, database.url, { testClock: true });
     const owner = openDatabase(database.ownerUrl, { poolSize: 2 });
     stops.push(owner.close);
-    Object.assign(service, await start(options, database.url, stops), { owner, ownerUrl: database.ownerUrl });
+    const poolerUrl = process.env.TEST_POOLER ? await startTestPooler(database, owner, stops) : null;
+    const started = await start(options, { databaseUrl: database.url, poolerUrl }, stops);
+    Object.assign(service, started, { owner, ownerUrl: database.ownerUrl });
   });
 
   afterAll(async () => {
@@ -110,9 +113,24 @@ export function watched({ undocumented }: Pick<TestService, "undocumented">, app
   };
 }
 
+/** For `npm run check:pooler`: lets the role have what the pooler keeps services from setting. */
+async function startTestPooler(
+  { url }: TestDatabase,
+  owner: Database,
+  stops: (() => Promise<void>)[],
+): Promise<string> {
+  const { username, pathname } = new URL(url);
+  for (const [name, value] of Object.entries(sessionSettingsOf(requestPool)))
+    await owner.pool.query(`ALTER ROLE ${username} IN DATABASE ${pathname.slice(1)} SET ${name} = '${value}'`);
+  const { startPooler } = await import("../pooler/pooler.ts");
+  const pooler = await startPooler(url);
+  stops.push(pooler.stop);
+  return pooler.url;
+}
+
 async function start(
   options: TestServiceOptions,
-  databaseUrl: string,
+  { databaseUrl, poolerUrl }: { databaseUrl: string; poolerUrl: string | null },
   stops: (() => Promise<void>)[],
 ): Promise<Omit<TestService, "owner" | "ownerUrl">> {
   const directory = await mkdtemp(join(tmpdir(), "rebid-parts-"));
@@ -150,7 +168,7 @@ async function start(
   const securityEntries: Record<string, unknown>[] = [];
   const { services, close } = createServices(
     {
-      databaseUrl,
+      databaseUrl: poolerUrl ?? databaseUrl,
       sessionSecrets: ["a secret of the tests of 32 characters or more"],
       mail: mailbox && { smtpUrl: mailbox.smtpUrl, from: "Rebid <rebid@example.com>" },
       processor: {
@@ -177,7 +195,7 @@ async function start(
         webhookTimeoutSeconds: 10,
         ...options.settings,
       },
-      pool: { ...requestPool, ...options.pool },
+      pool: { ...requestPool, ...options.pool, ...(poolerUrl !== null && { pooler: "transaction" }) },
       clock: serviceClock,
       testClock: options.testClock ? { databaseUrl, processorUrl: payments.url, stopping: stopping.signal } : null,
       inspector: { inspect: inspector.inspect, close: async () => undefined },
