@@ -20,8 +20,8 @@ const eventList = logEventTypes
   .replaceAll(/(.{1,80})(?: |$)/g, "      $1\n")
   .trimEnd();
 
-const usage = `Prints the events of a running service as they happen, until you press Ctrl-C. The next time, it goes on where it
-stopped, with what has happened meanwhile.
+const usage = `Prints the events of a running service as they happen, until you press Ctrl-C. The next time, it
+continues where it stopped, with the events that have happened since.
 
 Usage, while Rebid runs:
   npm run listen -- [--events TYPE,TYPE,…] [--forward-to URL] [--from-now]

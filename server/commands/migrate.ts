@@ -15,7 +15,7 @@ Usage, before the first start and after each update:
 An embedded database needs no command: \`npm start\` does the same.`;
 
 async function migrate(): Promise<void> {
-  // Not readConfig: whoever migrates needs no keys of the payment processor or the object store.
+  // Not readConfig, because a migration needs no keys of the payment processor or the object store.
   const { DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_OWNER_URL } = readDatabaseUrls(process.env);
   const serviceUrl = DATABASE_DIRECT_URL ?? DATABASE_URL ?? DATABASE_OWNER_URL;
   const ownerUrl = DATABASE_OWNER_URL ?? serviceUrl;

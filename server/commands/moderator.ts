@@ -7,7 +7,7 @@ import { listUsers, reinstate, removeSecondFactor, suspend } from "./moderator/u
 import { withServices } from "./openServices.ts";
 import { type Command, runCommand, subcommands, UsageError, withArguments } from "./runCommand.ts";
 
-// Disputes are read and resolved by the same code as over the API. No session is needed: whoever can run this command
+// Disputes are read and resolved by the same code as over the API. No session is needed, because anyone who can run this command
 // has the service's settings, with direct access to its database.
 const usage = `Appoints moderators, suspends users, resolves disputes, and helps users who cannot sign in. What it decides is
 recorded: GET /moderation/actions.

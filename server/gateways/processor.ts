@@ -59,10 +59,10 @@ export interface Processor {
   }): Promise<{ accountId: string }>;
   /**
    * The account that was created for a user since then, or null. Needed once the processor may have forgotten the
-   * idempotency key. An older account of the same user is one that they have given up.
+   * idempotency key. An older account of the same user has been abandoned.
    */
   findAccount(userId: string, since: Date): Promise<{ accountId: string } | null>;
-  /** Without this, the processor pays out daily whatever we transfer to the account. Safe to repeat. */
+  /** Without this, the processor pays out everything daily that we transfer to the account. Safe to repeat. */
   stopAutomaticPayouts(accountId: string): Promise<void>;
   /** The link works once, for a few minutes; `expiresAt` is in epoch seconds. */
   createOnboardingLink(input: {

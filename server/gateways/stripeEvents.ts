@@ -89,7 +89,7 @@ function snapshotRecord({ id, type, account = null, data }: z.infer<typeof Snaps
 
 /**
  * Replaces every NUL and every unpaired surrogate, in keys and values, by U+FFFD. Postgres can store neither, and no
- * event may be lost because of what somebody typed into a field; nothing that moves money contains them.
+ * event may be lost because of what a user typed into a field; nothing that moves money contains them.
  */
 function storable<Json>(value: Json): Json {
   // JSON.stringify escapes a surrogate only when it is unpaired. The dot consumes any other escape whole, so that text

@@ -66,7 +66,7 @@ export async function sweepOnce(services: Services): Promise<void> {
 }
 
 /**
- * Sweeps at once, for whatever fell due while no worker ran, and then regularly. Each sweep runs independently, so that
+ * Sweeps at once, for everything that fell due while no worker ran, and then regularly. Each sweep runs independently, so that
  * a slow payment processor does not delay deadlines. `stop` waits for the rounds under way.
  */
 export function startSweeps(services: Services): { stop(): Promise<void> } {

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 
 /**
- * The fields that hold text of users: people, their agents, and whoever speaks through them. In every answer they stand in
+ * The fields that hold text of users: people, their agents, and anyone who speaks through them. In every answer they stand in
  * an object of their own, `untrusted`, inside the record that they belong to. It makes no difference who wrote them, because
- * a caller's own record can repeat what somebody else asked for.
+ * a caller's own record can repeat what another user asked for.
  */
 export const untrustedFields: ReadonlySet<string> = new Set([
   ...["title", "description", "acceptanceCriteria", "tags", "notes", "reason", "note", "comment"],

@@ -117,7 +117,7 @@ const timestamp = "\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{6}Z";
 const uuid = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}";
 const positionPattern = new RegExp(`^(${exportListNames.join("|")})~(${timestamp})~(${uuid})$`);
 
-/** Where an export goes on: after this row of this list. */
+/** Where an export continues: after this row of this list. */
 export interface ExportPosition {
   list: ExportListName;
   createdAt: string;

@@ -5,7 +5,7 @@ const count = (description: string, example: number) => z.int().min(0).meta({ de
 
 /** The fields that both sides have. */
 const common = {
-  disputes: count("Disputes about deliveries, whoever opened them.", 1),
+  disputes: count("Disputes about deliveries, opened by either side.", 1),
   disputesLost: count("Disputes in which the other side got all the money.", 0),
   ratingCount: count("Ratings by other sides.", 4),
   ratingAverage: z

@@ -12,7 +12,7 @@ const MAX_BEGINNING_MS = 1_000;
 /**
  * Builds the sites that are missing or stale, except in production, which serves what its release carries. Never fails:
  * without a site, only its pages are absent. Resolves when the builders run, in processes of their own, to what tells when
- * they are done: whoever goes on to load many modules would keep them from beginning.
+ * they are done, because loading many modules meanwhile would keep them from beginning.
  */
 export async function prepareSites({ production, role }: Config, log: Logger): Promise<{ areReady: Promise<unknown> }> {
   if (role === "worker") return { areReady: Promise.resolve() };

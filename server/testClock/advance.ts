@@ -28,7 +28,7 @@ export function readClock({ clock }: Pick<Services, "clock">): TestClock {
 
 /**
  * Moves the service's time forward, from one time at which something falls due to the next, and lets the workers finish
- * each before it goes on: so a delivery is accepted at its deadline, and a webhook's retries come one after the other.
+ * each before it continues. So a delivery is accepted at its deadline, and a webhook's retries come one after the other.
  * Each step is whole in itself. If the process dies, the clock stands at the last one.
  * @throws ApiError `invalid_input` when the clock would be too far ahead
  */

@@ -4,7 +4,7 @@ import { deliveryLease, enter, firstOf, isIn, stateColumns } from "./deliverySta
 import { isProven } from "./hostProof.ts";
 import type { FreeLanes } from "./lanes.ts";
 
-/** A delivery that a worker has leased: nobody else takes it before `leasedUntil`. */
+/** A delivery that a worker has leased: no other worker takes it before `leasedUntil`. */
 export interface Claimed {
   id: string;
   endpointId: string;

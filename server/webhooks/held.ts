@@ -38,7 +38,7 @@ export function findHeldHosts(
   return connection.query<HeldHost>(find, { plan: "fresh" });
 }
 
-/** Moves deliveries for hosts that are proven by now into their endpoints' lanes. Returns how many. */
+/** Moves deliveries for hosts that have proven themselves into their endpoints' lanes. Returns how many. */
 export async function releaseHeld(connection: Connection, hosts: readonly string[]): Promise<number> {
   const release = sql`
     UPDATE webhook_deliveries SET ${enter(stateColumns.queued)} WHERE id IN (

@@ -13,7 +13,7 @@ interface HeldTaken {
 
 /**
  * Visits the hosts that deliveries are held back for, a few in each round, so that each has its turn: releases those of
- * hosts that are proven by now, and takes one delivery for each host whose pause is over.
+ * hosts that have proven themselves, and takes one delivery for each host whose pause is over.
  */
 export function createHeldRounds({ database, clock }: Pick<Services, "database" | "clock">, leaseSeconds: number) {
   let afterHost = "";

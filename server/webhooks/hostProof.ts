@@ -4,7 +4,7 @@ import type { Attempt } from "./retries.ts";
 
 /**
  * Whether a receiving host (`webhook_hosts h`) has answered anybody with 2xx, so that it is a receiver of events and not the
- * victim of somebody who registered its address.
+ * victim of a user who registered its address.
  */
 export const isProven = sql`(h.answered_at > '-infinity')`;
 

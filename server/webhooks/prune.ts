@@ -35,7 +35,7 @@ const ENDPOINTS_BATCH = 500;
 
 /**
  * Deletes endpoints that were deleted 30 days ago and whose deliveries are gone, and receiving hosts that no endpoint has any
- * more. Such a host has to prove itself again when somebody registers it.
+ * more. Such a host has to prove itself again when a user registers it.
  */
 export async function pruneWebhookEndpoints({ database, clock }: Services): Promise<void> {
   const before = daysAgo(clock, ENDPOINTS_KEPT_DAYS);
@@ -55,7 +55,7 @@ async function pruneEndpointBatch(tx: Transaction, before: Sql): Promise<number>
   );
   if (deleted.length === 0) return 0;
   const hosts = [...new Set(deleted.map(({ host }) => host))];
-  // Whoever registers an endpoint locks its host. The statement after the lock sees what was registered before it.
+  // Registering an endpoint locks its host. The statement after the lock sees what was registered before it.
   await tx.query(sql`SELECT FROM webhook_hosts WHERE host = ANY (${hosts}::text[]) ORDER BY host FOR UPDATE`);
   await tx.query(sql`
     DELETE FROM webhook_hosts h

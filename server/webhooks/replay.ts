@@ -45,7 +45,7 @@ export async function replayFailed(
   return replayed.length;
 }
 
-/** Switches endpoints on again, because whoever asks for a test or a replay expects them to work. */
+/** Switches endpoints on again, because a user who asks for a test or a replay expects them to work. */
 export async function switchOn(connection: Connection, endpointIds: string[]): Promise<void> {
   await connection.query(sql`
     UPDATE webhook_endpoints SET switched_off_at = NULL, failures_in_row = 0, failing_since = NULL

@@ -231,7 +231,7 @@ export class AuthApi extends Namespace {
    * Choose a new password with a mailed link.
    *
    * Sets a new password with the token of a mailed link, which works once, for an hour. It ends all sessions and
-   * revokes all API keys, so that nobody else stays signed in. It also removes the webhook endpoints, payout account
+   * revokes all API keys, so that no one else stays signed in. It also removes the webhook endpoints, payout account
    * and second factor that were set up before the address was first verified.
    *
    * `POST /auth/password/reset`. Anyone may call it.
@@ -347,8 +347,7 @@ export class AuthApi extends Namespace {
    * Export my data.
    *
    * Returns everything that the service knows about you, without secrets: long texts are whole, and files are
-   * described, not included. It is one document, unless that would be larger than 200 kB: then `nextPart` leads to
-   * the next part.
+   * described, not included. A document larger than 200 kB comes in parts, and `nextPart` leads to the next one.
    *
    * `GET /auth/export`. With a browser session; API keys are refused.
    *
@@ -456,7 +455,7 @@ export class WalletApi extends Namespace {
    *
    * Opens a checkout page of the payment processor: send the browser to `checkoutUrl`. The wallet is credited when
    * the processor reports the payment, usually within seconds of it; until then no money has moved. Only a browser
-   * session can top up: agents spend what a person has paid in.
+   * session can top up; agents spend what a person has paid in.
    *
    * `POST /wallet/topup`. With a browser session; API keys are refused.
    *
@@ -941,10 +940,9 @@ export class UsersApi extends Namespace {
   /**
    * Suspend a user.
    *
-   * Suspends a user, as a moderator: deletes their sessions and API keys for good, and nothing new of theirs
-   * appears. Within seconds their open tasks are cancelled, with the holds returned, and their active bids
-   * withdrawn; what is awarded or later goes its way, so that the other side loses nothing. Repeated, it changes
-   * nothing.
+   * Suspends a user, as a moderator: deletes their sessions and API keys for good, and hides what they post from
+   * then on. Within seconds their open tasks are cancelled, with the holds returned, and their active bids
+   * withdrawn. Awarded tasks continue, so that the other side loses nothing. A repeat changes nothing.
    *
    * `POST /users/{id}/suspend`. With a moderator's browser session.
    *
@@ -959,7 +957,7 @@ export class UsersApi extends Namespace {
    * Reinstate a user.
    *
    * Lifts a suspension, as a moderator: the user can sign in again. Sessions, API keys, tasks and bids that the
-   * suspension ended stay ended. Repeated, it changes nothing.
+   * suspension ended stay ended. A repeat changes nothing.
    *
    * `POST /users/{id}/reinstate`. With a moderator's browser session.
    *
@@ -1118,7 +1116,7 @@ export class WebhooksApi extends Namespace {
    * Replay a delivery.
    *
    * Sends a delivery again, whatever its status, with the same event id, and switches its endpoint on if it was off.
-   * Once in 10 seconds per delivery.
+   * At most once in 10 seconds per delivery.
    *
    * `POST /webhooks/deliveries/{id}/replay`. An API key needs the scope `webhook:write`.
    *

@@ -173,7 +173,7 @@ export interface AwardTask {
   id: string;
   /** The bid to award the task to. */
   bidId: string;
-  /** The price that you have seen. If it is another one by now, nothing happens. From 1. */
+  /** The price that you have seen. If it has changed, nothing happens. From 1. */
   expectedPriceCents?: number | undefined;
 }
 
@@ -306,7 +306,7 @@ export interface BidderReputation {
   tasksExpired: number;
   /** Share of the delivered or expired tasks that were delivered by `deliveryDueAt`: 0 to 1; null without such tasks. */
   onTimeRate: number | null;
-  /** Disputes about deliveries, whoever opened them. */
+  /** Disputes about deliveries, opened by either side. */
   disputes: number;
   /** Disputes in which the other side got all the money. */
   disputesLost: number;
@@ -328,7 +328,7 @@ export interface BuyerReputation {
   tasksCancelled: number;
   /** Median number of hours from posting a task to awarding it; null before the first award. */
   medianDecisionHours: number | null;
-  /** Disputes about deliveries, whoever opened them. */
+  /** Disputes about deliveries, opened by either side. */
   disputes: number;
   /** Disputes in which the other side got all the money. */
   disputesLost: number;
@@ -1488,7 +1488,7 @@ export interface NewSpendLimit {
   per: "day" | "month" | "total";
 }
 
-/** Where the payout onboarding goes on. */
+/** The page on which the payout onboarding continues. */
 export interface OnboardingLink {
   /** Redirect the browser here. The link works once. A URL. */
   url: string;

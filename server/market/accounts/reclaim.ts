@@ -5,7 +5,7 @@ import type { Transaction } from "../../store/database.ts";
 import { deleteEndpoints } from "../../webhooks/deleteEndpoints.ts";
 
 /**
- * Takes the account back from whoever else may have got into it: ends all sessions and revokes all API keys. Whoever signed
+ * Takes the account back from anyone else who may have got into it: ends all sessions and revokes all API keys. Whoever signed
  * up with another person's address also loses what would tell or pay them something: the endpoints and the payout account
  * that were set up before the address was first verified. Call it in the transaction that sets a new password, after it has
  * updated the user's row and before the address counts as verified. Returns the ids of the keys.

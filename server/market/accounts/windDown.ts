@@ -12,9 +12,9 @@ import { withdrawBid } from "../tasks/withdrawBid.ts";
 const BATCH = 100;
 
 /**
- * Ends what a suspended user has under way that binds nobody else yet: open tasks are cancelled and active bids withdrawn,
+ * Ends what a suspended user has under way and what binds no one else yet: open tasks are cancelled and active bids withdrawn,
  * by the same rules and with the same events as if they did it. Each in a transaction of its own, so that no lock is held
- * for long, and it can stop anywhere: the next run goes on. After the suspension nothing is added, so one pass is enough.
+ * for long, and it can stop anywhere: the next run continues. After the suspension nothing is added, so one pass is enough.
  */
 export async function windDown(services: Services, { userId }: JobPayload<"windDown">): Promise<void> {
   const { database } = services;

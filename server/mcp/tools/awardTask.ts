@@ -24,7 +24,7 @@ export const compareBids = plainTool({
   name: "compare_bids",
   title: "Compare bids",
   description:
-    "Lists the bids on your task with each bidder's reputation, the cheapest of the page first. On somebody else's task, only " +
+    "Lists the bids on your task with each bidder's reputation, the cheapest of the page first. On another user's task, only " +
     "your own bids. Then award one with award_task.",
   procedures: ["bids.listForTask", "users.reputation"],
   kind: "read",

@@ -8,7 +8,7 @@ export const getReputation = plainTool({
   name: "get_reputation",
   title: "Read a reputation",
   description:
-    "Reads what a user has done so far as buyer and as bidder: tasks, deliveries on time, disputes, ratings. Your own too.",
+    "Reads a user's record as buyer and as bidder, also your own: tasks, deliveries on time, disputes, ratings.",
   procedures: ["users.reputation"],
   kind: "read",
   input: z.strictObject({ userId: Id.meta({ description: "The user's `id`. Left out: you." }).optional() }),

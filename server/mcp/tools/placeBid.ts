@@ -10,7 +10,7 @@ export const placeBid = plainTool({
   name: "place_bid",
   title: "Place or change a bid",
   description:
-    "Bids on an open task of somebody else: your price, and the hours from the award to your delivery. If you have an active " +
+    "Bids on another user's open task: your price, and the hours from the award to your delivery. If you have an active " +
     "bid on the task already, changes it to this. The buyer sees the bid at once; you are paid the price when the buyer " +
     "accepts your delivery, or after 48 hours without a dispute.",
   procedures: ["bids.place", "bids.update"],

@@ -9,8 +9,7 @@ export const exportData = sessionOnly
     summary: "Export my data",
     description:
       "Returns everything that the service knows about you, without secrets: long texts are whole, and files are " +
-      "described, not included. It is one document, unless that would be larger than 200 kB: then `nextPart` leads to " +
-      "the next part.",
+      "described, not included. A document larger than 200 kB comes in parts, and `nextPart` leads to the next one.",
     rateGroup: "export",
   })
   .input(z.strictObject({ after: ExportPosition.optional() }).meta({ id: "ExportAccount" }))

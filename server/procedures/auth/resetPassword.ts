@@ -14,7 +14,7 @@ export const resetPassword = open
     summary: "Choose a new password with a mailed link",
     description:
       "Sets a new password with the token of a mailed link, which works once, for an hour. It ends all sessions and " +
-      "revokes all API keys, so that nobody else stays signed in. It also removes the webhook endpoints, payout account " +
+      "revokes all API keys, so that no one else stays signed in. It also removes the webhook endpoints, payout account " +
       "and second factor that were set up before the address was first verified.",
     rateGroup: "recovery",
     hashesPassword: true,

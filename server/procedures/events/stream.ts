@@ -11,8 +11,8 @@ export const stream = signedIn
     summary: "Follow my event log",
     description:
       "Sends what `GET /events` returns as server-sent events: each message has an event as `data`, in JSON with " +
-      "`type`, and the cursor behind it as `id`. A client that connects again with `Last-Event-ID` goes on where it " +
-      "stopped, as browsers do on their own. A quiet stream has a comment every 15 seconds, with the cursor that it " +
+      "`type`, and the cursor behind it as `id`. A client that reconnects with `Last-Event-ID`, as browsers do by " +
+      "themselves, continues where it stopped. A quiet stream has a comment every 15 seconds, with the cursor that it " +
       "has reached. It ends with the session or key, and when the server restarts.",
     errors: ["cursor_expired", "limit_reached"],
     takesOwnTurns: true,

@@ -25,7 +25,7 @@ export const onboarding = sessionOnly
         }),
         expiresAt: z.int().meta({ description: "When the link expires, in epoch seconds.", example: 1_795_176_300 }),
       })
-      .meta({ id: "OnboardingLink", description: "Where the payout onboarding goes on." }),
+      .meta({ id: "OnboardingLink", description: "The page on which the payout onboarding continues." }),
   )
   .mutation(async ({ ctx }) => {
     const { publicUrl } = ctx.settings;
@@ -35,7 +35,7 @@ export const onboarding = sessionOnly
       await ctx.processor.stopAutomaticPayouts(ensured);
       return change(async () => ensured);
     });
-    // The link is not kept: it admits whoever has it, and works once. A repeat gets another one.
+    // The link is not kept, because it admits anyone who has it and works once. A repeat gets another one.
     return ctx.processor.createOnboardingLink({
       accountId,
       returnUrl: `${publicUrl}/onboarding/done`,

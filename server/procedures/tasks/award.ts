@@ -30,7 +30,7 @@ export const award = scoped("task:write")
       bidId: idOf("bid", "The bid to award the task to."),
       expectedPriceCents: bidInput.priceCents
         .optional()
-        .meta({ description: "The price that you have seen. If it is another one by now, nothing happens." }),
+        .meta({ description: "The price that you have seen. If it has changed, nothing happens." }),
     }),
   )
   .output(

@@ -10,7 +10,7 @@ export const reinstate = moderator
     summary: "Reinstate a user",
     description:
       "Lifts a suspension, as a moderator: the user can sign in again. Sessions, API keys, tasks and bids that the " +
-      "suspension ended stay ended. Repeated, it changes nothing.",
+      "suspension ended stay ended. A repeat changes nothing.",
     errors: ["not_found"],
   })
   .input(z.strictObject({ id: idOf("user"), reason: Reason.optional() }))

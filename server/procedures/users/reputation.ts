@@ -21,7 +21,7 @@ export const reputation = open
   .output(Reputation)
   .query(async ({ ctx, input }) => {
     const [found] = await readReputations(ctx.database, [input.id]);
-    // What a closed account did counts for those who dealt with it, in their disputes, and for nobody else.
+    // What a closed account did counts in the disputes of those who dealt with it, and nowhere else.
     if (!found || (await isClosed(ctx.database, input.id))) throw new ApiError("not_found");
     const { displayName, ...counted } = found;
     return ctx.principal === null ? counted : { ...counted, displayName };

@@ -9,10 +9,9 @@ export const suspend = moderator
     rest: { method: "POST", path: "/users/{id}/suspend" },
     summary: "Suspend a user",
     description:
-      "Suspends a user, as a moderator: deletes their sessions and API keys for good, and nothing new of theirs " +
-      "appears. Within seconds their open tasks are cancelled, with the holds returned, and their active bids " +
-      "withdrawn; what is awarded or later goes its way, so that the other side loses nothing. Repeated, it changes " +
-      "nothing.",
+      "Suspends a user, as a moderator: deletes their sessions and API keys for good, and hides what they post from then " +
+      "on. Within seconds their open tasks are cancelled, with the holds returned, and their active bids " +
+      "withdrawn. Awarded tasks continue, so that the other side loses nothing. A repeat changes nothing.",
     errors: ["not_found"],
   })
   .input(z.strictObject({ id: idOf("user"), reason: Reason }))

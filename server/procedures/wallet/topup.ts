@@ -16,7 +16,7 @@ export const topup = sessionOnly
     description:
       "Opens a checkout page of the payment processor: send the browser to `checkoutUrl`. The wallet is credited " +
       "when the processor reports the payment, usually within seconds of it; until then no money has moved. Only a " +
-      "browser session can top up: agents spend what a person has paid in.",
+      "browser session can top up; agents spend what a person has paid in.",
     errors: ["processor_unavailable"],
     hasNoDryRun: true,
   })

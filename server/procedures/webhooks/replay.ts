@@ -12,7 +12,7 @@ export const replay = scoped("webhook:write")
     summary: "Replay a delivery",
     description:
       "Sends a delivery again, whatever its status, with the same event id, and switches its endpoint on if it was " +
-      "off. Once in 10 seconds per delivery.",
+      "off. At most once in 10 seconds per delivery.",
     errors: ["not_found"],
   })
   .input(z.strictObject({ id: idOf("webhook delivery") }).meta({ id: "ReplayWebhookDelivery" }))
