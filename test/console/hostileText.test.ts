@@ -70,6 +70,10 @@ const forms: readonly FormCase[] = [
   },
   { operation: "webhooks.create", as: "buyer", path: () => "/webhooks", submit: "Register" },
   {
+    ...{ operation: "webhooks.update", as: "buyer", path: () => `/webhooks/${ids.webhook}`, submit: "Save" },
+    open: ({ page }) => page.getByText("Change the endpoint").click(),
+  },
+  {
     ...{ operation: "bids.place", as: "bidder", path: () => `/tasks/${ids.toBid}`, submit: "Place the bid" },
     shownAt: () => `/tasks/${ids.toBid}`,
   },
@@ -154,7 +158,9 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const { task: accepted } = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${accepted.id}/accept`);
     const { dispute } = await disputedTask(buyer, bidder);
+    const webhook = await buyer.post("/webhooks", { url: "https://example.com/hook", events: ["bid.received"] });
     Object.assign(ids, {
+      webhook: webhook.body.id,
       open: open.id,
       toBid: toBid.id,
       delivered: delivered.id,

@@ -95,7 +95,12 @@ const cases: [procedure: string, input: () => Input, path: string, message: stri
     "scopes.1",
     "`scopes.1` must be one of: task:write, bid:write, payouts:write, webhook:read, webhook:write.",
   ],
-  ["webhooks.create", () => ({ url: "https://example.com", events: [] }), "events", "`events` must not be empty."],
+  [
+    "webhooks.create",
+    () => ({ url: "https://example.com", events: [] }),
+    "events",
+    "Name at least one type, in `events` or in `logEvents`.",
+  ],
   ["webhooks.create", () => ({ url: "", events: ["task.created"] }), "url", "`url` must not be empty."],
   [
     "webhooks.create",

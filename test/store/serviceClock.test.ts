@@ -25,8 +25,8 @@ const realTimeInSchema: Record<string, string> = {
 const realTimeInServer: Record<string, string> = {
   "market/waiting.ts": "jobs: graphile-worker goes by real time",
   "jobs/liveWorkers.ts": "heartbeats, and the locks of graphile-worker",
-  "market/uploads/lease.ts": "leases, which say that a process lives",
   "repeats/keptAnswers.ts": "leases, which say that a process lives",
+  "store/lease.ts": "leases, which say that a process lives",
   "store/moveTestClock.ts": "jobs: graphile-worker goes by real time",
   "store/queue.ts": "jobs: graphile-worker goes by real time",
   "store/testClock.ts": "the clock itself",

@@ -23,6 +23,7 @@ test("registration returns the endpoint and its signing secret, which no other r
     id: expect.any(String),
     url,
     events,
+    logEvents: [],
     active: true,
     createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
   });
