@@ -37,7 +37,7 @@ interface FormCase {
   shownAt?: string | (() => string);
 }
 
-const ids = { open: "", bid: "", toBid: "", delivered: "", accepted: "", disputed: "", dispute: "" };
+const ids = { open: "", bid: "", toBid: "", delivered: "", accepted: "", disputed: "", dispute: "", webhook: "" };
 const people = {} as Record<Exclude<Who, "visitor"> | "suspect" | "suspended", TestPerson>;
 const press = (name: string) => (visitor: Visitor) => visitor.button(name).first().click();
 
