@@ -65,14 +65,18 @@ export function useProcesses() {
 
     /**
      * Starts `node server/start/main.ts`, or another command, with these variables, on a free port unless PORT is
-     * given.
+     * given, in this checkout or another.
      */
-    async start(variables: Record<string, string>, command = [process.execPath, "server/start/main.ts"]) {
+    async start(
+      variables: Record<string, string>,
+      command = [process.execPath, "server/start/main.ts"],
+      checkout = root,
+    ) {
       const port = variables.PORT ?? String(await unusedPort());
       const [file = "", ...parameters] = command;
       const startedAt = performance.now();
       const child = spawn(file, parameters, {
-        cwd: root,
+        cwd: checkout,
         stdio: ["ignore", "pipe", "pipe"],
         // Only these are inherited: a developer's own DATABASE_URL must not get in.
         env: {
