@@ -135,6 +135,8 @@ function compareLimits(old: JsonObject, current: JsonObject, report: Report): vo
   for (const name of [...lowerBounds, ...upperBounds, ...otherLimits]) {
     const [before, after] = [old[name], current[name]];
     if (before === after || (name === "format" && [before, after].every(isDescription))) continue;
+    // A time has fewer characters.
+    if (name === "maxLength" && old.format === "date-time" && Number(after) >= 64) continue;
     const areNumbers = typeof before === "number" && typeof after === "number";
     const isLooser =
       areNumbers && ((lowerBounds.includes(name) && after < before) || (upperBounds.includes(name) && after > before));
@@ -176,7 +178,8 @@ function typesOf({ type }: JsonObject): string[] {
 
 function valuesOf(schema: JsonObject): string[] | undefined {
   if ("const" in schema) return [JSON.stringify(schema.const)];
-  return Array.isArray(schema.enum) ? schema.enum.map((value) => JSON.stringify(value)) : undefined;
+  const values = schema.enum ?? schema["x-extensible-enum"];
+  return Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : undefined;
 }
 
 export function isObject(value: Json | undefined): value is JsonObject {

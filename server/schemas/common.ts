@@ -113,12 +113,16 @@ export const NoInput = z.strictObject({}).optional();
 
 export const DEFAULT_PAGE_ROWS = 50;
 
+/** A cursor is text in the document: programs would read a `date-time` as their own type of it, which loses microseconds. */
+export const plainCursor = { format: undefined, maxLength: 64 } as const;
+
 /**
  * The query of every list with a cursor: rows strictly older than `cursor`, newest first. The list itself is declared in
  * `server/store/cursorLists.ts`. Source: docs/contract.md "Conventions".
  */
 export const PageQuery = z.strictObject({
   cursor: InputTimestamp.meta({
+    ...plainCursor,
     description:
       "Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first page.",
   }).optional(),
@@ -126,8 +130,8 @@ export const PageQuery = z.strictObject({
 });
 
 export const NextCursor = z.string().nullable().meta({
-  format: "date-time",
   description: "Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page.",
+  example: "2026-11-20T12:00:00.123456Z",
 });
 
 /**

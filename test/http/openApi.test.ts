@@ -76,7 +76,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 const webhooks = Object.entries(document.webhooks).map(([type, { post }]) => ({ type, webhook: post }));
 const ajv = new Ajv2020({ strict: true, allErrors: true, allowUnionTypes: true, formats: formats() });
-ajv.addVocabulary(["example", "components", "discriminator", "listOf"]);
+ajv.addVocabulary(["example", "components", "discriminator", "listOf", "x-extensible-enum"]);
 ajv.addSchema({ $id: "openapi", components: document.components });
 
 function formats() {
@@ -479,3 +479,50 @@ function undocumented(value: unknown, schema: Schema, path = ""): string[] {
     properties[key] === undefined ? [`${path}.${key}`] : undocumented(inner, properties[key], `${path}.${key}`),
   );
 }
+
+describe("what programs read beside types", () => {
+  const listed = Object.entries(document.paths).flatMap(([path, { get }]) => {
+    const names = (get?.parameters ?? []).map((parameter: { name?: string }) => parameter.name);
+    return get && names.includes("cursor") ? [[path, get] as const] : [];
+  });
+
+  test("a cursor is plain text, and each list says how to read on", () => {
+    expect(listed.length).toBeGreaterThan(8);
+    for (const [path, get] of listed) {
+      const cursor = get.parameters?.find((parameter: { name?: string }) => parameter.name === "cursor");
+      expect([path, JSON.stringify(cursor?.schema)]).toEqual([path, '{"type":"string","maxLength":64}']);
+      const { links } = get.responses["200"] as { links?: { next?: object } };
+      expect(links?.next).toMatchObject({
+        operationId: get.operationId,
+        parameters: { cursor: "$response.body#/nextCursor" },
+      });
+    }
+  });
+
+  test("each operation says when to repeat it, and a change with which header it does nothing twice", () => {
+    const retryOf = (path: string, method: string) => Reflect.get(document.paths[path]?.[method] ?? {}, "x-retry");
+    expect(retryOf("/tasks", "post")).toMatchObject({ keyHeader: "Idempotency-Key", statuses: [429, 500, 502, 503] });
+    expect(retryOf("/auth/signup", "post")).toMatchObject({ statuses: [429], withoutAnswer: false });
+    expect(retryOf("/wallet", "get")).toMatchObject({ withoutAnswer: true, waitHeader: "Retry-After" });
+  });
+
+  test("values that may become more are open, and the closed sets are enums", () => {
+    const { LedgerEntry, ApiError, WebhookEventType } = document.components.schemas;
+    for (const [schema, name] of [
+      [LedgerEntry, "kind"],
+      [ApiError, "error"],
+    ] as const) {
+      const field: unknown = Reflect.get(schema?.properties ?? {}, name);
+      expect(field).toMatchObject({ type: "string", "x-extensible-enum": expect.any(Array) });
+      expect(field).not.toHaveProperty("enum");
+    }
+    expect(WebhookEventType).toMatchObject({ enum: eventTypes });
+  });
+
+  test("the stream says what its messages hold", () => {
+    const { content } = document.paths["/events/stream"]?.get?.responses["200"] as { content: Record<string, object> };
+    expect(JSON.stringify(content["text/event-stream"])).toContain(
+      '"contentSchema":{"$ref":"#/components/schemas/LogEvent"}',
+    );
+  });
+});

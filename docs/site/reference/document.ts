@@ -8,6 +8,7 @@ export interface Schema {
   format?: string;
   description?: string;
   enum?: (string | number | null)[];
+  "x-extensible-enum"?: string[];
   const?: unknown;
   example?: unknown;
   examples?: unknown[];

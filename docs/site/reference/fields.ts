@@ -45,7 +45,8 @@ export function typeOf(document: Document, schema: Schema): string {
   }
   const alternatives = schema.anyOf ?? schema.oneOf ?? schema.allOf;
   if (alternatives) return [...new Set(alternatives.map((each) => typeOf(document, each)))].join(" or ");
-  if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(", ");
+  const values = schema.enum ?? schema["x-extensible-enum"];
+  if (values) return values.map((value) => `\`${value}\``).join(", ");
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   const types = [schema.type ?? "any"].flat();
   return types.map((type) => simpleType(document, type, schema)).join(" or ");

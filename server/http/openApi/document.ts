@@ -7,6 +7,7 @@ import { asOpenApiRouter, collectRoutes, tagOf } from "../routes.ts";
 import { describeErrors } from "./errors.ts";
 import { addExamples } from "./examples.ts";
 import { responseHeaders } from "./headers.ts";
+import { addHints, openEnums } from "./hints.ts";
 import { type Document, type JsonObject, toJson } from "./json.ts";
 import { nameBodies } from "./names.ts";
 import { correctOperation } from "./operations.ts";
@@ -24,7 +25,12 @@ place bids, the buyer awards the task to one of them, and that bidder delivers. 
   \`Authorization: Bearer rb_live_…\`. If a request has both, only the header counts.
 - **Input is strict**: unknown fields are refused, and so is \`"100"\` where an integer belongs.
 - **Input is bounded**: a body has at most 256 KiB, 16 levels of nesting and 1,000 values. An error body stays under 16 kB.
-- **Lists** start with the newest item, the list of disputes with the oldest. To read on, send \`nextCursor\` back as \`cursor\` until it is null.
+- **Lists** start with the newest item, the list of disputes with the oldest. To read on, send \`nextCursor\` back as \`cursor\` until it is null:
+  each has a link \`next\`. A cursor is text: send it back as it is.
+- **Repeats**: \`x-retry\` of an operation says which answers are worth a repeat, and with which header it does nothing twice.
+- **Answers** have each record under its name, such as \`{ task }\`. The exceptions are flat: \`GET /wallet\`, a reputation, a key and a
+  webhook endpoint when they are created or changed, and a payout when it is requested.
+- **Values that are listed** in \`x-extensible-enum\` may become more; ignore what you do not know.
 - **Errors** all have the same shape, and \`error\` is a stable code. Besides the errors listed with an operation, every
   path can return \`not_found\` (404) and \`method_not_allowed\` (405, with an \`Allow\` header).`;
 
@@ -87,6 +93,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string, { embedded
     nameBodies(operation, route, schemas);
     describeParameters(operation, schemas);
     addExamples(operation, route, schemas);
+    addHints(operation, route);
   }
   const errors = describeErrors(routes);
   Object.assign(schemas, errors.schemas);
@@ -110,5 +117,6 @@ export function openApiDocument(router: AppRouter, publicUrl: string, { embedded
     ...(tagDescriptions[name] && { description: tagDescriptions[name] }),
   }));
   separateRequestsFromResponses(document);
+  openEnums(document);
   return tidy(document) as JsonObject;
 }

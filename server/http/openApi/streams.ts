@@ -28,6 +28,18 @@ export function streamOperation(route: Route): Operation {
         content: {
           "text/event-stream": {
             schema: { type: "string" },
+            // As `itemSchema` of OpenAPI 3.2 describes each message.
+            "x-item-schema": {
+              type: "object",
+              properties: {
+                id: { type: "string", description: "The cursor behind this event: `Last-Event-ID`." },
+                data: {
+                  type: "string",
+                  contentMediaType: "application/json",
+                  contentSchema: { $ref: "#/components/schemas/LogEvent" },
+                },
+              },
+            },
             example: 'data: {"id":"…","type":"bid.received","createdAt":"…","data":{…}}\nid: AZqhss…\n\n',
           },
         },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { disputeReader, listDisputes } from "../../market/disputes/records.ts";
-import { InputTimestamp, listOf, NextCursor, PageQuery } from "../../schemas/common.ts";
+import { InputTimestamp, listOf, NextCursor, PageQuery, plainCursor } from "../../schemas/common.ts";
 import { disputeStatuses } from "../../schemas/dispute.ts";
 import { DisputeListItem } from "../../schemas/excerpts.ts";
 import { nextCursorOf } from "../../store/cursorLists.ts";
@@ -18,10 +18,11 @@ export const list = signedIn
   })
   .input(
     PageQuery.extend({
-      cursor: InputTimestamp.optional().meta({
+      cursor: InputTimestamp.meta({
+        ...plainCursor,
         description:
           "Returns the rows strictly newer than this. Take it from the previous page's `nextCursor`; omit it for the first page.",
-      }),
+      }).optional(),
       status: listOf(disputeStatuses, "Disputes with one of these statuses; all by default.").optional(),
     }),
   )
