@@ -1075,7 +1075,7 @@ export interface ListApiKeysResponse {
 export interface ListDisputes {
   /**
    * Returns the rows strictly newer than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1087,7 +1087,7 @@ export interface ListDisputes {
 export interface ListDisputesResponse {
   /** Oldest first. */
   disputes: DisputeListItem[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
@@ -1129,7 +1129,7 @@ export interface ListEvents {
 export interface ListLedgerEntries {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1157,14 +1157,14 @@ export interface ListLedgerEntries {
 export interface ListLedgerEntriesResponse {
   /** Newest first. */
   entries: LedgerEntry[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListModerationActions {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1174,14 +1174,14 @@ export interface ListModerationActions {
 export interface ListModerationActionsResponse {
   /** Newest first. */
   actions: ModerationAction[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListOwnBids {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1193,14 +1193,14 @@ export interface ListOwnBids {
 export interface ListOwnBidsResponse {
   /** Newest first. */
   bids: BidExcerpt[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListOwnTasks {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1218,14 +1218,14 @@ export interface ListOwnTasks {
 export interface ListOwnTasksResponse {
   /** Newest first. */
   tasks: TaskListItem[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListPayouts {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1235,7 +1235,7 @@ export interface ListPayouts {
 export interface ListPayoutsResponse {
   /** Newest first. */
   payouts: Payout[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
@@ -1247,7 +1247,7 @@ export interface ListSessionsResponse {
 export interface ListTaskBids {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1258,14 +1258,14 @@ export interface ListTaskBids {
 export interface ListTaskBidsResponse {
   /** Newest first. */
   bids: BidExcerpt[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListTasks {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1287,14 +1287,14 @@ export interface ListTasks {
 export interface ListTasksResponse {
   /** Newest first. */
   tasks: TaskListItem[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListUsers {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1306,14 +1306,14 @@ export interface ListUsers {
 export interface ListUsersResponse {
   /** Newest first. */
   users: ModeratedUser[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
 export interface ListWebhookDeliveries {
   /**
    * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
-   * page. ISO 8601.
+   * page. Up to 64 characters.
    */
   cursor?: string | undefined;
   /** Rows per page. 1 to 100. Default: 50. */
@@ -1349,7 +1349,7 @@ export interface ListWebhookDeliveries {
 export interface ListWebhookDeliveriesResponse {
   /** Newest first. */
   deliveries: WebhookDelivery[];
-  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. ISO 8601. */
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
 
