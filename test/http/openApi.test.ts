@@ -520,9 +520,7 @@ describe("what programs read beside types", () => {
   });
 
   test("the stream says what its messages hold", () => {
-    const { content } = document.paths["/events/stream"]?.get?.responses["200"] as { content: Record<string, object> };
-    expect(JSON.stringify(content["text/event-stream"])).toContain(
-      '"contentSchema":{"$ref":"#/components/schemas/LogEvent"}',
-    );
+    const answer = JSON.stringify(document.paths["/events/stream"]?.get?.responses["200"]);
+    expect(answer).toContain('"contentSchema":{"$ref":"#/components/schemas/LogEvent"}');
   });
 });
