@@ -53,6 +53,15 @@ const tagDescriptions: Record<string, string> = {
   test: "A clock that tests can move forward. Only on a developer's machine.",
 };
 
+/** The headers that operations and events refer to. */
+const sharedParameters = {
+  LastEventId: lastEventIdParameter,
+  Signature: signatureParameter,
+  EventId: eventIdParameter,
+  IdempotencyKey: idempotencyKeyParameter,
+  DryRun: dryRunParameter,
+};
+
 /**
  * Returns the OpenAPI document: generated from the procedures and events, then corrected. trpc-to-openapi writes 200 for
  * every success, does not know our error codes, loses the strictness of refined inputs, and forbids additional fields in
@@ -99,13 +108,7 @@ export function openApiDocument(router: AppRouter, publicUrl: string, { embedded
   Object.assign(schemas, errors.schemas);
   document.components.responses = { ...errors.responses, ...eventResponses };
   document.components.headers = responseHeaders;
-  document.components.parameters = {
-    LastEventId: lastEventIdParameter,
-    Signature: signatureParameter,
-    EventId: eventIdParameter,
-    IdempotencyKey: idempotencyKeyParameter,
-    DryRun: dryRunParameter,
-  };
+  document.components.parameters = sharedParameters;
   document.webhooks = toJson(webhooks);
   document.info = {
     ...(document.info as JsonObject), // the generator's
