@@ -4,6 +4,7 @@ import {
   disputeQuery,
   feedQuery,
   keysQuery,
+  logQuery,
   meQuery,
   operationsQuery,
   reputationQuery,
@@ -21,7 +22,8 @@ import * as search from "./search.ts";
 
 const root = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   // Pages differ for visitors, so who is here is known before the first one is drawn.
-  beforeLoad: ({ context: { queryClient } }) => queryClient.ensureQueryData(meQuery),
+  beforeLoad: ({ context: { queryClient } }) =>
+    Promise.all([queryClient.ensureQueryData(meQuery), queryClient.ensureQueryData(logQuery)]),
   component: Root,
 });
 

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { type RequestHandler, Router } from "express";
+import { sessionCookieName } from "../auth/sessions.ts";
 import type { Services } from "../services.ts";
 import { manifestFile } from "../sites/manifest.ts";
 import { consoleSite, folderOf } from "../sites/sites.ts";
@@ -18,9 +19,13 @@ const places: Record<string, string> = {
  * Serves the console for people at `/app`, where every path that is no file is a page of it, and leads browsers there.
  * Besides this service, its pages may reach the object store, which takes and shows people's files.
  */
-export function serveConsole({ storage }: Pick<Services, "storage">, folder = folderOf(consoleSite)): RequestHandler {
+export function serveConsole(
+  { storage, settings }: Pick<Services, "storage" | "settings">,
+  folder = folderOf(consoleSite),
+): RequestHandler {
   const origins = [storage.origin];
-  const options = { base: "/app", fallback: "index.html", connect: origins, media: origins, folder };
+  const visitors = { page: "visitor.html", cookie: sessionCookieName(settings.publicUrl) };
+  const options = { base: "/app", fallback: "index.html", visitors, connect: origins, media: origins, folder };
   return Router()
     .get(Object.keys(places), (request, response, next) => {
       const place = places[request.path];

@@ -12,6 +12,8 @@ interface SiteOptions {
   atRoot?: readonly string[];
   /** The page for every path below the base that has no file, `assets/` aside: that of an app with addresses of its own. */
   fallback?: string;
+  /** The page that stands for the fallback in answers to browsers without this cookie. */
+  visitors?: { page: string; cookie: string };
   /** Origins that its pages may send requests to, beside this service. */
   connect?: readonly string[];
   /** Origins that its pages may show pictures, audio and video from, beside this service. */
@@ -36,7 +38,8 @@ export function serveSite(site: Site, options: SiteOptions): RequestHandler {
   return async (request, response, next) => {
     if (!isOurs(request.path, options)) return next();
     const manifest = await current();
-    const name = manifest === null ? null : nameOf(request.path, manifest, options);
+    const found = manifest === null ? null : nameOf(request.path, manifest, options);
+    const name = found === options.fallback ? pageFor(request, options) : found;
     const file = name === null ? undefined : manifest?.files[name];
     if (name === null || file === undefined) return next();
     if (request.method !== "GET" && request.method !== "HEAD") return sendMethodNotAllowed(response, ["GET"]);
@@ -46,6 +49,7 @@ export function serveSite(site: Site, options: SiteOptions): RequestHandler {
     response
       .vary("Accept-Encoding")
       .set({ "Cache-Control": name.startsWith("assets/") ? immutable : revalidate, ETag: file.etag, ...headers });
+    if (options.visitors && found === options.fallback) response.vary("Cookie");
     if (name.endsWith(".html")) response.set("Content-Security-Policy", policy(file.inlineScripts));
     sendAs(response, name, bytes);
   };
@@ -77,6 +81,12 @@ function nameOf(path: string, { files }: Manifest, { base, fallback = "" }: Site
   const page = relative.startsWith("assets/") ? "" : fallback;
   const candidates = [relative, relative === "" ? "index.html" : `${relative}.html`, page];
   return candidates.find((name) => Object.hasOwn(files, name)) ?? null;
+}
+
+/** Only whether there is a cookie counts here: what it is worth, the page asks the API. */
+function pageFor({ headers }: Request, { fallback, visitors }: SiteOptions): string | null {
+  if (fallback === undefined || visitors === undefined) return fallback ?? null;
+  return headers.cookie?.includes(`${visitors.cookie}=`) ? fallback : visitors.page;
 }
 
 function chooseEncoding(request: Request, file: SiteFile) {

@@ -1,7 +1,7 @@
 import type { QueryClient, QueryKey } from "@tanstack/react-query";
 import { useEffect, useSyncExternalStore } from "react";
 import { api } from "./client.ts";
-import { meQuery } from "./queries.ts";
+import { logQuery, meQuery } from "./queries.ts";
 
 /**
  * Changes appear by the event stream. All tabs of a person share one: the tab that holds a lock reads it and tells the
@@ -55,13 +55,20 @@ function staleAfter({ data }: LogEvent): QueryKey[] {
   ];
 }
 
+/** Reads everything on the screen again, if something has happened since. */
+async function catchUp(queryClient: QueryClient, cursor: string): Promise<void> {
+  const missed = await api.events.list.query({ after: cursor, limit: 1 }).catch(() => null);
+  if (missed?.events.length === 0) return;
+  await queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "feed" });
+}
+
 /** Follows the events of this person until the component is removed; `userId` is null for a visitor. */
 export function useLiveEvents(queryClient: QueryClient, userId: string | null): void {
   useEffect(() => {
     if (userId === null) return;
     const stopping = new AbortController();
     const channel = new BroadcastChannel(`rebid.events.${userId}`);
-    let cursor = "latest";
+    let cursor = queryClient.getQueryData(logQuery.queryKey) ?? "latest";
     let isReader = false;
     const receive = (message: Message) => {
       if (message.kind === "hello") {
@@ -71,8 +78,8 @@ export function useLiveEvents(queryClient: QueryClient, userId: string | null): 
       if (message.kind === "state") {
         if (message.live === live) return;
         change(() => (live = message.live));
-        // What happened in between is read again. Without events, the pages poll.
-        if (live) void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "feed" });
+        // The reader's stream goes on where its log ended; any other tab may have missed something. Without events, all poll.
+        if (live && !isReader) void catchUp(queryClient, cursor);
         return;
       }
       cursor = message.nextCursor;

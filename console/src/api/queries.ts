@@ -1,20 +1,39 @@
 import type { ListOwnTasks, ListWebhookDeliveries } from "@rebid/sdk";
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, type BidStatus, failureOf, type LedgerEntry, type Me, type TaskStatus } from "./client.ts";
+import { isVisitor, setVisitor } from "./visitor.ts";
 
 /** Every read of the console. The first part of a key is what `live.ts` invalidates by. */
 
 export const meQuery = queryOptions({
   queryKey: ["me"],
   queryFn: async ({ signal }): Promise<Me | null> => {
+    if (isVisitor()) return null;
     try {
       return await api.auth.me.query(undefined, { signal });
     } catch (error) {
-      if (failureOf(error)?.error === "unauthenticated") return null;
-      throw error;
+      if (failureOf(error)?.error !== "unauthenticated") throw error;
+      setVisitor(true);
+      return null;
     }
   },
   staleTime: 60_000,
+});
+
+/**
+ * The end of the event log before a page's first read, so that the events of `live.ts` begin there, and nothing has to be
+ * read a second time when they arrive.
+ */
+export const logQuery = queryOptions({
+  queryKey: ["log"],
+  queryFn: async () => {
+    if (isVisitor()) return "latest";
+    return api.events.list.query({ after: "latest", limit: 1 }).then(
+      ({ nextCursor }) => nextCursor,
+      () => "latest",
+    );
+  },
+  staleTime: Number.POSITIVE_INFINITY,
 });
 
 /** The filters of the feed, as the API has them. Budgets are in cents. */

@@ -2,12 +2,15 @@ import { QueryCache, QueryClient } from "@tanstack/react-query";
 import { failureOf, isTransient } from "./client.ts";
 import { pollWithoutEvents } from "./live.ts";
 import { meQuery } from "./queries.ts";
+import { setVisitor } from "./visitor.ts";
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error) => {
       // The session has ended elsewhere: whoever was signed in is not any more.
-      if (failureOf(error)?.error === "unauthenticated") queryClient.setQueryData(meQuery.queryKey, null);
+      if (failureOf(error)?.error !== "unauthenticated") return;
+      setVisitor(true);
+      queryClient.setQueryData(meQuery.queryKey, null);
     },
   }),
   defaultOptions: {

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useRouter } from "@tanstack/react-router";
 import { api } from "./client.ts";
 import { meQuery } from "./queries.ts";
+import { setVisitor } from "./visitor.ts";
 
 /** Connects the tabs of a browser. A tab does not hear itself. */
 const tabs = new BroadcastChannel("rebid.session");
@@ -18,6 +19,7 @@ export function useSignedIn(returnTo: string | undefined) {
   const queryClient = useQueryClient();
   const router = useRouter();
   return async () => {
+    setVisitor(false);
     queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
     await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
     tellOtherTabs();
@@ -34,6 +36,7 @@ export function useSignOut() {
     mutationFn: () => api.auth.logout.mutate(),
     onSuccess: async () => {
       await navigate({ to: "/" });
+      setVisitor(true);
       queryClient.setQueryData(meQuery.queryKey, null);
       queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
       tellOtherTabs();
