@@ -55,9 +55,9 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await context.setOffline(false);
     await page.goBack();
     await clickTwice(pay);
-    await ada.sees("have arrived");
+    await ada.sees("has arrived");
     await page.reload();
-    await ada.sees("have arrived");
+    await ada.sees("has arrived");
     expect(await money(ada)).toEqual({ available: 2_000, held: 0, tasks: 0, topups: 1 });
 
     await ada.open("/post");

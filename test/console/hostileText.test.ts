@@ -61,6 +61,8 @@ const forms: readonly FormCase[] = [
   },
   {
     ...{ operation: "tasks.rate", as: "buyer", path: () => `/tasks/${ids.accepted}`, submit: "Send the rating" },
+    // A radio button that its star covers.
+    open: (visitor) => visitor.page.getByRole("radio").first().check({ force: true }),
     shownAt: () => `/tasks/${ids.accepted}`,
   },
   { operation: "payouts.create", as: "buyer", path: () => "/wallet/payouts", submit: "Request the payout" },

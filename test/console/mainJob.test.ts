@@ -53,6 +53,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.button("Accept and pay").click();
     await ada.confirm("Pay $30.00");
     await ada.heading("Rate Bo").waitFor();
+    await ada.page.getByText("★").nth(4).click();
     await ada.field(/^Comment/).fill("Fast and exact.");
     await ada.button("Send the rating").click();
     await ada.sees("Fast and exact.");

@@ -86,7 +86,7 @@ export class Visitor {
     await this.field("Amount").fill(dollars);
     await this.button("Go to the checkout").click();
     await this.page.getByRole("button", { name: /^Pay/ }).click();
-    await this.sees("have arrived");
+    await this.sees("has arrived");
   }
 
   async postTask({ title, budget }: { title: string; budget: string }): Promise<void> {

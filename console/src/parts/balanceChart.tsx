@@ -12,11 +12,19 @@ interface Point extends Balance {
   at: number;
 }
 
+/** Fewer movements are read faster in the ledger below. */
+const MIN_MOVEMENTS = 4;
+
 const WIDTH = 1000;
 const HEIGHT = 240;
 
-/** Returns the balances over time, oldest first: the current ones, and the movements taken back one after the other. */
+/**
+ * Returns the balances over time, oldest first: the current ones, and the movements taken back one after the other. Returns
+ * none if a line would say nothing: after a few movements, or if all of them happened at this very moment.
+ */
 export function balancesOver(movements: readonly Movement[], current: Balance, now: number): Point[] {
+  const oldest = movements.at(-1);
+  if (oldest === undefined || movements.length < MIN_MOVEMENTS || Date.parse(oldest.createdAt) >= now) return [];
   const points: Point[] = [{ at: now, ...current }];
   let { availableCents, heldCents } = current;
   for (const movement of movements) {
@@ -34,8 +42,8 @@ export function balancesOver(movements: readonly Movement[], current: Balance, n
 export function BalanceChart({ points }: { points: readonly Point[] }) {
   const [pointed, setPointed] = useState<Point | null>(null);
   const [first, last] = [points[0], points.at(-1)];
-  if (first === undefined || last === undefined || points.length < 3) return null;
-  const span = Math.max(1, last.at - first.at);
+  if (first === undefined || last === undefined) return null;
+  const span = last.at - first.at;
   const highest = niceCeiling(
     Math.max(...points.map(({ availableCents, heldCents }) => availableCents + heldCents), 100),
   );

@@ -51,6 +51,13 @@ export class FieldReader {
     return 0;
   }
 
+  /** The number of stars that was chosen: a rating is never suggested. */
+  stars(name: string): number {
+    const stars = Number(this.text(name));
+    if (stars === 0) this.issues.push({ path: name, message: "Choose one to five stars." });
+    return stars;
+  }
+
   /** The items of a text with commas between them. */
   list(name: string): string[] {
     return this.text(name)

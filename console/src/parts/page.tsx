@@ -46,6 +46,8 @@ export function Page({ title, lead, above, actions, width = "wide", children }: 
 
 interface SectionProps {
   title: string;
+  /** What a link on the same page leads to. */
+  id?: string;
   lead?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
@@ -54,9 +56,9 @@ interface SectionProps {
 }
 
 /** A part of a page, with a heading. */
-export function Section({ title, lead, actions, children, card = false }: SectionProps) {
+export function Section({ title, id, lead, actions, children, card = false }: SectionProps) {
   return (
-    <section className={card ? styles.card : styles.section}>
+    <section id={id} className={card ? styles.card : styles.section}>
       <div className={styles.sectionHeader}>
         <div>
           <h2>{title}</h2>
@@ -69,12 +71,21 @@ export function Section({ title, lead, actions, children, card = false }: Sectio
   );
 }
 
-/** A page with what belongs beside its main part; below it on narrow screens. */
-export function Columns({ children, side }: { children: ReactNode; side: ReactNode }) {
+interface ColumnsProps {
+  /** Comes first on every screen: what there is to do. */
+  first?: ReactNode;
+  /** Beside both; between them on narrow screens. */
+  side: ReactNode;
+  children: ReactNode;
+}
+
+/** A page with what belongs beside its main part. */
+export function Columns({ first, side, children }: ColumnsProps) {
   return (
     <div className={styles.columns}>
-      <div className={styles.main}>{children}</div>
+      {first && <div className={styles.first}>{first}</div>}
       <aside className={styles.side}>{side}</aside>
+      <div className={styles.main}>{children}</div>
     </div>
   );
 }

@@ -22,7 +22,7 @@ function explain(failure: ApiFailure): ReactNode {
     case "insufficient_funds":
       return (
         <>
-          This needs {formatMoney(failure.neededCents ?? 0)}, and {formatMoney(failure.availableCents ?? 0)} are
+          This needs {formatMoney(failure.neededCents ?? 0)}, and {formatMoney(failure.availableCents ?? 0)} is
           available. <Link to="/wallet/top-up">Top up your wallet</Link>
         </>
       );

@@ -27,7 +27,7 @@ export function PlaceBid({ task }: { task: Task }) {
   const [priceCents, setPriceCents] = useState(0);
   const place = useAction("bids.place", api.bids.place.mutate, { draft: `bid.${task.id}` });
   return (
-    <Section title="Place a bid" card>
+    <Section title="Place a bid" id="bid" card>
       <Form
         action={place}
         operation="bids.place"

@@ -61,7 +61,7 @@ export function Bids({ task, first, canAward }: BidsProps) {
     );
   }
   return (
-    <Section title="Bids" lead="The best comes first, by what you choose.">
+    <Section title="Bids" id="bids" lead="The best comes first, by what you choose.">
       <table className={styles.table}>
         <thead>
           <tr>

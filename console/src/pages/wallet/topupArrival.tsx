@@ -23,15 +23,15 @@ export function TopupArrival() {
   });
   if (topup !== null && isSuccess) {
     return (
-      <Notice kind="good" alert title={`${formatMoney(topup.amountCents)} have arrived`}>
-        They are available now.
+      <Notice kind="good" alert title={`${formatMoney(topup.amountCents)} has arrived`}>
+        It is available now.
       </Notice>
     );
   }
   return (
     <Notice
       kind="info"
-      title={topup ? `${formatMoney(topup.amountCents)} are on their way` : "Your payment is on its way"}
+      title={topup ? `${formatMoney(topup.amountCents)} is on its way` : "Your payment is on its way"}
     >
       This takes a moment. You need not wait: it arrives also when you leave this page.
     </Notice>

@@ -10,7 +10,7 @@ import { Notice } from "../../../parts/notice.tsx";
 import { Page, Section } from "../../../parts/page.tsx";
 import { Person } from "../../../parts/person.tsx";
 import { Time } from "../../../parts/time.tsx";
-import { DisputeState } from "../../../task/decisions.tsx";
+import { DisputeState } from "../../../task/dispute.tsx";
 import { File } from "../../../task/files.tsx";
 import { Decide } from "../decide.tsx";
 import styles from "../moderation.module.css";

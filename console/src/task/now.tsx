@@ -1,0 +1,79 @@
+import type { Bid, Task, TaskPage } from "../api/client.ts";
+import { ButtonLink } from "../parts/button.tsx";
+import { Section } from "../parts/page.tsx";
+import { awardedBidOf, can } from "./access.ts";
+import { Accept, OpenDispute } from "./decisions.tsx";
+import { File } from "./files.tsx";
+import styles from "./now.module.css";
+import { Rate } from "./ratings.tsx";
+import { Upload } from "./upload.tsx";
+import { WhatNow } from "./whatNow.tsx";
+
+interface NowProps {
+  page: TaskPage;
+  task: Task;
+  userId: string;
+}
+
+/** What happens next, above everything else: the decision about a delivery, or the place to deliver. */
+export function Now({ page, task, userId }: NowProps) {
+  const { deliveries = [], dispute } = page;
+  const bid = awardedBidOf(page, task);
+  const isBuyer = task.buyer.id === userId;
+  const isParty = isBuyer || bid?.bidder.id === userId;
+  return (
+    <>
+      {isParty && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}
+      {bid && <Decision page={page} task={task} bid={bid} />}
+      {can(page, "disputes.resolve") && dispute && (
+        <div>
+          <ButtonLink to="/moderation/disputes/$disputeId" params={{ disputeId: dispute.id }} look="primary">
+            Decide this dispute
+          </ButtonLink>
+        </div>
+      )}
+      {bid && can(page, "bids.deliveryInit") && (
+        <Section title="Deliver">
+          <Upload bidId={bid.id} target="delivery" />
+        </Section>
+      )}
+      {can(page, "tasks.rate") && bid && (
+        <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />
+      )}
+      {deliveries.length > 0 && (
+        <Section title="Delivery">
+          {deliveries.map((file) => (
+            <File key={file.id} file={file} />
+          ))}
+        </Section>
+      )}
+      <Samples page={page} bid={bid} />
+    </>
+  );
+}
+
+/** The buttons that decide about a delivery. */
+function Decision({ page, task, bid }: { page: TaskPage; task: Task; bid: Bid }) {
+  const [canAccept, canDispute] = [can(page, "tasks.accept"), can(page, "tasks.dispute")];
+  if (!canAccept && !canDispute) return null;
+  return (
+    <div className={styles.actions}>
+      {canAccept && <Accept task={task} bid={bid} />}
+      {canDispute && <OpenDispute task={task} bid={bid} />}
+    </div>
+  );
+}
+
+function Samples({ page, bid }: { page: TaskPage; bid: Bid | undefined }) {
+  const { samples = [] } = page;
+  const target = bid !== undefined && can(page, "bids.sampleInit") ? bid : null;
+  if (samples.length === 0 && target === null) return null;
+  return (
+    <Section title="Samples">
+      {samples.map((file) => (
+        <File key={file.id} file={file} />
+      ))}
+      {target && <Upload bidId={target.id} target="sample" />}
+    </Section>
+  );
+}

@@ -1,0 +1,112 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Bid, Task, TaskPage } from "../api/client.ts";
+import { formatMoney, plural } from "../parts/format.ts";
+import { Notice } from "../parts/notice.tsx";
+import { Countdown } from "../parts/time.tsx";
+import { can } from "./access.ts";
+
+interface WhatNowProps {
+  page: TaskPage;
+  task: Task;
+  bid: Bid | undefined;
+  isBuyer: boolean;
+}
+
+interface Words {
+  kind: "info" | "good" | "warn";
+  title: string;
+  text: ReactNode;
+}
+
+/** What waits for whom, or how it ended, in one sentence with the money and the deadline. */
+export function WhatNow(props: WhatNowProps) {
+  const words = wordsFor(props);
+  if (words === null) return null;
+  return (
+    <Notice kind={words.kind} title={words.title}>
+      {words.text}
+    </Notice>
+  );
+}
+
+function wordsFor(props: WhatNowProps): Words | null {
+  const { task, bid, isBuyer } = props;
+  switch (task.status) {
+    case "open":
+      return isBuyer ? whileOpen(task) : null;
+    case "awarded":
+      return whileAwarded(task, isBuyer);
+    case "delivered":
+      return whileDelivered(task, bid, isBuyer);
+    case "accepted":
+      return bid === undefined ? null : afterAcceptance(props, bid);
+    case "cancelled":
+      return isBuyer ? returned("You cancelled this task", task.maxBudgetCents) : null;
+    case "expired":
+      return isBuyer ? returned("Nothing was delivered in time", bid?.priceCents ?? task.maxBudgetCents) : null;
+    default:
+      return null;
+  }
+}
+
+function whileOpen({ bidCount, maxBudgetCents }: Task): Words {
+  if (bidCount === 0) {
+    const text = `${formatMoney(maxBudgetCents)} stays held for it. Bids appear here as they arrive.`;
+    return { kind: "info", title: "Waiting for bids", text };
+  }
+  const text = (
+    <>
+      You pay nothing before you accept a delivery. <a href="#bids">Compare {plural(bidCount, "bid")}</a>
+    </>
+  );
+  return { kind: "info", title: "It is your turn: choose a bid", text };
+}
+
+function whileAwarded({ deliveryDueAt }: Task, isBuyer: boolean): Words | null {
+  if (deliveryDueAt === null) return null;
+  const over = "— the time is over, but it can still be delivered for a while";
+  return {
+    kind: "info",
+    title: isBuyer ? "The work is under way" : "It is your turn: deliver",
+    text: (
+      <>
+        Due in <Countdown to={deliveryDueAt} over={over} />.
+      </>
+    ),
+  };
+}
+
+function whileDelivered({ acceptanceDeadlineAt }: Task, bid: Bid | undefined, isBuyer: boolean): Words | null {
+  if (acceptanceDeadlineAt === null) return null;
+  return {
+    kind: "warn",
+    title: isBuyer ? "It is your turn: look at the delivery" : "The buyer looks at your delivery",
+    text: (
+      <>
+        Without an answer, {bid ? formatMoney(bid.priceCents) : "the price"}{" "}
+        {isBuyer ? "goes to the bidder" : "is yours"} in <Countdown to={acceptanceDeadlineAt} over="a moment" />.
+      </>
+    ),
+  };
+}
+
+/** What was paid, and what is left to do. */
+function afterAcceptance({ page, task, isBuyer }: WhatNowProps, bid: Bid): Words {
+  const price = formatMoney(bid.priceCents);
+  const other = isBuyer ? bid.bidder.displayName : task.buyer.displayName;
+  const next = can(page, "tasks.rate") ? `Rate ${other} below, so that others know.` : "There is nothing left to do.";
+  if (isBuyer) return { kind: "good", title: `You paid ${other} ${price}`, text: `The delivery is yours. ${next}` };
+  const text = (
+    <>
+      It is in your wallet. {next} <Link to="/wallet/payouts">Pay it out</Link>
+    </>
+  );
+  return { kind: "good", title: `${other} paid you ${price}`, text };
+}
+
+const returned = (title: string, cents: number): Words => ({
+  kind: "info",
+  title,
+  text: `${formatMoney(cents)} returned to your wallet.`,
+});
