@@ -4,10 +4,10 @@ import type { MailSettings } from "./gateways/mail.ts";
 import type { ProcessorSettings } from "./gateways/processor.ts";
 import type { StorageSettings } from "./gateways/storage.ts";
 
-/** Addresses and keys of the database, the payment processor, the object store and the mail server, and what seals sessions. */
+/** Addresses and keys of the database, the payment processor, the object store and the mail server, and what encrypts sessions. */
 export interface BackingServiceSettings {
   databaseUrl: string;
-  /** The newest first: it seals, and each of them unseals. */
+  /** The newest first: it encrypts, and each of them decrypts. */
   sessionSecrets: readonly string[];
   processor: ProcessorSettings;
   storage: StorageSettings;
@@ -35,7 +35,7 @@ export function external(settings: BackingServiceSettings, databaseOwnerUrl: str
 /** Returns the backing services if the settings name all of them, or null if embedded ones are needed. */
 export function configuredBackingServices(config: Config): BackingServices | null {
   const { databaseUrl, processor, storage, mail } = config;
-  // A worker does not use the secrets, because it seals no sessions.
+  // A worker does not use the secrets, because it encrypts no sessions.
   const sessionSecrets = config.sessionSecrets ?? (config.role === "worker" ? [randomUUID()] : null);
   return databaseUrl && sessionSecrets && processor && storage
     ? external({ databaseUrl, sessionSecrets, processor, storage, mail }, config.databaseOwnerUrl ?? databaseUrl)

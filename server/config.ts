@@ -32,7 +32,7 @@ export interface Config {
   readonly pooledUrl: string | null;
   /** The role that applies migrations outside production; null means the one of `databaseUrl`. */
   readonly databaseOwnerUrl: string | null;
-  /** The newest first: it seals sessions, and each of them unseals. */
+  /** The newest first: it encrypts, and each of them decrypts. */
   readonly sessionSecrets: readonly string[] | null;
   /** Express' `trust proxy`: a number of proxies, or a list of subnets. */
   readonly trustProxy: false | number | string;

@@ -4,7 +4,13 @@ import type { Scope } from "../schemas/scope.ts";
 import type { Connection } from "../store/connection.ts";
 import { findKey } from "./apiKeys.ts";
 import { isForeign, type OriginPolicy } from "./origins.ts";
-import { findSession, SESSION_LIFETIME_SECONDS, sealSession, sessionCookieName, unsealSession } from "./sessions.ts";
+import {
+  decryptSessionId,
+  encryptSessionId,
+  findSession,
+  SESSION_LIFETIME_SECONDS,
+  sessionCookieName,
+} from "./sessions.ts";
 
 /** The authenticated caller. A session may do everything its user may; an API key only what its scopes allow. */
 export type Principal =
@@ -16,7 +22,7 @@ export function mayModerate(principal: Principal, { moderatorTotp }: { moderator
   return principal.kind === "session" && principal.moderator && (principal.secondFactor || !moderatorTotp);
 }
 
-/** How this service's session cookies are made: their name follows from the address, and the first secret seals them. */
+/** How this service's session cookies are made: their name follows from the address, and the first secret encrypts them. */
 export interface CookieSettings {
   publicUrl: string;
   sessionSecrets: readonly string[];
@@ -43,9 +49,9 @@ export async function authenticate(
 ): Promise<Principal | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) return findByBearer(authorization, options);
-  const [seal, ...others] = readSessionCookies(request, options.cookies.publicUrl);
+  const [cookie, ...others] = readSessionCookies(request, options.cookies.publicUrl);
   if (others.length > 0) response.set("Clear-Site-Data", '"cookies"');
-  return seal === undefined || others.length > 0 ? null : findBySeal(seal, response, options);
+  return cookie === undefined || others.length > 0 ? null : findByCookie(cookie, response, options);
 }
 
 async function findByBearer(header: string, { connection, now }: AuthenticateOptions): Promise<Principal | null> {
@@ -54,12 +60,12 @@ async function findByBearer(header: string, { connection, now }: AuthenticateOpt
   return found && { kind: "apiKey", ...found };
 }
 
-async function findBySeal(
-  seal: string,
+async function findByCookie(
+  cookie: string,
   response: Response,
   { connection, cookies, now }: AuthenticateOptions,
 ): Promise<Principal | null> {
-  const sessionId = await unsealSession(seal, cookies.sessionSecrets);
+  const sessionId = await decryptSessionId(cookie, cookies.sessionSecrets);
   if (sessionId === null) return null;
   const session = await findSession(connection, sessionId, now);
   if (session === null) return null;
@@ -86,9 +92,9 @@ function decodeCookie(value: string): string {
 const cookieAttributes = { httpOnly: true, secure: true, sameSite: "lax", path: "/" } as const;
 
 export async function setSessionCookie(response: Response, sessionId: string, cookies: CookieSettings): Promise<void> {
-  const seal = await sealSession(sessionId, cookies.sessionSecrets);
+  const cookie = await encryptSessionId(sessionId, cookies.sessionSecrets);
   const maxAge = SESSION_LIFETIME_SECONDS * 1000;
-  response.cookie(sessionCookieName(cookies.publicUrl), seal, { ...cookieAttributes, maxAge });
+  response.cookie(sessionCookieName(cookies.publicUrl), cookie, { ...cookieAttributes, maxAge });
 }
 
 export function clearSessionCookie(response: Response, { publicUrl }: CookieSettings): void {

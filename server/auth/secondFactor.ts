@@ -3,7 +3,7 @@ import type { Clock } from "../gateways/clock.ts";
 import { type Connection, join, queryOne, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import { endSessions } from "./sessions.ts";
-import { generateRecoveryCodes, hashRecoveryCode, sealSecret, stepOfCode, unsealSecret } from "./totp.ts";
+import { decryptSecret, encryptSecret, generateRecoveryCodes, hashRecoveryCode, stepOfCode } from "./totp.ts";
 
 /** What the second factor depends on besides the database. */
 interface FactorServices {
@@ -86,17 +86,19 @@ export async function assertSecondFactor(
  */
 async function acceptTotp(tx: Transaction, services: FactorServices, userId: string, code: string): Promise<boolean> {
   const { sessionSecrets } = services.settings;
-  const [factor] = await tx.query<{ sealed: string }>(sql`
-    SELECT sealed_secret AS sealed FROM totp_factors WHERE user_id = ${userId}::uuid FOR NO KEY UPDATE`);
-  const unsealed = factor ? await unsealSecret(factor.sealed, userId, sessionSecrets) : null;
-  if (unsealed === null) return false;
-  const step = stepOfCode(unsealed.secret, code, services.clock.real());
+  const [factor] = await tx.query<{ encrypted: string }>(sql`
+    SELECT sealed_secret AS encrypted FROM totp_factors WHERE user_id = ${userId}::uuid FOR NO KEY UPDATE`);
+  const decrypted = factor ? await decryptSecret(factor.encrypted, userId, sessionSecrets) : null;
+  if (decrypted === null) return false;
+  const step = stepOfCode(decrypted.secret, code, services.clock.real());
   if (step === null) return false;
   const changes = [
     sql`last_step = ${step}::bigint`,
     sql`attempts = 0`,
     sql`next_attempt_at = '-infinity'`,
-    ...(unsealed.isCurrent ? [] : [sql`sealed_secret = ${await sealSecret(unsealed.secret, userId, sessionSecrets)}`]),
+    ...(decrypted.isCurrent
+      ? []
+      : [sql`sealed_secret = ${await encryptSecret(decrypted.secret, userId, sessionSecrets)}`]),
   ];
   const accepted = await tx.query(sql`
     UPDATE totp_factors SET ${join(changes)} WHERE user_id = ${userId}::uuid AND last_step < ${step}::bigint RETURNING 1`);
@@ -119,9 +121,9 @@ export async function addPendingFactor(
   userId: string,
   secret: string,
 ): Promise<string> {
-  const sealed = await sealSecret(secret, userId, services.settings.sessionSecrets);
+  const encrypted = await encryptSecret(secret, userId, services.settings.sessionSecrets);
   const [factor] = await tx.query<{ id: string }>(sql`
-    INSERT INTO totp_factors AS f (user_id, sealed_secret) VALUES (${userId}::uuid, ${sealed})
+    INSERT INTO totp_factors AS f (user_id, sealed_secret) VALUES (${userId}::uuid, ${encrypted})
     ON CONFLICT (user_id) DO UPDATE
     SET id = DEFAULT, sealed_secret = excluded.sealed_secret, created_at = DEFAULT
     WHERE f.confirmed_at IS NULL RETURNING id`);
@@ -183,16 +185,16 @@ export async function resealFactors({ database, settings }: FactorServices & { d
   const { sessionSecrets } = settings;
   if (sessionSecrets.length === 1) return;
   for (let after = NIL_UUID; ; ) {
-    const factors = await database.query<{ userId: string; sealed: string }>(sql`
-      SELECT user_id AS "userId", sealed_secret AS sealed FROM totp_factors
+    const factors = await database.query<{ userId: string; encrypted: string }>(sql`
+      SELECT user_id AS "userId", sealed_secret AS encrypted FROM totp_factors
       WHERE user_id > ${after}::uuid ORDER BY user_id LIMIT ${RESEAL_BATCH}`);
-    for (const { userId, sealed } of factors) {
-      const unsealed = await unsealSecret(sealed, userId, sessionSecrets);
-      if (unsealed === null || unsealed.isCurrent) continue;
-      const resealed = await sealSecret(unsealed.secret, userId, sessionSecrets);
+    for (const { userId, encrypted } of factors) {
+      const decrypted = await decryptSecret(encrypted, userId, sessionSecrets);
+      if (decrypted === null || decrypted.isCurrent) continue;
+      const encryptedAnew = await encryptSecret(decrypted.secret, userId, sessionSecrets);
       await database.query(sql`
-        UPDATE totp_factors SET sealed_secret = ${resealed}
-        WHERE user_id = ${userId}::uuid AND sealed_secret = ${sealed}`);
+        UPDATE totp_factors SET sealed_secret = ${encryptedAnew}
+        WHERE user_id = ${userId}::uuid AND sealed_secret = ${encrypted}`);
     }
     const last = factors.at(-1);
     if (last === undefined || factors.length < RESEAL_BATCH) return;

@@ -25,46 +25,46 @@ export function sessionCookieName(publicUrl: string): string {
 
 /**
  * Encrypts a session's id for the cookie, with the newest secret, which is the first. This takes 0.7 ms, so it happens only
- * at login and when a session is extended. Whether the session is still valid is up to its row, not to the seal.
+ * at login and when a session is extended. Whether the session is still valid is up to its row, not to the cookie.
  */
-export function sealSession(sessionId: string, secrets: readonly string[]): Promise<string> {
+export function encryptSessionId(sessionId: string, secrets: readonly string[]): Promise<string> {
   const [newest = ""] = secrets; // iron-session refuses an empty password
   return sealData({ sessionId }, { password: newest, ttl: SESSION_LIFETIME_SECONDS });
 }
 
-/** The sessions of the seals that a service's secrets have opened. */
-const opened = new WeakMap<readonly string[], Map<string, string>>();
+/** The sessions of the cookies that a service's secrets have decrypted. */
+const decrypted = new WeakMap<readonly string[], Map<string, string>>();
 /** Some 5 MB. */
-const MAX_OPENED = 10_000;
+const MAX_DECRYPTED = 10_000;
 
 /**
- * Returns the session's id, or null for any failure. Opening a seal takes 0.6 ms, nearly as long as reading a wallet, so what
- * was opened is remembered. What could not be opened is not: anybody could send such seals without end.
+ * Returns the session's id, or null for any failure. Decrypting a cookie takes 0.6 ms, nearly as long as reading a wallet, so what
+ * was decrypted is remembered. What could not be is not: anybody could send such cookies without end.
  */
-export async function unsealSession(seal: string, secrets: readonly string[]): Promise<string | null> {
-  const known = opened.get(secrets) ?? new Map<string, string>();
-  opened.set(secrets, known);
-  const earlier = known.get(seal);
+export async function decryptSessionId(cookie: string, secrets: readonly string[]): Promise<string | null> {
+  const known = decrypted.get(secrets) ?? new Map<string, string>();
+  decrypted.set(secrets, known);
+  const earlier = known.get(cookie);
   if (earlier !== undefined) return earlier;
-  const sessionId = await open(seal, secrets);
+  const sessionId = await decrypt(cookie, secrets);
   if (sessionId !== null) {
-    if (known.size >= MAX_OPENED) known.clear();
-    known.set(seal, sessionId);
+    if (known.size >= MAX_DECRYPTED) known.clear();
+    known.set(cookie, sessionId);
   }
   return sessionId;
 }
 
 /**
- * Tries one secret after the other; iron-session throws on some crafted cookies. A seal does not say which secret it was made
+ * Tries one secret after the other; iron-session throws on some crafted cookies. A cookie does not say which secret it was made
  * with: iron-session's ids of passwords are their places in the list, which a rotation changes.
  */
-async function open(seal: string, secrets: readonly string[]): Promise<string | null> {
+async function decrypt(cookie: string, secrets: readonly string[]): Promise<string | null> {
   for (const password of secrets) {
     try {
-      const { sessionId } = await unsealData<{ sessionId?: unknown }>(seal, { password });
+      const { sessionId } = await unsealData<{ sessionId?: unknown }>(cookie, { password });
       if (typeof sessionId === "string" && uuidPattern.test(sessionId)) return sessionId;
     } catch {
-      // Another secret may open it.
+      // Another secret may decrypt it.
     }
   }
   return null;

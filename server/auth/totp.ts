@@ -31,21 +31,21 @@ export function stepOfCode(secret: string, code: string, now: Date): number | nu
  * Encrypts a secret for its row. It is bound to its user, so that a copied row is worth nothing.
  * @param sessionSecrets newest first; the first one encrypts
  */
-export function sealSecret(secret: string, userId: string, [newest = ""]: readonly string[]): Promise<string> {
+export function encryptSecret(secret: string, userId: string, [newest = ""]: readonly string[]): Promise<string> {
   return sealData({ totpSecret: secret, userId }, { password: newest, ttl: 0 });
 }
 
 /**
- * Decrypts what `sealSecret` returned, with whichever session secret it was encrypted. Returns null when that secret is no
+ * Decrypts what `encryptSecret` returned, with whichever session secret it was encrypted. Returns null when that secret is no
  * longer among them; `isCurrent` is false when it is not the newest.
  */
-export async function unsealSecret(
-  sealed: string,
+export async function decryptSecret(
+  encrypted: string,
   userId: string,
   sessionSecrets: readonly string[],
 ): Promise<{ secret: string; isCurrent: boolean } | null> {
   for (const [index, password] of sessionSecrets.entries()) {
-    const content = await unsealData<{ totpSecret?: unknown; userId?: unknown }>(sealed, { password, ttl: 0 });
+    const content = await unsealData<{ totpSecret?: unknown; userId?: unknown }>(encrypted, { password, ttl: 0 });
     if (typeof content.totpSecret === "string" && content.userId === userId) {
       return { secret: content.totpSecret, isCurrent: index === 0 };
     }

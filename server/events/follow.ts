@@ -3,7 +3,7 @@ import { ApiError } from "../errors.ts";
 import type { Client } from "../limits/address.ts";
 import type { LogEventType } from "../schemas/event.ts";
 import type { Connection } from "../store/connection.ts";
-import type { Place } from "./cursor.ts";
+import type { LogPosition } from "./cursor.ts";
 import type { EventFollower } from "./follower.ts";
 import { type After, type LoggedEvent, type Reader, readLog } from "./log.ts";
 
@@ -46,7 +46,7 @@ function readerOf({ userId }: Principal, types: Question["types"]): Reader {
 export async function readOrWait(
   call: FollowingCall,
   { after, types, limit, waitMs }: Question & { limit: number; waitMs: number },
-): Promise<{ events: LoggedEvent[]; next: Place }> {
+): Promise<{ events: LoggedEvent[]; next: LogPosition }> {
   const deadlineMs = performance.now() + waitMs;
   const reader = readerOf(call.principal, types);
   const read = (from: After) => call.takeTurn(() => readLog(call.database, reader, { after: from, limit }), turn);
@@ -78,7 +78,7 @@ export async function readOrWait(
 /** An event, or null when only the place has changed or time has passed; and where to go on behind it. */
 export interface Step {
   event: LoggedEvent | null;
-  next: Place;
+  next: LogPosition;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "../store/connection.ts";
-import type { Place } from "./cursor.ts";
+import type { LogPosition } from "./cursor.ts";
 import { advanceLog, isSame, type LoggedEvent, type NewEvent, type Reader, readTail } from "./log.ts";
 import { type SeatLimits, Seats } from "./seats.ts";
 
@@ -23,7 +23,7 @@ export interface WaitResult {
   why: WaitEnd;
   events: LoggedEvent[];
   /** Everything that concerns the reader up to here is in `events`. */
-  next: Place;
+  next: LogPosition;
 }
 
 interface Until {
@@ -37,13 +37,13 @@ export interface Seat {
    * Waits for events behind `after`, which is where the reader has read to: until there are some, until the time is over or
    * `signal` says so, or until the seat is over. Never rejects.
    */
-  wait(after: Place, until: Until): Promise<WaitResult>;
+  wait(after: LogPosition, until: Until): Promise<WaitResult>;
   leave(): void;
 }
 
 interface Waiter {
   reader: Reader;
-  after: Place;
+  after: LogPosition;
   found: LoggedEvent[];
   /** The polls that had succeeded when it was admitted. */
   admittedAfter: number;
@@ -62,7 +62,7 @@ export class EventFollower {
   /** Those who came while the tail was being read, and may have missed what it did not look for. */
   readonly #newcomers = new Set<Waiter>();
   /** Up to here, everybody in `#waiters` knows what concerns them. */
-  #seen: Place | null = null;
+  #seen: LogPosition | null = null;
   /** How often the database has said that `#seen` is in the log. */
   #polls = 0;
   #isPolling = false;
@@ -93,7 +93,7 @@ export class EventFollower {
 
   #wait(
     reader: Reader,
-    after: Place,
+    after: LogPosition,
     { timeoutMs, signal, passedOn }: Until & { passedOn: AbortSignal },
   ): Promise<WaitResult> {
     return new Promise((resolve) => {
@@ -214,6 +214,6 @@ export class EventFollower {
 }
 
 /** A reader may have read further than the last poll. */
-function later(after: Place, seen: Place | null): Place {
+function later(after: LogPosition, seen: LogPosition | null): LogPosition {
   return seen !== null && seen.position > after.position ? seen : after;
 }

@@ -1,10 +1,10 @@
 import { ApiError } from "../errors.ts";
 import type { LogEvent, LogEventType } from "../schemas/event.ts";
 import { type Connection, empty, queryOne, type Sql, sql } from "../store/connection.ts";
-import { type CursorField, type Cursors, NIL_UUID, notACursor, type Place, type SentPlace } from "./cursor.ts";
+import { type CursorField, type Cursors, type LogPosition, NIL_UUID, notACursor, type SentPosition } from "./cursor.ts";
 
 /** An event with its position in the log. */
-export interface LoggedEvent extends Place {
+export interface LoggedEvent extends LogPosition {
   eventId: string;
   event: LogEvent;
 }
@@ -23,8 +23,8 @@ const NUMBERED_AT_ONCE = 1_000;
  * the worker, and waits for another who is numbering at this moment: so a reader sees everything that was committed before.
  * It costs one short query if nothing is new.
  */
-export function advanceLog(connection: Connection, { waits = true } = {}): Promise<Place> {
-  return queryOne<Place>(
+export function advanceLog(connection: Connection, { waits = true } = {}): Promise<LogPosition> {
+  return queryOne<LogPosition>(
     connection,
     sql`
     SELECT last_position AS position, last_event_id AS "eventId" FROM advance_event_log(${NUMBERED_AT_ONCE}, ${waits})`,
@@ -32,11 +32,11 @@ export function advanceLog(connection: Connection, { waits = true } = {}): Promi
 }
 
 /** What `after` means: a cursor's place, the end of the log, or the oldest event that is kept. */
-export type After = SentPlace | "latest" | "oldest";
+export type After = SentPosition | "latest" | "oldest";
 
 /** Reads `after` as clients send it, or in another field. Throws `invalid_input`, about that field. */
 export const afterOf = (cursors: Cursors, text: string | undefined, field?: CursorField): After =>
-  text === undefined ? "oldest" : text === "latest" ? "latest" : cursors.open(text, field);
+  text === undefined ? "oldest" : text === "latest" ? "latest" : cursors.decrypt(text, field);
 
 /**
  * Reads a page of what concerns the reader, oldest first. `next` is where it ends: at its last event if there may be more,
@@ -46,7 +46,7 @@ export async function readLog(
   connection: Connection,
   reader: Reader,
   { after, limit }: { after: After; limit: number },
-): Promise<{ events: LoggedEvent[]; next: Place; isFull: boolean }> {
+): Promise<{ events: LoggedEvent[]; next: LogPosition; isFull: boolean }> {
   const end = await advanceTo(connection, typeof after === "string" ? 0 : after.position);
   if (after === "latest") return { events: [], next: end, isFull: false };
   if (after !== "oldest") await assertKept(connection, after, end);
@@ -57,7 +57,7 @@ export async function readLog(
 }
 
 /** Numbers what has been committed until the log reaches this position: after a failover, more than usual may wait for it. */
-async function advanceTo(connection: Connection, position: number): Promise<Place> {
+async function advanceTo(connection: Connection, position: number): Promise<LogPosition> {
   let end = await advanceLog(connection);
   for (let reached = 0; end.position < position && end.position > reached; ) {
     reached = end.position;
@@ -69,11 +69,11 @@ async function advanceTo(connection: Connection, position: number): Promise<Plac
 /**
  * Throws `cursor_expired` unless the log goes on behind this place: the event at its position is kept as long as a cursor may
  * refer to it, and must be the one that the place names. Otherwise it has been pruned, or the place is in a tail of the log
- * that was lost, and another event may stand there now. Throws `invalid_input` for a place without a seal that is not from
- * before there were seals.
+ * that was lost, and another event may stand there now. Throws `invalid_input` for a cursor that is not encrypted and not from
+ * before cursors were encrypted.
  */
-export async function assertKept(connection: Connection, place: SentPlace, end: Place): Promise<void> {
-  if (place.unsealedIn !== undefined) await assertFromBeforeSeals(connection, place, place.unsealedIn);
+export async function assertKept(connection: Connection, place: SentPosition, end: LogPosition): Promise<void> {
+  if (place.plainIn !== undefined) await assertFromBeforeEncryption(connection, place, place.plainIn);
   if (isSame(place, end)) return;
   // Position 0 has no event: what follows it is complete while the first one is kept.
   const at = Math.max(place.position, 1);
@@ -83,10 +83,14 @@ export async function assertKept(connection: Connection, place: SentPlace, end: 
   if (!isKept) throw new ApiError("cursor_expired");
 }
 
-export const isSame = (a: Place, b: Place): boolean => a.position === b.position && a.eventId === b.eventId;
+export const isSame = (a: LogPosition, b: LogPosition): boolean => a.position === b.position && a.eventId === b.eventId;
 
 /** Otherwise anybody could find out the position of an event by trying. */
-async function assertFromBeforeSeals(connection: Connection, { eventId }: Place, field: CursorField): Promise<void> {
+async function assertFromBeforeEncryption(
+  connection: Connection,
+  { eventId }: LogPosition,
+  field: CursorField,
+): Promise<void> {
   const known = await connection.query(sql`
     SELECT FROM event_log_state WHERE unsealed_before > ${eventId ?? NIL_UUID}::uuid`);
   if (known.length === 0) throw notACursor(field);
@@ -97,7 +101,7 @@ function readBetween(
   connection: Connection,
   { userId, types }: Reader,
   after: number,
-  end: Place,
+  end: LogPosition,
   limit: number,
 ): Promise<LoggedEvent[]> {
   const ofTypes = types === null ? empty : sql`AND type = ANY (${[...types]}::text[])`;
@@ -117,7 +121,12 @@ function readBetween(
 }
 
 /** Reads the events of everyone, for operators. */
-export function readWholeLog(connection: Connection, after: number, end: Place, limit: number): Promise<LoggedEvent[]> {
+export function readWholeLog(
+  connection: Connection,
+  after: number,
+  end: LogPosition,
+  limit: number,
+): Promise<LoggedEvent[]> {
   return readEvents(
     connection,
     sql`
@@ -162,7 +171,7 @@ export interface NewEvent extends LoggedEvent {
  */
 export async function readTail(
   connection: Connection,
-  { userIds, after, end, limit }: { userIds: string[]; after: Place; end: Place; limit: number },
+  { userIds, after, end, limit }: { userIds: string[]; after: LogPosition; end: LogPosition; limit: number },
 ): Promise<NewEvent[] | null> {
   const rows = await connection.query<TailRow>(sql`
     SELECT l.position, l.recipients, e.id, e.type, e.created_at AS "createdAt", e.data

@@ -4,7 +4,7 @@ import { faviconUrl, tokens, wordmark } from "../brand/brand.ts";
 import { allowOnly } from "./sendError.ts";
 
 /** One of the service's own HTML pages: a few sentences in the middle of the window. */
-export interface Page {
+export interface HtmlPage {
   title: string;
   /** The HTML inside `main`. */
   body: string;
@@ -15,7 +15,7 @@ export interface Page {
 }
 
 /** Serves a page at `path`. Its Content-Security-Policy allows only the styles and scripts that the page declares. */
-export function servePage(path: string, page: Page): Router {
+export function servePage(path: string, page: HtmlPage): Router {
   const html = render(page);
   const policy = contentSecurityPolicy(page);
   return Router()
@@ -25,7 +25,7 @@ export function servePage(path: string, page: Page): Router {
     .all(path, allowOnly("GET"));
 }
 
-function contentSecurityPolicy({ style = "", scripts = [] }: Page): string {
+function contentSecurityPolicy({ style = "", scripts = [] }: HtmlPage): string {
   const inlineStyle = createHash("sha256")
     .update(sharedStyle + style)
     .digest("base64");
@@ -40,7 +40,7 @@ function contentSecurityPolicy({ style = "", scripts = [] }: Page): string {
   ].join("; ");
 }
 
-function render({ title, body, style = "", scripts = [] }: Page): string {
+function render({ title, body, style = "", scripts = [] }: HtmlPage): string {
   return `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -1,15 +1,15 @@
 import { EgressFailed, EgressRefused } from "../gateways/egressErrors.ts";
 import { timestampOf } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
-import type { Claimed } from "./claim.ts";
 import type { Outcome } from "./complete.ts";
 import { type Attempt, classifyResponse, retryDelaySeconds } from "./retries.ts";
 import { deliveryHeaders } from "./sign.ts";
+import type { LeasedDelivery } from "./take.ts";
 
 /** Sends a delivery once. Never throws: a failure is part of the attempt. */
 export async function attemptOnce(
   { egress, clock, log }: Pick<Services, "egress" | "clock" | "log">,
-  delivery: Claimed,
+  delivery: LeasedDelivery,
   { body, timeoutMs }: { body: Buffer; timeoutMs: number },
 ): Promise<Attempt> {
   const reasonOf = (error: unknown): string => {
@@ -33,7 +33,7 @@ export async function attemptOnce(
 }
 
 /** Decides whether a delivery has succeeded, failed or is retried after an attempt. `schedule` is in seconds. */
-export function outcomeOf(delivery: Claimed, attempt: Attempt, schedule: readonly number[], now: Date): Outcome {
+export function outcomeOf(delivery: LeasedDelivery, attempt: Attempt, schedule: readonly number[], now: Date): Outcome {
   const verdict = classifyResponse(attempt);
   const outcome = { delivery, attempt, attemptsLeft: 0, dueAt: null, switchOff: verdict === "gone" };
   if (verdict === "succeeded") return { ...outcome, status: "succeeded" };

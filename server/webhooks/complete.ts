@@ -1,15 +1,15 @@
 import { type Connection, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
-import type { Claimed } from "./claim.ts";
 import { enter, firstOf, isIn, stateColumns } from "./deliveryStates.ts";
 import { countFailures } from "./failures.ts";
 import { recordProofs } from "./hostProof.ts";
 import { latestAttempts } from "./records.ts";
 import type { Attempt } from "./retries.ts";
+import type { LeasedDelivery } from "./take.ts";
 
-/** The outcome of a claimed delivery. `attempt` is null when none was made, because the endpoint is not active. */
+/** The outcome of a taken delivery. `attempt` is null when none was made, because the endpoint is not active. */
 export interface Outcome {
-  delivery: Claimed;
+  delivery: LeasedDelivery;
   attempt: Attempt | null;
   status: "pending" | "succeeded" | "failed";
   attemptsLeft: number;

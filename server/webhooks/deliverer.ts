@@ -3,13 +3,13 @@ import type { Services } from "../services.ts";
 import { logFailure } from "../store/logFailure.ts";
 import { attemptOnce, outcomeOf } from "./attempt.ts";
 import { createBodyCache } from "./bodyCache.ts";
-import { type Claimed, claimDue, NIL_UUID, promoteDueRetries } from "./claim.ts";
 import { complete, type Outcome } from "./complete.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
 import { createHeldRounds } from "./heldRounds.ts";
 import { Lanes, MAX_IN_FLIGHT } from "./lanes.ts";
 import { type Attempt, classifyResponse } from "./retries.ts";
 import { createSignal } from "./signal.ts";
+import { type LeasedDelivery, NIL_UUID, promoteDueRetries, takeDue } from "./take.ts";
 
 /**
  * Maximum delay until a new event is noticed. `NOTIFY` would be faster, but it serialises all commits of the database.
@@ -32,7 +32,7 @@ interface DelivererServices extends Pick<Services, "database" | "egress" | "cloc
 }
 
 /**
- * `started`: all loops run. `draining`: nothing is fanned out or claimed; responses still come and are written. `stopped`: the
+ * `started`: all loops run. `draining`: nothing is fanned out or taken; responses still come and are written. `stopped`: the
  * outcomes that are there are written, and nothing else.
  */
 type Mode = "started" | "draining" | "stopped";
@@ -48,7 +48,7 @@ export function startDeliverer(services: DelivererServices): { stop(): Promise<v
 }
 
 /**
- * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`claimDue`),
+ * Three loops over two tables: events become deliveries (`fanOut`), due deliveries are leased and sent (`takeDue`),
  * and their outcomes are written in batches (`complete`). When a worker dies its leases expire and its deliveries are
  * sent again: at least once, with the same event id. A delivery counts as in flight until its outcome is written, which
  * bounds memory and lets a slow database slow down the sending. What goes to a host that has not answered yet is held
@@ -81,7 +81,7 @@ class Deliverer {
     const isStarted = () => this.#mode === "started";
     this.#senders = Promise.all([
       this.#loop("the fan-out of events", isStarted, () => this.#fanOut()),
-      this.#loop("claiming deliveries", isStarted, () => this.#claim()),
+      this.#loop("taking deliveries", isStarted, () => this.#take()),
     ]);
     const mayWrite = () => this.#mode !== "stopped" || this.#outcomes.length > 0;
     this.#writer = this.#loop("writing deliveries", mayWrite, () => this.#write());
@@ -124,7 +124,7 @@ class Deliverer {
     if (!wasFull) await sleep(FAN_OUT_POLL_MS);
   }
 
-  async #claim(): Promise<void> {
+  async #take(): Promise<void> {
     const { database, clock } = this.#services;
     const limit = Math.min(CLAIM_BATCH, MAX_IN_FLIGHT - this.#inFlight);
     const lanes = this.#lanes.free();
@@ -133,20 +133,20 @@ class Deliverer {
     await promoteDueRetries(database, clock.now());
     const afterEndpoint = this.#afterEndpoint;
     const leaseSeconds = this.#leaseSeconds;
-    const claims = await claimDue(database, { limit, lanes, afterEndpoint, now: clock.real(), leaseSeconds });
-    const leased = claims.filter(({ held }) => !held);
-    if (leased.length < claims.length) this.#heldRounds.wake();
+    const taken = await takeDue(database, { limit, lanes, afterEndpoint, now: clock.real(), leaseSeconds });
+    const leased = taken.filter(({ held }) => !held);
+    if (leased.length < taken.length) this.#heldRounds.wake();
     await this.#sendAll(leased);
     const held = await this.#heldRounds.next(limit - leased.length, this.#lanes.free().others > 0);
-    await this.#sendAll(held.claimed);
-    // The next claim starts where this one ended, or from the first endpoint when this one reached the end.
-    this.#afterEndpoint = claims.length < limit ? NIL_UUID : lastEndpoint(claims);
-    const busy = claims.length + held.claimed.length + held.released > 0;
+    await this.#sendAll(held.taken);
+    // The next round starts where this one ended, or from the first endpoint when this one reached the end.
+    this.#afterEndpoint = taken.length < limit ? NIL_UUID : lastEndpoint(taken);
+    const busy = taken.length + held.taken.length + held.released > 0;
     if (busy || afterEndpoint !== NIL_UUID) await sleep(BATCHING_MS);
     else await this.#deliveriesDue.wait(CLAIM_POLL_MS);
   }
 
-  async #sendAll(deliveries: readonly Claimed[]): Promise<void> {
+  async #sendAll(deliveries: readonly LeasedDelivery[]): Promise<void> {
     const bodies = await this.#bodies.load(deliveries.map(({ eventId }) => eventId));
     for (const delivery of deliveries) {
       this.#inFlight++;
@@ -156,7 +156,7 @@ class Deliverer {
           this.#outcomesReady.send();
         },
         (error: unknown) => {
-          // A bug here must not end the process. The lease expires, and the delivery is claimed again.
+          // A bug here must not end the process. The lease expires, and the delivery is taken again.
           this.#services.log.error({ error }, "a delivery failed on our side");
           this.#land(1);
         },
@@ -164,7 +164,7 @@ class Deliverer {
     }
   }
 
-  async #send(delivery: Claimed, body: Buffer | undefined): Promise<Outcome> {
+  async #send(delivery: LeasedDelivery, body: Buffer | undefined): Promise<Outcome> {
     if (!delivery.active || body === undefined)
       return { delivery, attempt: null, status: "failed", attemptsLeft: 0, dueAt: null, switchOff: false };
     const { settings, clock } = this.#services;
@@ -174,7 +174,7 @@ class Deliverer {
   }
 
   /** Makes an attempt in the endpoint's lane, which is given back here, however the attempt ends. */
-  async #inLane(delivery: Claimed, send: () => Promise<Attempt>): Promise<Attempt> {
+  async #inLane(delivery: LeasedDelivery, send: () => Promise<Attempt>): Promise<Attempt> {
     this.#lanes.start(delivery);
     let result = { succeeded: false, durationMs: 0 };
     try {
@@ -206,9 +206,9 @@ class Deliverer {
   }
 }
 
-/** Returns the endpoint that the claim reached last: the largest id, because the batch itself is unordered. */
-function lastEndpoint(claimed: readonly Claimed[]): string {
-  const [largest = NIL_UUID] = claimed.map(({ endpointId }) => endpointId).sort((a, b) => (a < b ? 1 : -1));
+/** Returns the endpoint that was reached last: the largest id, because the batch itself is unordered. */
+function lastEndpoint(taken: readonly LeasedDelivery[]): string {
+  const [largest = NIL_UUID] = taken.map(({ endpointId }) => endpointId).sort((a, b) => (a < b ? 1 : -1));
   return largest;
 }
 

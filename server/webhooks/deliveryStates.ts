@@ -10,10 +10,10 @@ export type DeliveryState = "queued" | "leased" | "waiting" | "held" | "succeede
 
 /** Every way from one state to another. Events are fanned out into the state `queued`. */
 export const deliveryTransitions = {
-  claim: { from: ["queued"], to: "leased" },
+  take: { from: ["queued"], to: "leased" },
   hold: { from: ["queued"], to: "held" },
   release: { from: ["held"], to: "queued" },
-  claimHeld: { from: ["held"], to: "leased" },
+  takeHeld: { from: ["held"], to: "leased" },
   succeed: { from: ["leased", "queued", "waiting", "held", "failed"], to: "succeeded" }, // the lease may have ended meanwhile
   fail: { from: ["leased"], to: "failed" },
   retryLater: { from: ["leased"], to: "waiting" },
@@ -42,7 +42,7 @@ export const stateColumns = {
   failed: { ...queued, status: sql`'failed'`, failed_at: sql`service_now()` },
 };
 
-/** A lease of deliveries from `now`, a real time. It has the table's alias in `claim.ts` and `held.ts`. */
+/** A lease of deliveries from `now`, a real time. It has the table's alias in `take.ts` and `held.ts`. */
 export const deliveryLease = (now: Date, seconds: number): Lease => ({
   ...{ table: sql`webhook_deliveries`, column: sql`d.leased_until`, seconds },
   now: timeOf(now),

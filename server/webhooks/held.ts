@@ -1,7 +1,7 @@
 import { type Connection, type Sql, sql } from "../store/connection.ts";
-import { type Claimed, claimedColumns, NIL_UUID } from "./claim.ts";
 import { deliveryLease, enter, stateColumns } from "./deliveryStates.ts";
 import { isProven } from "./hostProof.ts";
+import { type LeasedDelivery, leasedColumns, NIL_UUID } from "./take.ts";
 
 /** Pause between two requests to a host that has not answered with 2xx yet: 60 a minute. */
 const PAUSE_SECONDS = 1;
@@ -62,15 +62,15 @@ export async function releaseEndpoint(connection: Connection, endpointId: string
  * whichever worker: the host's row decides, so no number of workers sends more. The host's endpoints take turns, each with
  * its oldest delivery.
  */
-export function claimHeld(
+export function takeHeld(
   connection: Connection,
   { hosts, now, leaseSeconds }: { hosts: readonly string[]; now: Date; leaseSeconds: number },
-): Promise<Claimed[]> {
+): Promise<LeasedDelivery[]> {
   const nextRequestAt = new Date(now.getTime() + PAUSE_SECONDS * 1000).toISOString();
   const nextEndpoint = (after: Sql) => sql`
     (SELECT d.endpoint_id FROM webhook_deliveries d
      WHERE d.held_for = ready.host AND d.endpoint_id > ${after} ORDER BY d.endpoint_id LIMIT 1)`;
-  const claim = sql`
+  const statement = sql`
     WITH ready AS MATERIALIZED (
       SELECT host, last_endpoint FROM webhook_hosts
       WHERE host = ANY (${hosts}::text[]) AND next_request_at <= ${now.toISOString()}::timestamptz
@@ -93,6 +93,6 @@ export function claimHeld(
     -- Unless it has just been released, or stopped.
     WHERE d.id = oldest.id AND d.held_for = oldest.host
       AND e.id = d.endpoint_id AND u.id = e.user_id AND h.host = e.host
-    RETURNING ${claimedColumns}`;
-  return connection.query<Claimed>(claim, { plan: "fresh" });
+    RETURNING ${leasedColumns}`;
+  return connection.query<LeasedDelivery>(statement, { plan: "fresh" });
 }

@@ -1,12 +1,12 @@
 import type { Services } from "../services.ts";
-import type { Claimed } from "./claim.ts";
-import { claimHeld, findHeldHosts, RELEASE_BATCH, releaseHeld } from "./held.ts";
+import { findHeldHosts, RELEASE_BATCH, releaseHeld, takeHeld } from "./held.ts";
+import type { LeasedDelivery } from "./take.ts";
 
 /** Maximum delay until a host's pause is over, or until another worker's proof of it, is noticed. */
 const POLL_MS = 200;
 
 interface HeldTaken {
-  claimed: Claimed[];
+  taken: LeasedDelivery[];
   /** How many deliveries have joined their endpoints' lanes. */
   released: number;
 }
@@ -24,20 +24,19 @@ export function createHeldRounds({ database, clock }: Pick<Services, "database" 
       nextRoundMs = 0;
     },
 
-    /** `limit` bounds the hosts visited. With `mayClaim` false, deliveries are only released. */
-    async next(limit: number, mayClaim: boolean): Promise<HeldTaken> {
-      if (limit <= 0 || performance.now() < nextRoundMs) return { claimed: [], released: 0 };
+    /** `limit` bounds the hosts visited. With `mayTake` false, deliveries are only released. */
+    async next(limit: number, mayTake: boolean): Promise<HeldTaken> {
+      if (limit <= 0 || performance.now() < nextRoundMs) return { taken: [], released: 0 };
       const now = clock.real();
       const visited = await findHeldHosts(database, { limit, afterHost, now });
       const proven = visited.filter((host) => host.proven).map(({ host }) => host);
       const released = proven.length === 0 ? 0 : await releaseHeld(database, proven);
       const ready = visited.filter((host) => !host.proven && host.ready).map(({ host }) => host);
-      const claimed =
-        ready.length === 0 || !mayClaim ? [] : await claimHeld(database, { hosts: ready, now, leaseSeconds });
+      const taken = ready.length === 0 || !mayTake ? [] : await takeHeld(database, { hosts: ready, now, leaseSeconds });
       const reachedEnd = visited.length < limit;
       nextRoundMs = reachedEnd && released < RELEASE_BATCH ? performance.now() + POLL_MS : 0;
       afterHost = reachedEnd ? "" : (visited.at(-1)?.host ?? "");
-      return { claimed, released };
+      return { taken, released };
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Maximum number of requests in flight per worker. */
 export const MAX_IN_FLIGHT = 512;
 /** How many of these (plus one batch) may go to endpoints that are not known to respond quickly. */
-const MAX_UNPROVEN_IN_FLIGHT = 256;
+const MAX_SLOW_IN_FLIGHT = 256;
 /** How many (plus one batch) may go to the endpoints of one user, so that nobody takes all slots. */
 const MAX_OWNER_IN_FLIGHT = 128;
 const FIRST_LIMIT = 4;
@@ -25,7 +25,7 @@ interface Lane {
   /** Maximum number of parallel requests. */
   limit: number;
   /** The last response was a quick success. */
-  proven: boolean;
+  isQuick: boolean;
 }
 
 interface LaneKey {
@@ -52,33 +52,33 @@ export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #busy = new Map<string, Lane>();
   readonly #owners = new Map<string, Owner>();
-  #unprovenInFlight = 0;
+  #slowInFlight = 0;
 
   start({ endpointId, ownerId }: LaneKey): void {
     const lane = this.#laneOf(endpointId, ownerId);
     lane.inFlight++;
     this.#ownerOf(lane).inFlight++;
     this.#busy.set(endpointId, lane);
-    if (!lane.proven) this.#unprovenInFlight++;
+    if (!lane.isQuick) this.#slowInFlight++;
     if (this.#lanes.size > MAX_LANES) this.#forgetOldest();
   }
 
   finish({ endpointId, ownerId }: LaneKey, result: { succeeded: boolean; durationMs: number }): void {
     const lane = this.#laneOf(endpointId, ownerId);
-    if (!lane.proven) this.#unprovenInFlight -= lane.inFlight;
+    if (!lane.isQuick) this.#slowInFlight -= lane.inFlight;
     lane.inFlight--;
     this.#ownerOf(lane).inFlight--;
     if (lane.inFlight === 0) this.#busy.delete(endpointId);
-    lane.proven = result.succeeded && result.durationMs < FAST_MS;
-    lane.limit = result.succeeded ? Math.min(lane.proven ? MAX_LIMIT : MAX_SLOW_LIMIT, lane.limit + 1) : FIRST_LIMIT;
-    if (!lane.proven) this.#unprovenInFlight += lane.inFlight;
+    lane.isQuick = result.succeeded && result.durationMs < FAST_MS;
+    lane.limit = result.succeeded ? Math.min(lane.isQuick ? MAX_LIMIT : MAX_SLOW_LIMIT, lane.limit + 1) : FIRST_LIMIT;
+    if (!lane.isQuick) this.#slowInFlight += lane.inFlight;
   }
 
   free(): FreeLanes {
-    const exhausted = this.#unprovenInFlight >= MAX_UNPROVEN_IN_FLIGHT;
+    const exhausted = this.#slowInFlight >= MAX_SLOW_IN_FLIGHT;
     const listed: Record<string, number> = {};
     for (const [endpointId, lane] of exhausted ? this.#lanes : this.#busy) {
-      if (!exhausted || lane.proven) listed[endpointId] = Math.max(0, lane.limit - lane.inFlight);
+      if (!exhausted || lane.isQuick) listed[endpointId] = Math.max(0, lane.limit - lane.inFlight);
     }
     for (const { inFlight, endpointIds } of this.#owners.values()) {
       if (inFlight >= MAX_OWNER_IN_FLIGHT) for (const endpointId of endpointIds) listed[endpointId] = 0;
@@ -94,7 +94,7 @@ export class Lanes {
   }
 
   #laneOf(endpointId: string, ownerId: string): Lane {
-    const lane = this.#lanes.get(endpointId) ?? { ownerId, inFlight: 0, limit: FIRST_LIMIT, proven: false };
+    const lane = this.#lanes.get(endpointId) ?? { ownerId, inFlight: 0, limit: FIRST_LIMIT, isQuick: false };
     // Re-inserted at the end: the map's order is the order of use.
     this.#lanes.delete(endpointId);
     this.#lanes.set(endpointId, lane);

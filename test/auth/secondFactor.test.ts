@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { resealFactors } from "../../server/auth/secondFactor.ts";
-import { generateTotp, sealSecret, stepOfCode, unsealSecret } from "../../server/auth/totp.ts";
+import { decryptSecret, encryptSecret, generateTotp, stepOfCode } from "../../server/auth/totp.ts";
 import { queryOne, sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson } from "../factories/people.ts";
@@ -27,12 +27,12 @@ test("the codes are those of RFC 6238, and belong to a step at most one away", (
 test("a secret opens with any of the session secrets, for its own user only", async () => {
   const [older, newer] = ["an older secret with 32 characters.", "a newer secret with 32 characters.."];
   const { secret } = generateTotp("ada@example.com");
-  const sealed = await sealSecret(secret, "ada", [older]);
-  expect(sealed).not.toContain(secret);
-  expect(await unsealSecret(sealed, "ada", [older])).toEqual({ secret, isCurrent: true });
-  expect(await unsealSecret(sealed, "ada", [newer, older])).toEqual({ secret, isCurrent: false });
-  expect(await unsealSecret(sealed, "ada", [newer])).toBeNull();
-  expect(await unsealSecret(sealed, "eve", [older])).toBeNull();
+  const encrypted = await encryptSecret(secret, "ada", [older]);
+  expect(encrypted).not.toContain(secret);
+  expect(await decryptSecret(encrypted, "ada", [older])).toEqual({ secret, isCurrent: true });
+  expect(await decryptSecret(encrypted, "ada", [newer, older])).toEqual({ secret, isCurrent: false });
+  expect(await decryptSecret(encrypted, "ada", [newer])).toBeNull();
+  expect(await decryptSecret(encrypted, "eve", [older])).toBeNull();
 });
 
 test("a rotated session secret can be retired although nobody has used their factor meanwhile", async () => {
@@ -40,23 +40,26 @@ test("a rotated session secret can be retired although nobody has used their fac
   const { secret } = await setUpTotp(service, person);
   const { settings, database } = service.services;
   const newest = "the newest secret of the tests, 32 characters";
-  const sealed = async () =>
+  const encrypted = async () =>
     (
-      await queryOne<{ sealed: string }>(
+      await queryOne<{ encrypted: string }>(
         database,
-        sql`SELECT sealed_secret AS sealed FROM totp_factors WHERE user_id = ${person.id}::uuid`,
+        sql`SELECT sealed_secret AS encrypted FROM totp_factors WHERE user_id = ${person.id}::uuid`,
       )
-    ).sealed;
+    ).encrypted;
   await resealFactors({
     ...service.services,
     settings: { ...settings, sessionSecrets: [newest, ...settings.sessionSecrets] },
   });
-  expect(await unsealSecret(await sealed(), person.id, [newest])).toEqual({ secret, isCurrent: true });
+  expect(await decryptSecret(await encrypted(), person.id, [newest])).toEqual({ secret, isCurrent: true });
   await resealFactors({
     ...service.services,
     settings: { ...settings, sessionSecrets: [...settings.sessionSecrets, newest] },
   });
-  expect(await unsealSecret(await sealed(), person.id, settings.sessionSecrets)).toEqual({ secret, isCurrent: true });
+  expect(await decryptSecret(await encrypted(), person.id, settings.sessionSecrets)).toEqual({
+    secret,
+    isCurrent: true,
+  });
 });
 
 test("setting up needs the password and one right code; then a login needs a code, and nothing shows the secret again", async () => {

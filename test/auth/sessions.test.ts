@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sealData } from "iron-session";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { SESSION_LIFETIME_SECONDS, sealSession, unsealSession } from "../../server/auth/sessions.ts";
+import { decryptSessionId, encryptSessionId, SESSION_LIFETIME_SECONDS } from "../../server/auth/sessions.ts";
 import { readConfig } from "../../server/config.ts";
 import { createApp } from "../../server/http/app.ts";
 import { sql } from "../../server/store/connection.ts";
@@ -207,11 +207,11 @@ describe("behind https", () => {
 test("two rotations of the secret log nobody out, and a secret that was taken away does", async () => {
   const [first, second, third] = ["1", "2", "3"].map((digit) => digit.repeat(32)) as [string, string, string];
   const id = crypto.randomUUID();
-  const [oldest, middle] = [await sealSession(id, [first]), await sealSession(id, [second, first])];
-  expect(await unsealSession(oldest, [second, first])).toBe(id);
-  for (const seal of [oldest, middle]) expect(await unsealSession(seal, [third, second, first])).toBe(id);
-  expect(await unsealSession(middle, [third, second])).toBe(id);
-  expect(await unsealSession(oldest, [third, second])).toBeNull();
+  const [oldest, middle] = [await encryptSessionId(id, [first]), await encryptSessionId(id, [second, first])];
+  expect(await decryptSessionId(oldest, [second, first])).toBe(id);
+  for (const seal of [oldest, middle]) expect(await decryptSessionId(seal, [third, second, first])).toBe(id);
+  expect(await decryptSessionId(middle, [third, second])).toBe(id);
+  expect(await decryptSessionId(oldest, [third, second])).toBeNull();
   expect(readConfig({ SESSION_SECRET: `${third}, ${second}` }).sessionSecrets).toEqual([third, second]);
 });
 

@@ -49,11 +49,11 @@ async function record(database: Database): Promise<string> {
   return id;
 }
 
-const latest = async (database: Database) => cursors.seal(await advanceLog(database));
+const latest = async (database: Database) => cursors.encrypt(await advanceLog(database));
 
 async function read(database: Database, cursor: string): Promise<string[]> {
   const reader = { userId: crypto.randomUUID(), types: null };
-  const { events } = await readLog(database, reader, { after: cursors.open(cursor), limit: 100 });
+  const { events } = await readLog(database, reader, { after: cursors.decrypt(cursor), limit: 100 });
   return events.map(({ eventId }) => eventId);
 }
 

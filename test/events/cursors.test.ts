@@ -39,7 +39,7 @@ test("a cursor tells nobody where it is: neither its bytes, nor whether somethin
     const bytes = Buffer.from(cursor, "base64url");
     expect(bytes.includes(bytesOf(eventId ?? ""))).toBe(false);
     expect(cursor).toMatch(/^[\w-]{75}$/);
-    expect(service.services.eventCursors.open(cursor)).toEqual({ position, eventId });
+    expect(service.services.eventCursors.decrypt(cursor)).toEqual({ position, eventId });
   }
   // No byte of it is the same in all of them, such as those of the position.
   const first = Buffer.from(cursors[0] ?? "", "base64url");
@@ -60,7 +60,7 @@ test("a cursor that was altered, made up, cut, or sealed by another service is r
   for (const wrong of [
     ...["nonsense", cursor.slice(0, -1), `${cursor}A`, `${cursor}=`, bytes.toString("base64").replace(/$/, "+")],
     bytes.subarray(0, 40).toString("base64url"),
-    openCursors([next]).seal(place),
+    openCursors([next]).encrypt(place),
     unsealed({ position: 0, eventId: null }),
     unsealed({ position: 2 ** 60, eventId: crypto.randomUUID() }),
   ]) {
@@ -70,12 +70,12 @@ test("a cursor that was altered, made up, cut, or sealed by another service is r
 
 test("a cursor survives a new session secret while the old one is kept behind it, and not for longer", () => {
   const place = { position: 7, eventId: crypto.randomUUID() };
-  const cursor = openCursors([current]).seal(place);
-  expect(openCursors([next, current]).open(cursor)).toEqual(place);
-  expect(openCursors([current]).open(openCursors([current, next]).seal(place))).toEqual(place);
-  expect(() => openCursors([next]).open(cursor)).toThrow(expect.objectContaining({ code: "invalid_input" }));
+  const cursor = openCursors([current]).encrypt(place);
+  expect(openCursors([next, current]).decrypt(cursor)).toEqual(place);
+  expect(openCursors([current]).decrypt(openCursors([current, next]).encrypt(place))).toEqual(place);
+  expect(() => openCursors([next]).decrypt(cursor)).toThrow(expect.objectContaining({ code: "invalid_input" }));
   const beginning = { position: 0, eventId: null };
-  expect(openCursors([next]).open(openCursors([next, current]).seal(beginning))).toEqual(beginning);
+  expect(openCursors([next]).decrypt(openCursors([next, current]).encrypt(beginning))).toEqual(beginning);
 });
 
 test("a cursor without a seal goes on for events from before there were seals, and for no other", async () => {
@@ -89,7 +89,7 @@ test("a cursor without a seal goes on for events from before there were seals, a
   await service.owner.query(sql`UPDATE event_log_state SET unsealed_before = ${recent.eventId}::uuid`);
   const answer = await ada.get(`/events?after=${unsealed(old)}`);
   expect(answer.body.events).toMatchObject([{ data: { task: { id: task.id } } }]);
-  expect(service.services.eventCursors.open(answer.body.nextCursor)).toEqual(recent);
+  expect(service.services.eventCursors.decrypt(answer.body.nextCursor)).toEqual(recent);
   const elsewhere = await ada.get(`/events?after=${unsealed({ ...old, position: old.position + 1 })}`);
   expect([elsewhere.status, elsewhere.body.error]).toEqual([410, "cursor_expired"]);
   await expectRefused(ada, unsealed(recent));

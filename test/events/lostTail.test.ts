@@ -23,7 +23,7 @@ async function cut(connection: Connection, position: number): Promise<void> {
 const { stringify } = JSON;
 const latest = async (person: TestPerson): Promise<string> =>
   (await person.get("/events?after=latest")).body.nextCursor;
-const positionOf = (cursor: string) => service.services.eventCursors.open(cursor).position;
+const positionOf = (cursor: string) => service.services.eventCursors.decrypt(cursor).position;
 const read = (person: TestPerson, cursor: string, query = "") => person.get(`/events?after=${cursor}${query}`);
 const waiting = (count: number) => expect.poll(() => service.services.eventFollower.seatCount).toBe(count);
 

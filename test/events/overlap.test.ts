@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { Place } from "../../server/events/cursor.ts";
+import type { LogPosition } from "../../server/events/cursor.ts";
 import { advanceLog, readLog } from "../../server/events/log.ts";
 import { startSequencer } from "../../server/events/sequencer.ts";
 import { sql } from "../../server/store/connection.ts";
@@ -14,7 +14,7 @@ const service = useService();
 const TRANSACTIONS = 400;
 
 /** Reads the log of a user at full speed until it has `count` events. */
-async function follow(database: Database, userId: string, start: Place, count: () => number): Promise<string[]> {
+async function follow(database: Database, userId: string, start: LogPosition, count: () => number): Promise<string[]> {
   const seen: string[] = [];
   let after = start;
   while (seen.length < count()) {

@@ -14,7 +14,7 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService();
 
-const placeOf = (cursor: string) => service.services.eventCursors.open(cursor);
+const placeOf = (cursor: string) => service.services.eventCursors.decrypt(cursor);
 
 /** Waits until this many wait for events. */
 const waiting = (count: number) => expect.poll(() => service.services.eventFollower.seatCount).toBe(count);

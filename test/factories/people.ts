@@ -1,7 +1,7 @@
 import { generateApiKey, hashApiKey } from "../../server/auth/apiKeys.ts";
 import { hashPassword } from "../../server/auth/passwords.ts";
 import type { Principal } from "../../server/auth/principal.ts";
-import { sealSession, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
+import { encryptSessionId, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import type { Scope } from "../../server/schemas/scope.ts";
 import { scopes as allScopes } from "../../server/schemas/scope.ts";
 import { queryOne, sql } from "../../server/store/connection.ts";
@@ -78,7 +78,7 @@ async function signUp(service: Reachable, email: string, displayName: string, ce
     if (cents > 0) await deposit(tx, id, cents);
     return { id, sessionId: await startSession(tx, id, now) };
   });
-  const seal = await sealSession(sessionId, services.settings.sessionSecrets);
+  const seal = await encryptSessionId(sessionId, services.settings.sessionSecrets);
   const session: Credentials = {
     cookie: `${sessionCookieName(services.settings.publicUrl)}=${encodeURIComponent(seal)}`,
   };

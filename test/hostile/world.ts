@@ -1,4 +1,4 @@
-import { sealSession, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
+import { encryptSessionId, sessionCookieName, startSession } from "../../server/auth/sessions.ts";
 import { scopes } from "../../server/schemas/scope.ts";
 import { sql } from "../../server/store/connection.ts";
 import type { Database } from "../../server/store/database.ts";
@@ -85,7 +85,7 @@ export class World {
       basic: { authorization: "Basic cm9vdDpyb290" },
       bearerBeforeCookie: { authorization: "Bearer", cookie },
       brokenCookie: { cookie: `${SESSION_COOKIE}=%zz${"f".repeat(3_000)}; ${SESSION_COOKIE}` },
-      foreignSeal: { cookie: `${SESSION_COOKIE}=${await sealSession(crypto.randomUUID(), ["x".repeat(40)])}` },
+      foreignSeal: { cookie: `${SESSION_COOKIE}=${await encryptSessionId(crypto.randomUUID(), ["x".repeat(40)])}` },
       twoCookies: { cookie: `${SESSION_COOKIE}=; a=b; ${cookie}` },
     };
     const world = new World(url, database, { buyer, bidder, stranger, moderator, suspended }, credentials);
@@ -187,7 +187,7 @@ export class World {
 
   async #sessionOf(userId: string): Promise<Credentials> {
     const sessionId = await this.#database.transaction((tx) => startSession(tx, userId, new Date()));
-    return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await sealSession(sessionId, [SESSION_SECRET]))}` };
+    return { cookie: `${SESSION_COOKIE}=${encodeURIComponent(await encryptSessionId(sessionId, [SESSION_SECRET]))}` };
   }
 
   #addKey(key: string): void {

@@ -6,10 +6,10 @@ import { sweepOnce } from "../../server/jobs/sweeps.ts";
 import { prunePayments } from "../../server/market/prunePayments.ts";
 import { sweepPart } from "../../server/market/uploads/sweep.ts";
 import { pruneKeptAnswers } from "../../server/repeats/keptAnswers.ts";
-import { claimDue, NIL_UUID, promoteDueRetries } from "../../server/webhooks/claim.ts";
 import { fanOut } from "../../server/webhooks/fanOut.ts";
-import { claimHeld, findHeldHosts, releaseHeld } from "../../server/webhooks/held.ts";
+import { findHeldHosts, releaseHeld, takeHeld } from "../../server/webhooks/held.ts";
 import { pruneWebhookDeliveries, pruneWebhookEndpoints } from "../../server/webhooks/prune.ts";
+import { NIL_UUID, promoteDueRetries, takeDue } from "../../server/webhooks/take.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, fund, type TestPerson } from "../factories/people.ts";
@@ -198,9 +198,9 @@ describe("no statement reads more than four times the rows that it returns", () 
         now,
         leaseSeconds: 30,
       };
-      await claimDue(database, claim);
+      await takeDue(database, claim);
       const hosts = (await findHeldHosts(database, { limit: 10, afterHost: "", now })).map(({ host }) => host);
-      await claimHeld(database, { hosts, now, leaseSeconds: 30 });
+      await takeHeld(database, { hosts, now, leaseSeconds: 30 });
       await releaseHeld(database, hosts);
       // First nothing is old, then some of it, then all.
       for (const days of [0, 40, 400]) {

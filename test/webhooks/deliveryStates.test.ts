@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { queryOne, type Sql, sql } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
-import { type Claimed, claimDue, NIL_UUID, promoteDueRetries } from "../../server/webhooks/claim.ts";
 import { complete, type Outcome, stopDeliveries } from "../../server/webhooks/complete.ts";
 import {
   type DeliveryState,
@@ -10,8 +9,9 @@ import {
   enter,
   stateColumns,
 } from "../../server/webhooks/deliveryStates.ts";
-import { claimHeld, releaseHeld } from "../../server/webhooks/held.ts";
+import { releaseHeld, takeHeld } from "../../server/webhooks/held.ts";
 import { replayDelivery } from "../../server/webhooks/replay.ts";
+import { type LeasedDelivery, NIL_UUID, promoteDueRetries, takeDue } from "../../server/webhooks/take.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
 let testDatabase: TestDatabase;
@@ -76,12 +76,12 @@ const stateOf = async ({ id }: Delivery): Promise<DeliveryState> => {
 };
 
 const claim = () =>
-  claimDue(database, {
+  takeDue(database, {
     ...{ limit: 10, lanes: { listed: {}, others: 4, anyFull: false }, afterEndpoint: NIL_UUID, now, leaseSeconds: 15 },
   });
 
 const end = (delivery: Delivery, status: Outcome["status"]) => {
-  const claimed: Claimed = {
+  const claimed: LeasedDelivery = {
     ...{ ...delivery, ownerId: "", eventId: "", attemptsLeft: 3, leasedUntil, url: "", host, signingSecret: "" },
     ...{ provesHost: false, active: true },
   };
@@ -92,10 +92,10 @@ const end = (delivery: Delivery, status: Outcome["status"]) => {
 
 /** What makes each transition. */
 const moves: Record<keyof typeof deliveryTransitions, (delivery: Delivery) => Promise<unknown>> = {
-  claim,
+  take: claim,
   hold: claim,
   release: () => releaseHeld(database, [host]),
-  claimHeld: () => claimHeld(database, { hosts: [host], now, leaseSeconds: 15 }),
+  takeHeld: () => takeHeld(database, { hosts: [host], now, leaseSeconds: 15 }),
   succeed: (delivery) => end(delivery, "succeeded"),
   fail: (delivery) => end(delivery, "failed"),
   retryLater: (delivery) => end(delivery, "pending"),

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { readBacklog } from "../../server/webhooks/backlog.ts";
-import { claimDue, NIL_UUID, promoteDueRetries } from "../../server/webhooks/claim.ts";
 import { complete, stopDeliveries } from "../../server/webhooks/complete.ts";
 import type { FreeLanes } from "../../server/webhooks/lanes.ts";
+import { NIL_UUID, promoteDueRetries, takeDue } from "../../server/webhooks/take.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/testDatabase.ts";
 
 let testDatabase: TestDatabase;
@@ -49,7 +49,7 @@ const claimAll = { limit: 100, lanes: allFree, afterEndpoint: NIL_UUID, leaseSec
 
 async function claim({ lanes = allFree, at = now } = {}): Promise<string[]> {
   await promoteDueRetries(database, at);
-  const claimed = await claimDue(database, { limit: 10, lanes, afterEndpoint: NIL_UUID, now: at, leaseSeconds: 15 });
+  const claimed = await takeDue(database, { limit: 10, lanes, afterEndpoint: NIL_UUID, now: at, leaseSeconds: 15 });
   return claimed.map(({ endpointId }) => endpointId).sort();
 }
 
@@ -95,7 +95,7 @@ test("workers that count failures of the same endpoints at once do not deadlock"
   const workers = openDatabase(testDatabase.url, { poolSize: 2 });
   const endpoints = await createEndpoints(40, 0);
   const attempt = { attemptedAt: now.toISOString(), statusCode: 500, durationMs: 1, error: null };
-  const outcomes = (await claimDue(database, { ...claimAll, now })).map((delivery) => ({
+  const outcomes = (await takeDue(database, { ...claimAll, now })).map((delivery) => ({
     ...{ delivery, attempt, status: "pending" as const, attemptsLeft: 2, switchOff: false },
     dueAt: later(30).toISOString(),
   }));

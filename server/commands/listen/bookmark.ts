@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ApiError } from "../../errors.ts";
-import type { Cursors, Place } from "../../events/cursor.ts";
+import type { Cursors, LogPosition } from "../../events/cursor.ts";
 import { advanceLog, assertKept, isSame, type LoggedEvent, readWholeLog } from "../../events/log.ts";
 import type { Connection } from "../../store/connection.ts";
 
@@ -10,7 +10,7 @@ const PAGE = 100;
 /** The file in the data directory that remembers where the log was read to, as a cursor. */
 export function openBookmark(dataDirectory: string, cursors: Cursors) {
   const path = join(dataDirectory, "listen-cursor");
-  let written: Place | null = null;
+  let written: LogPosition | null = null;
   return {
     /** Returns the cursor; null if there is none yet. */
     async read(): Promise<string | null> {
@@ -20,11 +20,11 @@ export function openBookmark(dataDirectory: string, cursors: Cursors) {
       });
       return text.trim() || null;
     },
-    async write(place: Place): Promise<void> {
+    async write(place: LogPosition): Promise<void> {
       if (written !== null && isSame(place, written)) return;
       await mkdir(dataDirectory, { recursive: true });
       // Renamed, so that a process that is killed leaves the old file or the new one.
-      await writeFile(`${path}.new`, `${cursors.seal(place)}\n`);
+      await writeFile(`${path}.new`, `${cursors.encrypt(place)}\n`);
       await rename(`${path}.new`, path);
       written = place;
     },
@@ -37,7 +37,7 @@ export function openBookmark(dataDirectory: string, cursors: Cursors) {
  */
 export async function followWholeLog(database: Connection, cursors: Cursors, cursor: string | null) {
   const found = cursor === null ? null : await findPlace(database, cursors, cursor);
-  let place: Place = found ?? (await advanceLog(database));
+  let place: LogPosition = found ?? (await advanceLog(database));
   return {
     hasLostPlace: cursor !== null && found === null,
     place: () => place,
@@ -53,9 +53,9 @@ export async function followWholeLog(database: Connection, cursors: Cursors, cur
   };
 }
 
-async function findPlace(database: Connection, cursors: Cursors, cursor: string): Promise<Place | null> {
+async function findPlace(database: Connection, cursors: Cursors, cursor: string): Promise<LogPosition | null> {
   try {
-    const place = cursors.open(cursor);
+    const place = cursors.decrypt(cursor);
     return (await isKept(database, place, await advanceLog(database))) ? place : null;
   } catch (error) {
     if (error instanceof ApiError) return null;
@@ -63,7 +63,7 @@ async function findPlace(database: Connection, cursors: Cursors, cursor: string)
   }
 }
 
-async function isKept(database: Connection, place: Place, end: Place): Promise<boolean> {
+async function isKept(database: Connection, place: LogPosition, end: LogPosition): Promise<boolean> {
   try {
     await assertKept(database, place, end);
     return true;

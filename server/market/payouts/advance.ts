@@ -3,62 +3,69 @@ import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
 import { syncPayoutAccount } from "./accounts.ts";
-import { type Claim, claimStep } from "./claim.ts";
 import { recordResult } from "./recordResult.ts";
 import { ageOfKey, payoutStates } from "./rules.ts";
 import { type StepCalls, type StepResult, steps } from "./steps.ts";
+import { type LeasedPayout, takeStep } from "./takeStep.ts";
 
 /**
- * Takes a payout one step further: transfer, payout to the bank, poll, or reversal. The claim and the call's key are
+ * Takes a payout one step further: transfer, payout to the bank, poll, or reversal. The lease and the call's key are
  * committed, then the call is made outside of any transaction, then its result is committed. A crash in between leaves
- * a claim that expires; the next one repeats the call with the same key and parameters, so it takes effect once.
+ * a lease that expires; the next one repeats the call with the same key and parameters, so it takes effect once.
  */
 export async function advancePayout(services: Services, { payoutId }: JobPayload<"advancePayout">): Promise<void> {
-  const claim = await claimStep(services, payoutId);
-  if (claim === null) return;
-  const result = await runStep(services, claim);
-  await recordResult(services, claim, result);
+  const leased = await takeStep(services, payoutId);
+  if (leased === null) return;
+  const result = await runStep(services, leased);
+  await recordResult(services, leased, result);
   if ("fact" in result && (result.fact === "transferRefused" || result.fact === "payoutRefused")) {
     // Most refusals mean that the account can no longer be paid: update it, so that the next payout is refused at once.
-    await syncPayoutAccount(services, claim.accountId).catch((error: unknown) =>
+    await syncPayoutAccount(services, leased.accountId).catch((error: unknown) =>
       services.log.warn({ payoutId, error }, "the account of a refused payout could not be fetched"),
     );
   }
 }
 
-async function runStep(services: Services, claim: Claim): Promise<StepResult> {
-  const { step } = payoutStates[claim.state];
+async function runStep(services: Services, leased: LeasedPayout): Promise<StepResult> {
+  const { step } = payoutStates[leased.state];
   if (step === null) return { retry: "sameKey" };
   const { call, find } = steps[step];
-  const keyAge = ageOfKey(new Date(claim.keyCreatedAt), services.clock.real());
+  const keyAge = ageOfKey(new Date(leased.keyCreatedAt), services.clock.real());
   try {
     if (step !== "poll" && keyAge !== "fresh") {
-      return (await find(services, claim)) ?? { retry: keyAge === "expired" ? "newKey" : "sameKey" };
+      return (await find(services, leased)) ?? { retry: keyAge === "expired" ? "newKey" : "sameKey" };
     }
-    return await call(services, claim).catch((error: unknown) => afterFailedCall(services, claim, steps[step], error));
+    return await call(services, leased).catch((error: unknown) =>
+      afterFailedCall(services, leased, steps[step], error),
+    );
   } catch (error) {
     if (error instanceof ProcessorUnavailable) {
       services.log.warn(
-        { payoutId: claim.id, error },
+        { payoutId: leased.id, error },
         "the payment processor is unreachable; the payout is retried later",
       );
       return { retry: "sameKey" };
     }
     // A refused lookup proves nothing: the transfer or payout may exist.
     if (error instanceof ProcessorRefused) {
-      services.log.error({ payoutId: claim.id, error }, "the lookup of a payout was refused");
+      services.log.error({ payoutId: leased.id, error }, "the lookup of a payout was refused");
       return { retry: "sameKey" };
     }
     throw error;
   }
 }
 
-async function afterFailedCall(services: Services, claim: Claim, step: StepCalls, error: unknown): Promise<StepResult> {
+async function afterFailedCall(
+  services: Services,
+  leased: LeasedPayout,
+  step: StepCalls,
+  error: unknown,
+): Promise<StepResult> {
   if (error instanceof IdempotencyKeyReused) {
-    services.log.error({ payoutId: claim.id, error }, "an idempotency key was used with other parameters");
-    return (await step.find(services, claim)) ?? { retry: "sameKey" };
+    services.log.error({ payoutId: leased.id, error }, "an idempotency key was used with other parameters");
+    return (await step.find(services, leased)) ?? { retry: "sameKey" };
   }
-  if (error instanceof ProcessorRefused) return step.refused(services, claim, error);
+  if (error instanceof ProcessorRefused) return step.refused(services, leased, error);
   throw error;
 }
 

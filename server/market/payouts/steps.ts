@@ -1,10 +1,10 @@
 import { BalanceTooLow, type ProcessorRefused } from "../../gateways/processorErrors.ts";
 import type { ProcessorPayout, ProcessorTransfer } from "../../gateways/processorRecords.ts";
 import type { Services } from "../../services.ts";
-import type { Claim } from "./claim.ts";
 import { failureOf, type PayoutFailure } from "./failures.ts";
 import type { FactDetails } from "./records.ts";
 import { factOfPayoutStatus, type PayoutFact, type PayoutStep } from "./rules.ts";
+import type { LeasedPayout } from "./takeStep.ts";
 
 /**
  * The result of a step: a fact about the payout, or a retry. A retry keeps the idempotency key while the outcome is
@@ -14,12 +14,12 @@ export type StepResult = ({ fact: PayoutFact; newKey?: boolean } & FactDetails) 
 
 /** The calls of one step to the processor. All throw ProcessorUnavailable or ProcessorRefused. */
 export interface StepCalls {
-  /** Performs the step with the claim's idempotency key. */
-  call(services: Services, claim: Claim): Promise<StepResult>;
+  /** Performs the step with the lease's idempotency key. */
+  call(services: Services, leased: LeasedPayout): Promise<StepResult>;
   /** Looks up the result of an earlier call of the step; null when there is none. */
-  find(services: Services, claim: Claim): Promise<StepResult | null>;
+  find(services: Services, leased: LeasedPayout): Promise<StepResult | null>;
   /** Interprets a definite refusal of `call`. */
-  refused(services: Services, claim: Claim, error: ProcessorRefused): Promise<StepResult> | StepResult;
+  refused(services: Services, leased: LeasedPayout, error: ProcessorRefused): Promise<StepResult> | StepResult;
 }
 
 export const steps: Record<PayoutStep, StepCalls> = {
@@ -32,17 +32,17 @@ export const steps: Record<PayoutStep, StepCalls> = {
       });
       return { fact: "transferMade", transferId };
     },
-    async find({ processor }, claim) {
-      const [transfer] = await processor.findTransfers(claim.id);
+    async find({ processor }, leased) {
+      const [transfer] = await processor.findTransfers(leased.id);
       if (transfer === undefined) return null;
-      const fact = isReversed(transfer, claim) ? "transferReversed" : "transferMade";
+      const fact = isReversed(transfer, leased) ? "transferReversed" : "transferMade";
       return { fact, transferId: transfer.transferId };
     },
-    async refused(services, claim, error) {
+    async refused(services, leased, error) {
       if (error instanceof BalanceTooLow) return { fact: "transferUnfunded", newKey: true };
       // A refusal may ignore the key: an earlier call whose response was lost may have made the transfer.
       return (
-        (await steps.transfer.find(services, claim)) ?? { fact: "transferRefused", failure: failureOfRefusal(error) }
+        (await steps.transfer.find(services, leased)) ?? { fact: "transferRefused", failure: failureOfRefusal(error) }
       );
     },
   },
@@ -51,15 +51,15 @@ export const steps: Record<PayoutStep, StepCalls> = {
       const payout = await processor.createPayout({ accountId, amountCents, currency, idempotencyKey, payoutId: id });
       return payoutResult(payout);
     },
-    async find({ processor }, claim) {
-      const [payout] = await processor.findPayouts(claim.accountId, claim.id);
+    async find({ processor }, leased) {
+      const [payout] = await processor.findPayouts(leased.accountId, leased.id);
       return payout === undefined ? null : payoutResult(payout);
     },
-    async refused(services, claim, error) {
+    async refused(services, leased, error) {
       if (error instanceof BalanceTooLow) return { fact: "payoutUnfunded", newKey: true };
       // As for a transfer, except that the first attempt has no earlier call to look up; on a closed account it would
       // fail.
-      const made = claim.attempts === 1 ? null : await steps.payOut.find(services, claim);
+      const made = leased.attempts === 1 ? null : await steps.payOut.find(services, leased);
       return made ?? { fact: "payoutRefused", failure: failureOfRefusal(error) };
     },
   },
@@ -75,29 +75,29 @@ export const steps: Record<PayoutStep, StepCalls> = {
       await processor.reverseTransfer({ transferId: transferId ?? "", amountCents, idempotencyKey });
       return { fact: "transferReversed" };
     },
-    async find({ processor }, claim) {
-      const [transfer] = await processor.findTransfers(claim.id);
-      return transfer !== undefined && isReversed(transfer, claim) ? { fact: "transferReversed" } : null;
+    async find({ processor }, leased) {
+      const [transfer] = await processor.findTransfers(leased.id);
+      return transfer !== undefined && isReversed(transfer, leased) ? { fact: "transferReversed" } : null;
     },
-    async refused(services, claim, error) {
+    async refused(services, leased, error) {
       // The account may not have the money back yet. Any other refusal may mean that the transfer was reversed by hand.
       if (error instanceof BalanceTooLow) return { retry: "newKey" };
       return (
-        (await steps.reverse.find(services, claim)) ??
-        logAndRetry("a transfer cannot be reversed")(services, claim, error)
+        (await steps.reverse.find(services, leased)) ??
+        logAndRetry("a transfer cannot be reversed")(services, leased, error)
       );
     },
   },
 };
 
 function logAndRetry(message: string) {
-  return (services: Services, claim: Claim, error: ProcessorRefused): StepResult => {
-    services.log.error({ payoutId: claim.id, error }, message);
+  return (services: Services, leased: LeasedPayout, error: ProcessorRefused): StepResult => {
+    services.log.error({ payoutId: leased.id, error }, message);
     return { retry: "newKey" };
   };
 }
 
-function isReversed(transfer: ProcessorTransfer, { amountCents }: Claim): boolean {
+function isReversed(transfer: ProcessorTransfer, { amountCents }: LeasedPayout): boolean {
   return transfer.reversedCents >= amountCents;
 }
 

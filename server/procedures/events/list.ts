@@ -24,5 +24,5 @@ export const list = signedIn
       limit,
       waitMs: wait * 1000,
     });
-    return { events: events.map(({ event }) => event), nextCursor: ctx.eventCursors.seal(next) };
+    return { events: events.map(({ event }) => event), nextCursor: ctx.eventCursors.encrypt(next) };
   });

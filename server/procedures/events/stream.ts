@@ -24,7 +24,7 @@ export const stream = signedIn
     const from =
       lastEventId === undefined ? afterOf(eventCursors, after) : afterOf(eventCursors, lastEventId, "lastEventId");
     for await (const { event, next } of followLog(ctx, { after: from, types })) {
-      const nextCursor = eventCursors.seal(next);
+      const nextCursor = eventCursors.encrypt(next);
       const message: LogMessage = { event: event?.event ?? null, nextCursor };
       yield tracked(nextCursor, message);
     }

@@ -4,7 +4,7 @@ import { takeLease, timeOf } from "../../store/lease.ts";
 import { type PayoutRecord, payoutColumns } from "./records.ts";
 
 /** A payout whose next step this process has taken. The idempotency key is stored before the call is made. */
-export interface Claim extends PayoutRecord {
+export interface LeasedPayout extends PayoutRecord {
   idempotencyKey: string;
   keyCreatedAt: string;
 }
@@ -13,12 +13,12 @@ export interface Claim extends PayoutRecord {
 const STEP_LEASE_SECONDS = 30;
 
 /** Takes a lease on the payout's next step. Returns null when none is due or another process has it. */
-export function claimStep({ database, clock }: Services, payoutId: string): Promise<Claim | null> {
+export function takeStep({ database, clock }: Services, payoutId: string): Promise<LeasedPayout | null> {
   const lease = {
     ...{ table: sql`payouts`, column: sql`next_step_at`, seconds: STEP_LEASE_SECONDS },
     now: timeOf(clock.now()),
   };
-  return takeLease<Claim>(database, lease, {
+  return takeLease<LeasedPayout>(database, lease, {
     row: sql`id = ${payoutId}::uuid AND next_step_at IS NOT NULL`,
     set: sql`
       attempts = attempts + 1, idempotency_key = coalesce(idempotency_key, ${`payout-${crypto.randomUUID()}`}),

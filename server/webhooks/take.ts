@@ -5,7 +5,7 @@ import { isProven } from "./hostProof.ts";
 import type { FreeLanes } from "./lanes.ts";
 
 /** A delivery that a worker has leased: no other worker takes it before `leasedUntil`. */
-export interface Claimed {
+export interface LeasedDelivery {
   id: string;
   endpointId: string;
   ownerId: string;
@@ -22,15 +22,15 @@ export interface Claimed {
   active: boolean;
 }
 
-/** Returned by `claimDue`: the delivery was not leased but held back, because its host has not answered yet. */
-export interface Claim extends Claimed {
+/** Returned by `takeDue`: the delivery was not leased but held back, because its host has not answered yet. */
+export interface TakenDelivery extends LeasedDelivery {
   held: boolean;
 }
 
 const isActive = sql`e.switched_off_at IS NULL AND e.deleted_at IS NULL AND u.suspended_at IS NULL`;
 
 /** Columns of `webhook_deliveries d`, `webhook_endpoints e`, `users u` and `webhook_hosts h`. */
-export const claimedColumns = sql`
+export const leasedColumns = sql`
   d.id, d.endpoint_id AS "endpointId", e.user_id AS "ownerId", d.event_id AS "eventId", d.attempts_left AS "attemptsLeft",
   d.leased_until AS "leasedUntil", e.url, h.host, NOT ${isProven} AS "provesHost",
   e.signing_secret AS "signingSecret", ${isActive} AS active`;
@@ -61,10 +61,10 @@ export async function promoteDueRetries(connection: Connection, now: Date): Prom
  * A delivery to a host that has not answered with 2xx yet is not leased: it leaves its lane and joins the host's queue
  * (`held.ts`), in the same statement, so that a delivery costs no query of its own.
  */
-export function claimDue(
+export function takeDue(
   connection: Connection,
   options: { limit: number; lanes: FreeLanes; afterEndpoint: string; now: Date; leaseSeconds: number },
-): Promise<Claim[]> {
+): Promise<TakenDelivery[]> {
   const lease = deliveryLease(options.now, options.leaseSeconds);
   const { listed, others } = options.lanes;
   const free = sql`${JSON.stringify(listed)}::jsonb`;
@@ -79,7 +79,7 @@ export function claimDue(
     FROM lane WHERE lane.endpoint_id IS NOT NULL`;
   const listedLanes = sql`
     SELECT key::uuid FROM jsonb_each(${free}) WHERE key::uuid > ${options.afterEndpoint}::uuid ORDER BY key::uuid`;
-  const claim = sql`
+  const statement = sql`
     WITH RECURSIVE lane (endpoint_id) AS (${others > 0 ? allLanes : listedLanes}), due AS MATERIALIZED (
       SELECT picked.id FROM lane CROSS JOIN LATERAL (
         SELECT d.id FROM webhook_deliveries d
@@ -100,7 +100,7 @@ export function claimDue(
     )}
     FROM due, webhook_endpoints e, users u, webhook_hosts h
     WHERE d.id = due.id AND e.id = d.endpoint_id AND u.id = e.user_id AND h.host = e.host
-    RETURNING ${claimedColumns}, d.held_for IS NOT NULL AS held`;
+    RETURNING ${leasedColumns}, d.held_for IS NOT NULL AS held`;
   // A plan made while the queue was empty would scan the whole table once it is not.
-  return connection.query<Claim>(claim, { plan: "fresh" });
+  return connection.query<TakenDelivery>(statement, { plan: "fresh" });
 }
