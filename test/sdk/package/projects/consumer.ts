@@ -9,7 +9,7 @@ export async function work(optional: string | undefined): Promise<Task> {
     { title: "A title", description: "A text.", maxBudgetCents: 4_000, tags: [], acceptanceCriteria: optional },
     { dryRun: true },
   );
-  for await (const item of rebid.tasks.list({ status: "open" })) {
+  for await (const item of rebid.tasks.list({ status: ["open"] })) {
     const title: string = item.title;
     void title;
   }
