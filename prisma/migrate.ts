@@ -97,11 +97,16 @@ function notGranted(role: string | undefined): string {
   );
 }
 
-async function readMigrations(directory: string): Promise<Migration[]> {
+/** The names of the migrations that this version needs. */
+export async function migrationNames(directory = ownDirectory): Promise<string[]> {
   const entries = await readdir(directory, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  return entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort();
+}
+
+async function readMigrations(directory: string): Promise<Migration[]> {
+  const names = await migrationNames(directory);
   return Promise.all(
-    names.sort().map(async (name) => ({ name, sql: await readFile(join(directory, name, "migration.sql"), "utf8") })),
+    names.map(async (name) => ({ name, sql: await readFile(join(directory, name, "migration.sql"), "utf8") })),
   );
 }
 

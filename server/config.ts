@@ -10,6 +10,8 @@ const DEVELOPMENT_SENDER = "Rebid <rebid@localhost>";
 export interface Config {
   readonly production: boolean;
   readonly role: "all" | "api" | "worker";
+  /** How long a process that was told to stop says so on `/readyz` and still answers, so that balancers leave it. */
+  readonly drainSeconds: number;
   /** 0 lets the operating system choose a free port. */
   readonly port: number;
   /** Null listens on all interfaces in production and on loopback otherwise. */
@@ -132,6 +134,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const config: Config = {
     production,
     role: env.ROLE,
+    drainSeconds: env.DRAIN_SECONDS ?? (production ? 5 : 0),
     port: env.PORT,
     host: env.HOST ?? null,
     publicUrl: env.PUBLIC_URL ?? null,

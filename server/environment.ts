@@ -20,6 +20,11 @@ const onOff = (byDefault: "on" | "off") =>
     .enum(["on", "off", "true", "false"], { error: must("be on or off") })
     .default(byDefault)
     .transform((value) => value === "on" || value === "true");
+/** A pause, which may be none. */
+const pauseSeconds = (maxSeconds: number) => {
+  const error = must(`be a number of seconds from 0 to ${maxSeconds}`);
+  return z.coerce.number({ error }).min(0, { error }).max(maxSeconds, { error });
+};
 const text = z.string().min(1);
 
 const list = z.string().transform((parts) => parts.split(",").map((part) => part.trim()));
@@ -93,6 +98,7 @@ export const Environment = z.object({
   DATABASE_POOLER: z
     .literal("transaction", { error: must("be transaction, the only mode of a pooler that is supported") })
     .optional(),
+  DRAIN_SECONDS: pauseSeconds(600).optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
   APP_ORIGINS: origins(),
   CORS_ORIGINS: origins(["*"]),

@@ -23,8 +23,8 @@ import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
 
-/** Where the application is; by default, on a developer's machine without a proxy. */
-type Surroundings = Pick<Config, "trustProxy"> & Partial<MetricsAccess>;
+/** Where the application is; by default, on a developer's machine without a proxy. `stopping` ends its readiness. */
+type Surroundings = Pick<Config, "trustProxy"> & Partial<MetricsAccess> & { stopping?: AbortSignal };
 
 /** Creates the application. A request passes through its parts in this order. `limits` are for tests. */
 export function createApp(
@@ -41,7 +41,7 @@ export function createApp(
   app.use(cors(services.settings));
   app.use(metrics.time);
   app.use(publicMetrics(metrics, { production, metricsPort, metricsToken }));
-  app.use(probes(services));
+  app.use(probes(services, config.stopping));
   app.use(shedLoad(load));
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));

@@ -3,7 +3,7 @@ import { ConfigError, productionWarnings, readConfig } from "../config.ts";
 import { prepareGround } from "./ground.ts";
 import { prepareSites } from "./sites.ts";
 
-/** Work that is unfinished this long after SIGTERM is aborted. */
+/** Work that is unfinished this long after SIGTERM and `DRAIN_SECONDS` is aborted. */
 const SHUTDOWN_TIMEOUT_MS = 9_000;
 
 /** Paths that are redacted in every log line. */
@@ -55,10 +55,11 @@ async function main(): Promise<void> {
   console.log(`Rebid is ready: ${service.url ?? "worker"}`);
 
   await stopped;
-  setTimeout(() => {
+  const abort = () => {
     log.error("the shutdown took too long: aborting unfinished work");
     process.exit(1);
-  }, SHUTDOWN_TIMEOUT_MS).unref();
+  };
+  setTimeout(abort, config.drainSeconds * 1000 + SHUTDOWN_TIMEOUT_MS).unref();
   await service.stop();
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../config.ts";
 import { createApp, createMetricsApp } from "../http/app.ts";
@@ -18,7 +19,7 @@ const WORKER_CONCURRENCY = 8;
 export interface RunningService {
   /** The service's own address; null for a worker, which serves no requests. */
   url: string | null;
-  /** Finishes running requests and jobs, then closes connections, then stops embedded services. */
+  /** Lets balancers leave, finishes running requests and jobs, closes connections, and stops embedded services. */
   stop(): Promise<void>;
 }
 
@@ -36,7 +37,11 @@ export async function startService(
   const busy: (() => Promise<void>)[] = [];
   const stopPart = (part: () => Promise<void>) =>
     part().catch((error: unknown) => log.error({ error }, "a part of the service failed to stop"));
+  const stopping = new AbortController();
+  let drainMs = 0;
   const stop = async () => {
+    stopping.abort();
+    await sleep(drainMs);
     await Promise.all(busy.map(stopPart));
     for (const part of stops.toReversed()) await stopPart(part);
   };
@@ -45,8 +50,6 @@ export async function startService(
     stops.push(backing.stop);
 
     const { databaseUrl, processor, hasTestClock } = backing;
-    const stopping = new AbortController();
-    busy.push(async () => stopping.abort());
     const testClock =
       hasTestClock && processor.apiBase
         ? { databaseUrl, processorUrl: processor.apiBase, stopping: stopping.signal }
@@ -72,7 +75,8 @@ export async function startService(
       busy.push(worker.stop);
     }
     if (config.role === "worker") return { url: null, stop };
-    await serveRequests(services, config, { port, publicUrl, busy });
+    await serveRequests(services, config, { port, publicUrl, busy, stopping: stopping.signal });
+    drainMs = config.drainSeconds * 1000;
     await sitesAreReady;
     backing.announce(ownAddress(config.host, port));
     return { url: publicUrl, stop };
@@ -91,17 +95,24 @@ async function requestsOver({ role, pooledUrl }: Config, databaseUrl: string, lo
   return { databaseUrl: pooledUrl, pool };
 }
 
+interface Serving {
+  port: number;
+  publicUrl: string;
+  busy: (() => Promise<void>)[];
+  stopping: AbortSignal;
+}
+
 /** Starts the servers of the API and of its metrics, and adds what stops each of them to `busy`. */
 async function serveRequests(
   services: Services,
   config: Config,
-  { port, publicUrl, busy }: { port: number; publicUrl: string; busy: (() => Promise<void>)[] },
+  { port, publicUrl, busy, stopping }: Serving,
 ): Promise<void> {
   // Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
   const host = config.host ?? (config.production ? undefined : "127.0.0.1");
   const headers = commonHeaders(publicUrl);
   const metrics = createMetrics(services);
-  const server = await serve(createApp(services, config, {}, metrics), port, host, { headers });
+  const server = await serve(createApp(services, { ...config, stopping }, {}, metrics), port, host, { headers });
   busy.push(server.stop);
   busy.push(async () => services.eventFollower.stop());
   if (config.metricsPort === null) return;

@@ -3,7 +3,8 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
-import { applyMigrations, findPendingMigrations, MigrationError } from "../../prisma/migrate.ts";
+import { applyMigrations, findPendingMigrations, MigrationError, migrationNames } from "../../prisma/migrate.ts";
+import { type Connection, sql } from "./connection.ts";
 import { hasTestClock, setTestClock } from "./testClock.ts";
 
 /** An advisory lock of our own, so that processes that start together do not grant at the same time. */
@@ -139,6 +140,23 @@ export async function checkSchema(databaseUrl: string): Promise<{ roleOwnsSchema
     );
     return { roleOwnsSchema: rows[0]?.roleOwnsSchema ?? false };
   });
+}
+
+const UNDEFINED_TABLE = "42P01";
+
+/** True if the database lacks a migration of this version, as a restored copy may. One with newer ones is as good. */
+export async function lacksMigrations(connection: Connection): Promise<boolean> {
+  const needed = await migrationNames();
+  try {
+    const applied = await connection.query<{ name: string }>(
+      sql`SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
+    );
+    const names = new Set(applied.map(({ name }) => name));
+    return needed.some((name) => !names.has(name));
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === UNDEFINED_TABLE) return true;
+    throw error;
+  }
 }
 
 /** True if graphile-worker would find nothing to migrate. */

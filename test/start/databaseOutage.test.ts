@@ -82,7 +82,8 @@ test("while Postgres is down everything is 503, and then requests, jobs, sweeps 
     }
     expectError(await buyer.post("/tasks", { title: "Never" }), "unavailable");
     expect((await rest(running.url, "GET", "/livez")).status).toBe(200);
-    expect((await rest(running.url, "GET", "/readyz")).status).toBe(503);
+    expect(await rest(running.url, "GET", "/readyz")).toMatchObject({ status: 503, body: { status: "database" } });
+    for (const path of ["/docs", "/app"]) expect((await fetch(running.url + path)).status).toBe(200);
     await outageEnds;
     postgres = await startPostgres({ directory, durable: false, previousUrl: postgres.url });
 
