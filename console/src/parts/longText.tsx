@@ -1,18 +1,16 @@
 import { useState } from "react";
 import { Button } from "./button.tsx";
-import styles from "./longText.module.css";
+import { Markdown } from "./markdown.tsx";
 
 /** Texts longer than this are folded. */
 const FOLD_CHARACTERS = 1_800;
 
-/** What somebody wrote: always as text, in its own direction, with its own line breaks. */
+/** What somebody wrote, as Markdown, in its own direction and with its own line breaks. */
 export function LongText({ text }: { text: string }) {
   const [open, setOpen] = useState(text.length <= FOLD_CHARACTERS);
   return (
     <div>
-      <p className={styles.text} dir="auto">
-        {open ? text : `${text.slice(0, FOLD_CHARACTERS).trimEnd()}…`}
-      </p>
+      <Markdown text={open ? text : `${text.slice(0, FOLD_CHARACTERS).trimEnd()}…`} />
       {!open && (
         <Button look="quiet" size="small" onClick={() => setOpen(true)}>
           Show the whole text

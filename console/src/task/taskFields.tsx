@@ -20,7 +20,7 @@ export function TaskFields({ task }: { task?: Task }) {
       <TextArea
         name="description"
         label="Description"
-        hint="Everything that somebody needs to know to do it, and to name a price."
+        hint="Everything that somebody needs to know to do it, and to name a price. Markdown works here."
         rows={8}
         defaultValue={task?.description}
       />
