@@ -1,13 +1,12 @@
 import type { RequestListener } from "node:http";
-import { TRPCError } from "@trpc/server";
-import express, { type ErrorRequestHandler, type Express } from "express";
+import express, { type Express } from "express";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
 import { onFirstUse } from "../onFirstUse.ts";
 import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
-import { toApiError } from "../translateErrors.ts";
+import { answerFailure } from "./answer.ts";
 import { commonHeaders } from "./commonHeaders.ts";
 import { serveConsole } from "./console.ts";
 import { countUnserved } from "./context.ts";
@@ -59,7 +58,7 @@ export function createApp(
     const refusal = await countUnserved(services, request, response);
     sendError(response, refusal ?? new ApiError("not_found"));
   });
-  app.use(handleError(services));
+  app.use(answerFailure(services));
   return (request, response) => {
     // Express itself would answer a broken absolute target, such as `http://`, with an HTML page. "//" is no path of ours.
     const { url = "" } = request;
@@ -73,7 +72,7 @@ export function createMetricsApp(services: Services, config: Surroundings, { pag
   const app = bareApp(services, config);
   app.use(page);
   app.use((_request, response) => sendError(response, new ApiError("not_found")));
-  app.use(handleError(services));
+  app.use(answerFailure(services));
   return app;
 }
 
@@ -93,22 +92,4 @@ function bareApp({ settings }: Services, { trustProxy }: Surroundings): Express 
     next();
   });
   return app;
-}
-
-/** Turns whatever was thrown into a documented error, so that no client ever sees an HTML page or a stack trace. */
-function handleError(services: Services): ErrorRequestHandler {
-  return async (thrown: unknown, request, response, _next) => {
-    const error = toApiError(thrown);
-    // Errors of procedures have been logged already, with the procedure's name.
-    const isLogged = thrown instanceof TRPCError && thrown.cause instanceof ApiError;
-    if (error.status >= 500 && !isLogged) {
-      const requestId = response.get("X-Request-Id");
-      if (error.isOverload) services.log.warn({ requestId }, "too many calls: one was refused");
-      else services.log.error({ requestId, error: thrown }, error.code);
-    }
-    if (response.headersSent) return response.destroy();
-    // Our own failures are not counted: the caller may repeat what was not their fault.
-    const refusal = error.status < 500 ? await countUnserved(services, request, response) : null;
-    sendError(response, refusal ?? error);
-  };
 }

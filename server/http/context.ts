@@ -103,7 +103,7 @@ export function clientOf(request: Request, response: Response): Client {
   return {
     // Behind a proxy, `ip` is what the trusted part of X-Forwarded-For says, which need not be an address.
     address: clientAddress(request.ip, request.socket.remoteAddress),
-    // Made for the requests that wait only: for each, it took 100 µs of processor time, a fifth of `GET /wallet` (measured).
+    // Made for the requests that wait only: for each, it took 141 of the 592 µs of processor time of `GET /wallet` (measured).
     get left() {
       left ??= leftOf(response);
       return left;

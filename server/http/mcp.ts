@@ -6,8 +6,10 @@ import { openMcp } from "../mcp/serve.ts";
 import { isTool } from "../mcp/server.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
+import type { Context } from "../trpc.ts";
+import { answer, sendJson } from "./answer.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
-import { clientOf, createContext } from "./context.ts";
+import { clientOf } from "./context.ts";
 
 /** The headers that the protocol reads. */
 const protocolHeaders = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;
@@ -26,25 +28,22 @@ export function mcpApi(services: Services): Router {
       throw new ApiError("method_not_allowed");
     }
     refuseForeignPage(services, request, response);
-    const context = await authenticate(services, request, response);
-    refuseHeaders(request);
-    const message = await readMessage(request, response);
-    const { method, params } = message;
-    if (method === "tools/call" && isTool(params?.name)) response.locals.operation = `mcp.${params.name}`;
-
-    const answer = await serve(context, requestOf(request, response), message);
-    // Whatever reached no procedure: the protocol's own messages, and mistakes.
-    if (!context.limits.counted) await context.limits.count({ group: "read" });
-    if (answer.status >= 500) {
-      services.log.error(
-        { requestId: context.requestId, status: answer.status, method },
-        "a message could not be served",
-      );
-    }
-    const text = await answer.text();
-    response.status(answer.status);
-    if (text === "") response.end();
-    else response.type("json").send(text);
+    // A session cookie does not authenticate here.
+    if (request.headers.authorization === undefined) throw unauthenticated(services, request, response);
+    const run = async (context: Context) => {
+      const { principal, requestId } = context;
+      if (principal === null) throw unauthenticated(services, request, response);
+      refuseHeaders(request);
+      const message = await readMessage(request, response);
+      const { method, params } = message;
+      if (method === "tools/call" && isTool(params?.name)) response.locals.operation = `mcp.${params.name}`;
+      const caller: McpContext = { ...context, principal, userId: principal.userId };
+      const served = await serve(caller, requestOf(request, response), message);
+      const { status } = served;
+      if (status >= 500) services.log.error({ requestId, status, method }, "a message could not be served");
+      return { status, body: await served.text() };
+    };
+    await answer({ services, request, response }, run, (served) => sendJson(response, served));
   };
 
   return Router().all("/", handle);
@@ -63,17 +62,10 @@ function refuseForeignPage(services: Services, request: Request, response: Respo
   throw denied(services, request, response, error);
 }
 
-/** Returns the context of a request with a valid API key. A session cookie does not authenticate here. */
-async function authenticate(services: Services, request: Request, response: Response): Promise<McpContext> {
-  const hasKey = request.headers.authorization !== undefined;
-  const context = hasKey ? await createContext(services, request, response) : null;
-  if (context?.principal) {
-    const { principal } = context;
-    return { ...context, principal, userId: principal.userId };
-  }
+function unauthenticated(services: Services, request: Request, response: Response): ApiError {
   response.set("WWW-Authenticate", "Bearer");
   const message = "Send a valid API key: `Authorization: Bearer rb_live_…`.";
-  throw denied(services, request, response, new ApiError("unauthenticated", { message }));
+  return denied(services, request, response, new ApiError("unauthenticated", { message }));
 }
 
 /** Records a refusal before any procedure, which would record its own. */

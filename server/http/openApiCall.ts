@@ -9,7 +9,10 @@ import { asOpenApiRouter, type Route } from "./routes.ts";
 /** Requests and responses need one. Nothing is read from this one or written to it. */
 const nowhere = new Socket();
 
-/** A request as trpc-to-openapi takes it, whose input rest.ts has read, checked and parsed. */
+/**
+ * A request as trpc-to-openapi takes it, whose input rest.ts has read, checked and parsed. The library makes a fetch Request of
+ * it, for a signal that it does not use: 25 to 35 µs, a twentieth of the processor time of `GET /wallet` (measured).
+ */
 class CallRequest extends IncomingMessage {
   readonly context: Context;
   readonly body: object | null;

@@ -6,8 +6,9 @@ import type { AppRouter } from "../procedures/router.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
 import { buildContext, type Context } from "../trpc.ts";
+import { answer, sendJson } from "./answer.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
-import { countUnserved, createContext } from "./context.ts";
+import { countUnserved } from "./context.ts";
 import { sendEventStream } from "./eventStream.ts";
 import { collectRoutes, type Route } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
@@ -63,15 +64,12 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
     response.locals.operation = route.procedurePath;
     const fields = await readFields(request, response, route, target);
     if (route.type === "subscription") return sendEventStream(router, services, request, response, fields);
-    const context = await createContext(services, request, response);
-    const output = route.meta.sharesAnswers
-      ? await share(context, route, target.path, fields)
-      : await call(context, route, target.path, fields);
-    response.statusCode = route.status;
-    if (route.status === 204) return response.end();
-    response.setHeader("Content-Type", "application/json; charset=utf-8");
-    response.setHeader("Content-Length", Buffer.byteLength(output));
-    response.end(output);
+    const run = route.meta.sharesAnswers ? share : call;
+    await answer<string | Buffer>(
+      { services, request, response },
+      (context) => run(context, route, target.path, fields),
+      (body) => sendJson(response, { status: route.status, body }),
+    );
   };
 }
 

@@ -1,4 +1,4 @@
-import { callTRPCProcedure, getTRPCErrorFromUnknown, type TRPCError } from "@trpc/server";
+import { callTRPCProcedure, type TRPCError } from "@trpc/server";
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import { incomingMessageToRequest } from "@trpc/server/adapters/node-http";
 import { resolveResponse } from "@trpc/server/http";
@@ -9,7 +9,7 @@ import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { type Context, errorShape } from "../trpc.ts";
+import { answer, sendJson } from "./answer.ts";
 import { parseJson, readJsonText } from "./body.ts";
 import { countUnserved, createContext } from "./context.ts";
 import { errorHeaders } from "./sendError.ts";
@@ -22,14 +22,6 @@ export function rpcApi(router: AppRouter, services: Services): Router {
   return Router().use(nameOperation(router)).use(checkRequest(router, services)).use(answerCalls(router, services));
 }
 
-type MiddlewareOptions = Parameters<typeof createExpressMiddleware<AppRouter>>[0];
-
-interface Answer {
-  status?: number;
-  headers?: Record<string, string>;
-  body: string | Buffer;
-}
-
 /**
  * Answers calls. What most clients send, one call of a procedure by the right method, goes to the procedure directly: for each
  * request, tRPC would make a fetch Request and Response, two URLs and three abort signals, which made a read over typed RPC a
@@ -37,76 +29,68 @@ interface Answer {
  * its middleware, which streams.
  */
 function answerCalls(router: AppRouter, services: Services): RequestHandler {
-  async function contextOf(request: Request, response: Response, calls: number): Promise<Context> {
-    const context = await createContext(services, request, response).catch(async (error: unknown) => {
-      throw (await countUnserved(services, request, response)) ?? error;
-    });
-    return { ...context, calls };
-  }
-
-  function logFailure(error: TRPCError): void {
-    // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
-    const failure = toApiError(error);
-    if (failure.status < 500 || error.cause instanceof ApiError) return;
-    services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
-  }
-
-  const options = {
-    router,
-    createContext: ({ req, res, info }) => contextOf(req, res, info.calls.length),
-    maxBatchSize: MAX_BATCH_SIZE,
-    onError: ({ error }: { error: TRPCError }) => logFailure(error),
-    // tRPC would derive the status from its own codes, and send what it refuses before the procedures as plain text.
-    responseMeta: ({ errors, data, type }) => (errors.length === 0 ? {} : headOf(errors, data.length, type)),
-  } satisfies MiddlewareOptions;
+  const options = optionsOf(router, services);
   const stream = createExpressMiddleware(options);
   const procedures: Record<string, unknown> = router._def.procedures;
 
-  async function callOne(request: Request, response: Response, path: string, type: ProcedureType): Promise<Answer> {
-    try {
-      const ctx = await contextOf(request, response, 1);
-      const getRawInput = async () => response.locals.input;
-      const data = await callTRPCProcedure({ router, path, type, ctx, getRawInput, signal: undefined, batchIndex: 0 });
-      return { body: JSON.stringify({ result: { data } }) };
-    } catch (thrown) {
-      const error = getTRPCErrorFromUnknown(thrown);
-      logFailure(error);
-      return { ...headOf([error], 1, type), body: JSON.stringify({ error: errorShape(toApiError(error), 1) }) };
-    }
-  }
-
-  async function resolve(request: Request, response: Response, path: string): Promise<Answer> {
-    const answer = await resolveResponse({
-      ...options,
-      ...{ path, error: null, req: incomingMessageToRequest(request, response, { maxBodySize: null }) },
-      createContext: ({ info }) => options.createContext({ req: request, res: response, info }),
-    });
-    // Nothing depends on the headers that tRPC names.
-    answer.headers.delete("Vary");
-    // Its bytes as they are: a batch's may be many, and as text they would be decoded and encoded once more.
-    const body = Buffer.from(await answer.arrayBuffer());
-    return { status: answer.status, headers: Object.fromEntries(answer.headers), body };
-  }
-
   return async (request, response, next) => {
-    const path = request.path.slice(1);
-    const name = decoded(path);
-    const type = Object.hasOwn(procedures, name) ? definitionOf(procedures[name]).type : null;
+    const path = decoded(request.path.slice(1));
+    const type = Object.hasOwn(procedures, path) ? definitionOf(procedures[path]).type : null;
     if (type === "subscription") return stream(request, response, next);
     const { batch, connectionParams } = request.query;
     const isRightMethod = type === (request.method === "GET" ? "query" : "mutation");
-    const isLone = isRightMethod && batch === undefined && connectionParams === undefined;
-    const {
-      status = 200,
-      headers = {},
-      body,
-    } = isLone ? await callOne(request, response, name, type) : await resolve(request, response, path);
-    response.statusCode = status;
-    response.setHeader("Content-Type", "application/json");
-    for (const [header, value] of Object.entries(headers)) response.setHeader(header, value);
-    response.setHeader("Content-Length", Buffer.byteLength(body));
-    response.end(body);
+    if (!isRightMethod || batch !== undefined || connectionParams !== undefined) {
+      return resolve(options, request, response);
+    }
+    const getRawInput = async () => response.locals.input;
+    await answer(
+      { services, request, response },
+      (ctx) => callTRPCProcedure({ router, path, type, ctx, getRawInput, signal: undefined, batchIndex: 0 }),
+      (data) => sendJson(response, { headers: rpcHeaders, body: JSON.stringify({ result: { data } }) }),
+    );
   };
+}
+
+const rpcHeaders = { "Content-Type": "application/json" };
+
+/** What tRPC needs to answer batches and subscriptions by itself. */
+function optionsOf(router: AppRouter, services: Services) {
+  return {
+    router,
+    async createContext({ req, res, info }) {
+      const context = await createContext(services, req, res).catch(async (error: unknown) => {
+        throw (await countUnserved(services, req, res)) ?? error;
+      });
+      return { ...context, calls: info.calls.length };
+    },
+    maxBatchSize: MAX_BATCH_SIZE,
+    onError: ({ error }: { error: TRPCError }) => {
+      // Procedures log their own failures and turn them into ApiErrors, so this one happened before the procedure.
+      const failure = toApiError(error);
+      if (failure.status < 500 || error.cause instanceof ApiError) return;
+      services.log.error({ requestId: currentRequestId(), error: failure.cause ?? error }, failure.code);
+    },
+    // tRPC would derive the status from its own codes, and send what it refuses before the procedures as plain text.
+    responseMeta: ({ errors, data, type }) => (errors.length === 0 ? {} : headOf(errors, data.length, type)),
+  } satisfies Parameters<typeof createExpressMiddleware<AppRouter>>[0];
+}
+
+async function resolve(options: ReturnType<typeof optionsOf>, request: Request, response: Response): Promise<void> {
+  const resolved = await resolveResponse({
+    ...options,
+    ...{ path: request.path.slice(1), error: null },
+    req: incomingMessageToRequest(request, response, { maxBodySize: null }),
+    createContext: ({ info }) => options.createContext({ req: request, res: response, info }),
+  });
+  // Nothing depends on the headers that tRPC names.
+  resolved.headers.delete("Vary");
+  // Its bytes as they are: a batch's may be many, and as text they would be decoded and encoded once more.
+  const body = Buffer.from(await resolved.arrayBuffer());
+  sendJson(response, {
+    status: resolved.status,
+    headers: { ...rpcHeaders, ...Object.fromEntries(resolved.headers) },
+    body,
+  });
 }
 
 /** Returns the status and the headers of an answer to so many calls, with these errors among their results. */
