@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { figuresOf } from "./growing/tables.ts";
 import { type ResolveLink, render } from "./markdown.ts";
 import { fileOf, type Guide, sections } from "./navigation.ts";
 import { addressOf, escapeHtml, type Page } from "./page.ts";
@@ -28,7 +29,7 @@ export function readGuides(): Page[] {
 
 function readGuide(guide: Guide, section: string): Page {
   const file = fileOf(guide);
-  const { title, description, body } = parse(expandIncludes(read(file), file));
+  const { title, description, body } = parse(expandFigures(expandIncludes(read(file), file), file));
   const summary = description ?? guide.description ?? "";
   // On the page, the footer leads there.
   const shown = body.replace(/\*\*Next:\*\* \[[^\]]+\]\([^)]+\)\.\n*$/, "");
@@ -66,6 +67,15 @@ function expandIncludes(source: string, file: string): string {
       const target = href.startsWith("#") ? from + href : join(dirname(from), href);
       return `](${relative(dirname(file), target)})`;
     });
+  });
+}
+
+/** Replaces `<!-- figures NAME -->` by a table of what was measured, or what follows from it. */
+function expandFigures(source: string, file: string): string {
+  return source.replace(/^<!-- figures (\w+) -->$/gm, (_all, name: string) => {
+    const figures = figuresOf(name);
+    if (figures === undefined) throw new Error(`${file} shows figures "${name}", which do not exist.`);
+    return figures;
   });
 }
 

@@ -9,6 +9,7 @@ import typescript from "highlight.js/lib/languages/typescript";
 import markdownIt, { type Token } from "markdown-it";
 import anchor from "markdown-it-anchor";
 import { renderDiagram } from "./diagrams.ts";
+import { renderThroughput } from "./growing/chart.ts";
 import { escapeHtml, type Heading } from "./page.ts";
 
 for (const [name, language] of Object.entries({ bash, go, http, json, python, sql, typescript })) {
@@ -44,6 +45,7 @@ markdown.renderer.rules.fence = (tokens, index) => {
   const { info = "", content = "" } = tokens[index] ?? {};
   const [language = "", ...words] = info.trim().split(/\s+/);
   if (language === "mermaid") return renderDiagram(content);
+  if (language === "throughput") return renderThroughput(content);
   return renderCode(
     content,
     language,

@@ -7,7 +7,16 @@ export const sections: readonly Section[] = [
   },
   { title: "Rely on it", guides: [{ slug: "errors" }, { slug: "repeating" }] },
   { title: "Connect", guides: [{ slug: "events" }, { slug: "webhooks" }, { slug: "mcp" }, { slug: "sdk" }] },
-  { title: "Run", guides: [{ slug: "testing" }, { slug: "clock" }, { slug: "production" }, { slug: "operating" }] },
+  {
+    title: "Run",
+    guides: [
+      { slug: "testing" },
+      { slug: "clock" },
+      { slug: "production" },
+      { slug: "operating" },
+      { slug: "growing" },
+    ],
+  },
   {
     title: "Inside",
     guides: [

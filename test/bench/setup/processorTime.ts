@@ -1,27 +1,29 @@
 import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
 
-/**
- * Returns a function that reads the processor time, in milliseconds, that a process and the database's connections have
- * used. Linux counts it in nanoseconds, for each thread.
- */
-export function processorTimeOf(pid: number, pool: pg.Pool) {
-  return async (): Promise<number> => {
-    const { rows } = await pool.query<{ pid: number }>(`
-      SELECT pid FROM pg_stat_activity
-      WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`);
-    const all = await Promise.all([pid, ...rows.map((row) => row.pid)].map(timeOfProcess));
-    return all.reduce((sum, ms) => sum + ms, 0);
-  };
+/** The processor time, in milliseconds, that the connections to a database have used. */
+export async function connectionsTime(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ pid: number }>(`
+    SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`);
+  return sumOf(await Promise.all(rows.map(({ pid }) => timeOfProcess(pid))));
 }
 
-async function timeOfProcess(pid: number): Promise<number> {
+/** Returns a function that reads the processor time, in milliseconds, that a process and the database's connections have used. */
+export function processorTimeOf(pid: number, pool: pg.Pool) {
+  return async (): Promise<number> => sumOf(await Promise.all([timeOfProcess(pid), connectionsTime(pool)]));
+}
+
+/** The processor time of a process, in milliseconds. Linux counts it in nanoseconds, for each thread. */
+export async function timeOfProcess(pid: number): Promise<number> {
   try {
     const threads = await readdir(`/proc/${pid}/task`);
     const times = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/schedstat`, "utf8")));
-    return times.reduce((sum, text) => sum + Number(text.split(" ", 1)[0]) / 1e6, 0);
+    return sumOf(times.map((text) => Number(text.split(" ", 1)[0]) / 1e6));
   } catch {
     // A connection, or a thread, has ended in the meantime.
     return 0;
   }
 }
+
+const sumOf = (figures: readonly number[]) => figures.reduce((sum, figure) => sum + figure, 0);
