@@ -54,6 +54,17 @@ markdown.renderer.rules.fence = (tokens, index) => {
 };
 markdown.renderer.rules.table_open = (tokens, index) =>
   `<div class="table" tabindex="0" role="region" aria-label="Table"><table${classOfTable(tokens, index)}>`;
+// The policy of our pages allows no styles of an element's own.
+for (const cell of ["th_open", "td_open"]) {
+  markdown.renderer.rules[cell] = (tokens, index, options, _env, renderer) => {
+    const token = tokens[index];
+    if (token?.attrGet("style") === "text-align:right") {
+      token.attrs = token.attrs?.filter(([name]) => name !== "style") ?? null;
+      token.attrJoin("class", "figure");
+    }
+    return renderer.renderToken(tokens, index, options);
+  };
+}
 markdown.renderer.rules.table_close = () => "</table></div>";
 
 /**
