@@ -20,17 +20,25 @@ const WRITES_PER_LIFECYCLE = 8;
 /** Answers that are the same for everybody, so that a standby may give them. */
 const isPublic = (operation: string) => operation.startsWith("GET /tasks");
 
-/** What an average request of the mix costs, and what follows from it: nine of ten read, evenly over the reads measured. */
+/**
+ * What an average request of the mix costs, and what follows from it: nine of ten read, evenly over the reads measured; the tenth
+ * is one of a lifecycle.
+ */
 export function modelOf(costs: Costs) {
-  const operations = Object.entries(costs.operations);
-  const reads = operations.filter(([name]) => name.startsWith("GET "));
-  const writes = operations.filter(([name]) => name.startsWith("POST "));
-  const mean = (chosen: typeof operations, read: (cost: (typeof operations)[number][1]) => number) =>
-    chosen.reduce((sum, [, cost]) => sum + read(cost), 0) / chosen.length;
-  const mixed = (read: (cost: (typeof operations)[number][1]) => number) =>
-    (1 - WRITES) * mean(reads, read) + WRITES * mean(writes, read);
-  const apiMs = mixed(({ apiMs }) => apiMs);
-  const databaseMs = mixed(({ databaseMs }) => databaseMs);
+  const { lifecycle } = costs;
+  const reads = Object.entries(costs.operations).filter(([name]) => name.startsWith("GET "));
+  const mean = (figures: number[]) => figures.reduce((sum, figure) => sum + figure, 0) / figures.length;
+  const mixed = (ofReads: number[], ofLifecycle: number) =>
+    (1 - WRITES) * mean(ofReads) + (WRITES * ofLifecycle) / WRITES_PER_LIFECYCLE;
+  const apiMs = mixed(
+    reads.map(([, cost]) => cost.apiMs),
+    lifecycle.apiMs,
+  );
+  const databaseMs = mixed(
+    reads.map(([, cost]) => cost.databaseMs),
+    lifecycle.databaseMs,
+  );
+  const eventsPerRequest = (WRITES * rowsOf(costs, "events")) / WRITES_PER_LIFECYCLE;
   const publicMs =
     ((1 - WRITES) / reads.length) *
     reads.filter(([name]) => isPublic(name)).reduce((sum, [, cost]) => sum + cost.databaseMs, 0);
@@ -42,7 +50,7 @@ export function modelOf(costs: Costs) {
     /** Requests a second of a primary with so many cores, with and without standbys for what is public. */
     primary: (cores: number, standbys = false) => cores * perCore(standbys ? databaseMs - publicMs : databaseMs),
     /** Requests a second at which the one connection that numbers events is busy. */
-    numbering: perCore(costs.numberingMs) / WRITES,
+    numbering: perCore(costs.numberingMs) / eventsPerRequest,
     needs: (rate: number) => needs(rate, { costs, apiMs, databaseMs, publicMs }),
   };
 }

@@ -11,7 +11,7 @@ const FILE = new URL("../../../docs/site/growing/costs.json", import.meta.url);
 const ROWS = Number(process.env.PARTITIONS_ROWS ?? 10_000_000);
 const USERS = ROWS / 50;
 const DAYS = 30;
-const STATEMENTS = 1_000;
+const STATEMENTS = 300;
 const ROUNDS = 5;
 
 /**
