@@ -151,6 +151,6 @@ function partitioned({ partitions }: Costs) {
         ...[measured.dayDroppedInSeconds, measured.dayDroppedWalMegabytes].map(figure),
       ]),
     ),
-    rows: `${figure(partitions.rows)} rows`,
+    rows: `Each table had ${figure(partitions.rows)} rows.`,
   };
 }
