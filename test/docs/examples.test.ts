@@ -107,7 +107,7 @@ test("every block is of a kind that something runs or reads, and the few that no
   expect(blocks.length).toBeGreaterThan(40);
   const kinds = new Set(blocks.map(({ language }) => language));
   // Building the site draws the diagrams, and fails if one is wrong.
-  expect([...kinds].sort()).toEqual(["go", "json", "mermaid", "python", "sh", "sql", "text", "ts"]);
+  expect([...kinds].sort()).toEqual(["go", "json", "mermaid", "python", "sh", "sql", "text", "throughput", "ts"]);
   for (const { code } of blocks.filter(({ language }) => language === "json"))
     expect(() => JSON.parse(code)).not.toThrow();
   const files = blocks.filter(({ language }) => ["ts", "python", "go"].includes(language));
