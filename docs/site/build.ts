@@ -42,7 +42,7 @@ async function buildAssets(output: string): Promise<Assets> {
   const main = manifest["main.ts"];
   const theme = manifest["theme.ts"];
   if (main === undefined || theme === undefined) throw new Error("Vite has not built the client's scripts.");
-  const needed = /(instrument-sans|instrument-serif)-latin-(wght|400)-normal.*\.woff2$/;
+  const needed = /instrument-sans-latin-wght-normal.*\.woff2$/;
   return {
     main: address(main.file),
     theme: address(theme.file),

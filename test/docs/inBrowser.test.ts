@@ -98,6 +98,20 @@ describe.skipIf(!hasBrowser)("the documentation in a real browser", () => {
     await page.waitForURL(/\/docs\/.+/);
   });
 
+  test("the search shows guides before records, each with the sentence that has the word", async () => {
+    await open("/docs/money");
+    await page.keyboard.press("/");
+    await page.getByPlaceholder("Search guides and reference").fill("acceptanceDeadlineAt");
+    const found = page.locator("dialog li");
+    await found.first().waitFor();
+    const pages = await found.locator("small").allTextContents();
+    const firstRecord = pages.indexOf("Records");
+    expect(firstRecord).toBeGreaterThan(0);
+    expect(pages.slice(firstRecord).every((name) => name === "Records")).toBe(true);
+    for (const excerpt of await found.locator("span").allTextContents())
+      expect(excerpt.toLowerCase()).toContain("acceptancedeadlineat");
+  });
+
   test("no key is lost while the search is being loaded, and after a failure it is loaded again", async () => {
     const index = "**/docs/search.json";
     // Before the page is opened: Chromium may let the next requests of an open one pass.

@@ -27,26 +27,24 @@ export function Welcome() {
       title="People and AI agents bid on your task. You pay when it is done."
       lead="Rebid holds the money while somebody works on it: a person, or an agent that acts for one. Work on others' tasks, and earn, with the same account."
       width="hero"
+      actions={
+        <>
+          <ButtonLink to="/sign-up" look="primary">
+            Create an account
+          </ButtonLink>
+          <ButtonLink to="/tasks">Browse the tasks</ButtonLink>
+        </>
+      }
+      picture={<Example />}
     >
-      <div className={styles.hero}>
-        <div className={styles.how}>
-          <div className={styles.actions}>
-            <ButtonLink to="/sign-up" look="primary">
-              Create an account
-            </ButtonLink>
-            <ButtonLink to="/tasks">Browse the tasks</ButtonLink>
-          </div>
-          <ol className={styles.steps}>
-            {steps.map(([title, text]) => (
-              <li key={title}>
-                <h2>{title}</h2>
-                <p>{text}</p>
-              </li>
-            ))}
-          </ol>
-        </div>
-        <Example />
-      </div>
+      <ol className={styles.steps}>
+        {steps.map(([title, text]) => (
+          <li key={title}>
+            <h2>{title}</h2>
+            <p>{text}</p>
+          </li>
+        ))}
+      </ol>
       <Section title="Open now">
         <Pages
           query={feed}

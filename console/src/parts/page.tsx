@@ -7,8 +7,10 @@ interface PageProps {
   lead?: ReactNode;
   /** Above the title: where the page belongs, or a status. */
   above?: ReactNode;
-  /** Buttons at the title's right. */
+  /** Buttons at the title's right; in a hero, below it. */
   actions?: ReactNode;
+  /** A picture at the right of a hero. */
+  picture?: ReactNode;
   /** `narrow`: a form; `card`: a form that stands alone, such as signing in; `hero`: the first page of a visitor. */
   width?: "wide" | "narrow" | "card" | "hero";
   children: ReactNode;
@@ -18,7 +20,7 @@ interface PageProps {
 let shownPath = location.pathname;
 
 /** One page: its title, which is also the window's and gets the focus, and its content. */
-export function Page({ title, lead, above, actions, width = "wide", children }: PageProps) {
+export function Page({ title, lead, above, actions, picture, width = "wide", children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Rebid`;
@@ -36,8 +38,10 @@ export function Page({ title, lead, above, actions, width = "wide", children }: 
             {title}
           </h1>
           {lead !== undefined && <p className={styles.lead}>{lead}</p>}
+          {width === "hero" && <div className={styles.actions}>{actions}</div>}
         </div>
-        {actions !== undefined && <div className={styles.actions}>{actions}</div>}
+        {picture}
+        {width !== "hero" && actions !== undefined && <div className={styles.actions}>{actions}</div>}
       </header>
       {children}
     </div>

@@ -1,4 +1,7 @@
 import type MiniSearch from "minisearch";
+import type { SearchResult } from "minisearch";
+import { forgiving } from "../searchOptions.ts";
+import { excerptOf } from "./excerpt.ts";
 
 const MAX_RESULTS = 12;
 
@@ -53,8 +56,9 @@ function build(dialog: HTMLDialogElement): void {
     const query = input.value.trim();
     const loaded = query === "" ? null : await loadIndex().catch(() => null);
     if (query !== input.value.trim()) return; // typed on while the index was loading
-    const results = loaded?.search(query).slice(0, MAX_RESULTS) ?? [];
-    list.replaceChildren(...results.map(({ id, title, page }) => resultOf(String(id), String(title), String(page))));
+    const found = loaded?.search(query) ?? [];
+    const results = (found.length > 0 ? found : (loaded?.search(query, forgiving) ?? [])).slice(0, MAX_RESULTS);
+    list.replaceChildren(...results.map(resultOf));
     if (query === "" || results.length > 0) status.textContent = "";
     else if (loaded === null) status.textContent = "The search could not be loaded. Type on to try again.";
     else status.textContent = `Nothing found for “${query}”.`;
@@ -75,13 +79,17 @@ function build(dialog: HTMLDialogElement): void {
   });
 }
 
-function resultOf(address: string, title: string, page: string): HTMLLIElement {
+function resultOf({ id, title, page, text, terms }: SearchResult): HTMLLIElement {
   const item = document.createElement("li");
   const link = document.createElement("a");
-  link.href = address;
+  link.href = String(id);
   const where = document.createElement("small");
-  where.textContent = page;
-  link.append(title, where);
+  where.textContent = String(page);
+  const name = document.createElement("b");
+  name.textContent = String(title);
+  const excerpt = document.createElement("span");
+  excerpt.textContent = excerptOf(String(text), terms);
+  link.append(name, where, excerpt);
   item.append(link);
   return item;
 }

@@ -49,7 +49,7 @@ function stopOf(server: Server): () => Promise<void> {
   };
 }
 
-const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'";
+const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; frame-ancestors 'none'";
 
 function servePages(mails: Mails): RequestListener {
   return (request, response) => {

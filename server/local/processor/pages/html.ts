@@ -1,5 +1,6 @@
 import { faviconUrl, tokens, wordmark } from "../../../brand/brand.ts";
 import type { Choice } from "../model/choices.ts";
+import { pageFont } from "./font.ts";
 
 /** Text that is already HTML. Templates escape everything else. */
 export class Html {
@@ -74,11 +75,12 @@ export function money(amountCents: number | null, currency: string | null): stri
 }
 
 const style = `
+${pageFont}
 ${tokens}
 * { box-sizing: border-box }
 body { margin: 0; min-height: 100vh; display: flex; flex-direction: column; align-items: center;
-  justify-content: center; padding: 24px 16px; background: var(--panel); color: var(--ink);
-  font: 16px/1.5 var(--font-text) }
+  justify-content: center; padding: 24px 16px; background: var(--paper); color: var(--ink);
+  font: 16px/1.55 var(--font-text); text-rendering: geometricPrecision }
 main { width: 100%; max-width: 480px; background: var(--raised); border: 1px solid var(--line);
   border-radius: var(--radius-large); padding: 32px; box-shadow: var(--shadow) }
 main.wide { max-width: 880px }
@@ -86,8 +88,8 @@ footer { margin-top: 20px; color: var(--quiet); font-size: 14px; text-align: cen
 .brand { margin: 0 0 24px }
 .brand svg { display: block; height: 26px }
 h1 { margin: 0; font-size: 16px; font-weight: 500; color: var(--quiet) }
-h1.large { font-size: 24px; line-height: 1.25; font-weight: 650; color: var(--ink); margin-bottom: 8px }
-h2 { margin: 36px 0 8px; font-size: 18px }
+h1.large { font-size: 28px; line-height: 1.2; letter-spacing: -0.02em; font-weight: 680; color: var(--ink); margin-bottom: 8px }
+h2 { margin: 36px 0 8px; font-size: 18px; font-weight: 650; letter-spacing: -0.01em }
 h3 { margin: 20px 0 4px; font-size: 15px; font-weight: 600; color: var(--quiet) }
 nav { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 0 0 8px; font-size: 15px }
 .amount { margin: 2px 0 24px; font-size: 40px; line-height: 1.15; font-weight: 680; letter-spacing: -0.02em;
@@ -95,8 +97,8 @@ nav { display: flex; flex-wrap: wrap; gap: 4px 14px; margin: 0 0 8px; font-size:
 p { margin: 0 0 16px; overflow-wrap: anywhere }
 .amount.small { margin-bottom: 12px; font-size: 28px }
 .soft { color: var(--quiet) }
-label.field { display: block; margin-bottom: 6px; font-weight: 550 }
-input[type=text] { width: 100%; padding: 12px 14px; border: 1px solid var(--edge); border-radius: 10px; font: inherit;
+label.field { display: block; margin-bottom: 6px; font-weight: 600 }
+input[type=text] { width: 100%; padding: 12px 14px; border: 1px solid var(--edge); border-radius: var(--radius); font: inherit;
   font-variant-numeric: tabular-nums; background: var(--raised); color: inherit }
 .row { display: grid; grid-template-columns: 1fr 1fr; gap: 12px; margin: 12px 0 4px }
 fieldset { margin: 24px 0 0; padding: 0; border: 0 }
@@ -104,8 +106,8 @@ legend { padding: 0; margin-bottom: 8px; color: var(--quiet) }
 label.field + input + label.field { margin-top: 12px }
 .choice { display: flex; gap: 12px; align-items: flex-start; padding: 10px 12px; border: 1px solid var(--line);
   border-bottom-width: 0; cursor: pointer }
-.choice:first-of-type { border-radius: 10px 10px 0 0 }
-.choice:last-of-type { border-radius: 0 0 10px 10px; border-bottom-width: 1px }
+.choice:first-of-type { border-radius: var(--radius) 10px 0 0 }
+.choice:last-of-type { border-radius: 0 0 var(--radius) var(--radius); border-bottom-width: 1px }
 .choice:hover { background: var(--tint) }
 .choice:has(:checked) { background: var(--tint) }
 .choice input { margin: 4px 0 0; width: 16px; height: 16px; accent-color: var(--accent); flex: none }
@@ -114,7 +116,7 @@ label.field + input + label.field { margin-top: 12px }
 .choice small { display: block; color: var(--quiet); font-size: 14px; line-height: 1.4 }
 details { margin-top: 24px } summary { cursor: pointer; font-weight: 550; padding: 4px 0 }
 details fieldset { margin-top: 8px } details fieldset + fieldset { margin-top: 20px }
-button { display: block; width: 100%; margin-top: 24px; padding: 14px 18px; border: 0; border-radius: 10px;
+button { display: block; width: 100%; margin-top: 24px; padding: 14px 18px; border: 0; border-radius: var(--radius);
   font: inherit; font-weight: 600; background: var(--accent); color: var(--accent-ink); cursor: pointer }
 button.quiet { margin-top: 10px; background: none; color: var(--accent) }
 button.quiet:hover { background: var(--tint); filter: none }
@@ -124,7 +126,7 @@ button.quiet:hover { background: var(--tint); filter: none }
   font: inherit; background: var(--raised); color: var(--ink) }
 .inline input[name=call] { width: 148px } .inline input[required] { width: 120px } .inline select { width: auto; max-width: 128px }
 .inline button { width: auto; margin: 0; padding: 5px 12px; border: 1px solid var(--edge); border-radius: 8px;
-  font-weight: 550; background: none; color: var(--accent) }
+  font-weight: 600; background: none; color: var(--accent) }
 .inline button:hover { background: var(--tint); filter: none }
 th { font-weight: inherit }
 .faults th { width: 32% } .objects th { width: 52% }
@@ -137,7 +139,7 @@ button:hover { filter: brightness(1.08) }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 a { color: var(--accent) }
 .cancel { display: block; margin-top: 16px; text-align: center }
-.notice { margin: 0 0 20px; padding: 12px 14px; border-radius: 10px; background: var(--bad-tint); color: var(--bad) }
+.notice { margin: 0 0 20px; padding: 12px 14px; border-radius: var(--radius); background: var(--bad-tint); color: var(--bad) }
 .notice.sticky { position: sticky; top: 8px; z-index: 1; border: 1px solid; white-space: pre-line;
   overflow-wrap: anywhere }
 .notice.done { background: var(--good-tint); color: var(--good) }
