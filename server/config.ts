@@ -32,6 +32,8 @@ export interface Config {
   readonly databaseUrl: string | null;
   /** A pooler in transaction mode in front of the same database, for requests. */
   readonly pooledUrl: string | null;
+  /** Standbys of the database, for reads that anybody may make. */
+  readonly replicaUrls: readonly string[];
   /** The role that applies migrations outside production; null means the one of `databaseUrl`. */
   readonly databaseOwnerUrl: string | null;
   /** The newest first: it encrypts, and each of them decrypts. */
@@ -145,6 +147,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     metricsToken: env.METRICS_TOKEN ?? null,
     dataDirectory: env.DATA_DIR,
     ...readDatabase(env),
+    replicaUrls: env.DATABASE_REPLICA_URLS ?? [],
     databaseOwnerUrl: env.DATABASE_OWNER_URL ?? null,
     sessionSecrets: env.SESSION_SECRET ?? null,
     trustProxy: env.TRUST_PROXY,

@@ -99,6 +99,9 @@ export const Environment = z.object({
     .literal("transaction", { error: must("be transaction, the only mode of a pooler that is supported") })
     .optional(),
   DRAIN_SECONDS: pauseSeconds(600).optional(),
+  DATABASE_REPLICA_URLS: list
+    .pipe(z.array(databaseUrl, { error: must("be addresses of standbys, which commas separate") }))
+    .optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
   APP_ORIGINS: origins(),
   CORS_ORIGINS: origins(["*"]),

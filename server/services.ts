@@ -18,6 +18,7 @@ import { stripeProcessor } from "./gateways/stripeProcessor.ts";
 import { type LimiterOptions, openLimiter, type RateLimiter } from "./limits/limiter.ts";
 import { type Database, openDatabase } from "./store/database.ts";
 import type { PoolSettings } from "./store/poolSettings.ts";
+import { type PublicReads, primaryReads, StandbyReads } from "./store/publicReads.ts";
 
 /** The settings that procedures and jobs use. */
 export type Settings = Pick<
@@ -43,6 +44,8 @@ export type Settings = Pick<
 export interface Services {
   readonly settings: Settings;
   readonly database: Database;
+  /** Where anonymous searches and reputations are read. */
+  readonly publicReads: PublicReads;
   readonly clock: Clock;
   /** How the clock can be moved forward; null where it cannot. */
   readonly testClock: TestClockAccess | null;
@@ -79,6 +82,8 @@ export interface TestClockAccess {
 interface CreateServicesOptions {
   settings: Omit<Settings, "sessionSecrets">;
   pool: PoolSettings;
+  /** Standbys for reads that anybody may make. */
+  replicaUrls?: readonly string[];
   log: Logger;
   /** What the security log is written to; `log` by default. */
   securityLogger?: Logger;
@@ -98,6 +103,7 @@ export function createServices(
   {
     settings,
     pool,
+    replicaUrls = [],
     log,
     securityLogger = log,
     clock = systemClock,
@@ -109,9 +115,13 @@ export function createServices(
 ): { services: Services; close(): Promise<void> } {
   const isCommonPassword = loadCommonPasswords(settings.passwordBlocklist);
   const database = openDatabase(databaseUrl, pool);
+  const standbys = replicaUrls.map((url) => openDatabase(url, { ...pool, pooler: undefined }));
+  const publicReads =
+    standbys.length === 0 ? primaryReads(database) : new StandbyReads(database, standbys, log).start();
   const services: Services = {
     settings: { ...settings, sessionSecrets },
     database,
+    publicReads,
     clock,
     testClock,
     processor: stripeProcessor(processor),
@@ -137,6 +147,8 @@ export function createServices(
       await services.storage.close();
       await services.mail?.close();
       await services.inspector.close();
+      await publicReads.stop();
+      await Promise.all(standbys.map((standby) => standby.close()));
       await services.database.close();
     },
   };

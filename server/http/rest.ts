@@ -5,6 +5,7 @@ import { onFirstUse } from "../onFirstUse.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
+import { primaryReads } from "../store/publicReads.ts";
 import { buildContext, type Context } from "../trpc.ts";
 import { answer, sendJson } from "./answer.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
@@ -37,10 +38,12 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
   async function share(context: Context, route: Route, path: string, fields: object): Promise<Buffer> {
     const { principal, client, limits, takeTurn, requestId } = context;
     await limits.count({ group: rateGroupOf(route.meta, route.type) });
-    return answers.get(`${path} ${JSON.stringify(fields)}`, {
+    // A standby answers visitors only: for whoever is signed in, what they changed themselves must be there.
+    const reader = principal === null ? services : { ...services, publicReads: primaryReads(services.database) };
+    return answers.get(`${principal === null} ${path} ${JSON.stringify(fields)}`, {
       caller: principal?.userId ?? client.address,
       takeTurn: (work) => takeTurn(work, { onlyReads: true, needsCaller: false }),
-      make: async () => Buffer.from(await call(buildContext(services, null, { requestId }), route, path, fields)),
+      make: async () => Buffer.from(await call(buildContext(reader, null, { requestId }), route, path, fields)),
     });
   }
 

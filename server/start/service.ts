@@ -64,7 +64,17 @@ export async function startService(
     const requests = await requestsOver(config, backing.databaseUrl, log);
     const { services, close } = createServices(
       { ...backing, databaseUrl: requests.databaseUrl },
-      { ...{ settings, pool: requests.pool, log, clock, testClock, limiter } },
+      {
+        ...{
+          settings,
+          pool: requests.pool,
+          replicaUrls: config.role === "worker" ? [] : config.replicaUrls,
+          log,
+          clock,
+          testClock,
+          limiter,
+        },
+      },
     );
     stops.push(close);
     // Pools connect when they are used: a worker opens no connections for requests.

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { searchTasks } from "../../market/search/search.ts";
 import { listOf, MAX_INT32, NextCursor, PageQuery, text } from "../../schemas/common.ts";
 import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
+import type { Connection } from "../../store/connection.ts";
 import { nextCursorOf } from "../../store/cursorLists.ts";
 import { open } from "../../trpc.ts";
 
@@ -41,6 +42,7 @@ export const list = open
     const statuses = taskStatuses.filter((status) => input.status.includes(status));
     const tag = input.tag?.trim();
     const search = { statuses, tag, query, minBudgetCents, maxBudgetCents, cursor, limit };
-    const tasks = await searchTasks(ctx.database, search);
+    const read = (connection: Connection) => searchTasks(connection, search);
+    const tasks = ctx.principal === null ? await ctx.publicReads.read(read, cursor) : await read(ctx.database);
     return { tasks, nextCursor: nextCursorOf(tasks, limit) };
   });

@@ -4,6 +4,7 @@ import { isClosed } from "../../market/accounts/close.ts";
 import { readReputations } from "../../market/reputation.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Reputation } from "../../schemas/reputation.ts";
+import type { Connection } from "../../store/connection.ts";
 import { open } from "../../trpc.ts";
 
 export const reputation = open
@@ -20,9 +21,14 @@ export const reputation = open
   .input(z.strictObject({ id: idOf("user") }).meta({ id: "ReadReputation" }))
   .output(Reputation)
   .query(async ({ ctx, input }) => {
-    const [found] = await readReputations(ctx.database, [input.id]);
-    // What a closed account did counts in the disputes of those who dealt with it, and nowhere else.
-    if (!found || (await isClosed(ctx.database, input.id))) throw new ApiError("not_found");
+    const read = async (connection: Connection) => {
+      const [reputation] = await readReputations(connection, [input.id]);
+      // What a closed account did counts in the disputes of those who dealt with it, and nowhere else.
+      return !reputation || (await isClosed(connection, input.id)) ? null : reputation;
+    };
+    // A standby may not know the user yet.
+    const found = (ctx.principal === null ? await ctx.publicReads.read(read) : null) ?? (await read(ctx.database));
+    if (found === null) throw new ApiError("not_found");
     const { displayName, ...counted } = found;
     return ctx.principal === null ? counted : { ...counted, displayName };
   });

@@ -16,6 +16,7 @@ import { appRouter } from "../../../server/procedures/router.ts";
 import type { Services } from "../../../server/services.ts";
 import { sql } from "../../../server/store/connection.ts";
 import type { Database } from "../../../server/store/database.ts";
+import { primaryReads } from "../../../server/store/publicReads.ts";
 import { toApiError } from "../../../server/translateErrors.ts";
 import { buildContext } from "../../../server/trpc.ts";
 import { TestClock } from "../../setup/testClock.ts";
@@ -95,6 +96,7 @@ export class Stage {
         webhookTimeoutSeconds: 10,
       },
       database,
+      publicReads: primaryReads(database),
       clock: this.#clock,
       testClock: null,
       processor: stripeProcessor({ secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" }),
