@@ -61,20 +61,10 @@ export async function startService(
 
     const settings = { ...config, publicUrl };
     const limiter = config.rateLimits ? {} : null;
-    const requests = await requestsOver(config, backing.databaseUrl, log);
+    const { requestUrl, ...reached } = await requestsOver(config, backing.databaseUrl, log);
     const { services, close } = createServices(
-      { ...backing, databaseUrl: requests.databaseUrl },
-      {
-        ...{
-          settings,
-          pool: requests.pool,
-          replicaUrls: config.role === "worker" ? [] : config.replicaUrls,
-          log,
-          clock,
-          testClock,
-          limiter,
-        },
-      },
+      { ...backing, databaseUrl: requestUrl },
+      { ...reached, ...{ settings, log, clock, testClock, limiter } },
     );
     stops.push(close);
     // Pools connect when they are used: a worker opens no connections for requests.
@@ -97,12 +87,13 @@ export async function startService(
 }
 
 /** How requests reach the database: through the pooler, if there is one. Workers always go to the database itself. */
-async function requestsOver({ role, pooledUrl }: Config, databaseUrl: string, log: Logger) {
-  if (pooledUrl === null || role === "worker") return { databaseUrl, pool: requestPool };
+async function requestsOver({ role, pooledUrl, replicaUrls }: Config, databaseUrl: string, log: Logger) {
+  if (role === "worker") return { requestUrl: databaseUrl, pool: requestPool };
+  if (pooledUrl === null) return { requestUrl: databaseUrl, pool: requestPool, replicaUrls };
   const pool: PoolSettings = { ...requestPool, pooler: "transaction" };
   await checkPooledRole(pooledUrl, pool);
   log.info("requests go through the pooler of DATABASE_URL; jobs, sweeps and deliveries go to DATABASE_DIRECT_URL");
-  return { databaseUrl: pooledUrl, pool };
+  return { requestUrl: pooledUrl, pool, replicaUrls };
 }
 
 interface Serving {

@@ -7,11 +7,23 @@ export interface Position {
 }
 
 export async function primaryPosition(primary: Connection): Promise<Position> {
-  const { lsn, at } = await queryOne<{ lsn: string; at: string }>(
+  const { lsn, at, segmentBytes } = await queryOne<{ lsn: string; at: string; segmentBytes: number }>(
     primary,
-    sql`SELECT (pg_current_wal_insert_lsn() - '0/0')::text AS lsn, clock_timestamp() AS at`,
+    sql`SELECT (pg_current_wal_insert_lsn() - '0/0')::text AS lsn, clock_timestamp() AS at,
+      pg_size_bytes(current_setting('wal_segment_size')) AS "segmentBytes"`,
   );
-  return { lsn: BigInt(lsn), at };
+  return { lsn: endOfRecords(BigInt(lsn), BigInt(segmentBytes)), at };
+}
+
+const PAGE_BYTES = 8_192n;
+const HEADER_BYTES = 24n;
+const SEGMENT_HEADER_BYTES = 40n;
+
+/** Where a page begins, the position to insert at is behind its header, which a standby has not replayed before a record follows. */
+function endOfRecords(lsn: bigint, segmentBytes: bigint): bigint {
+  const inPage = lsn % PAGE_BYTES;
+  const isFirst = lsn % segmentBytes === inPage;
+  return inPage === (isFirst ? SEGMENT_HEADER_BYTES : HEADER_BYTES) ? lsn - inPage : lsn;
 }
 
 /** How much of the primary's log a standby has replayed; null for a server that is no standby, or none any more. */

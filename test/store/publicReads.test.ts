@@ -20,7 +20,8 @@ class Server implements Connection {
 
   async query<Row extends object>(_statement: Sql): Promise<Row[]> {
     if (this.isDown) throw new Error("down");
-    const row = { lsn: this.lsn === null ? null : String(this.lsn), at: new Date(this.at).toISOString() };
+    const lsn = this.lsn === null ? null : String(this.lsn);
+    const row = { lsn, at: new Date(this.at).toISOString(), segmentBytes: 2 ** 24 };
     // The double returns the row that the positions' two statements have.
     return [row as unknown as Row];
   }
