@@ -17,6 +17,8 @@ interface Schema {
   maximum?: number;
   maxItems?: number;
   enum?: string[];
+  const?: string;
+  description?: string;
 }
 
 interface Operation {
@@ -31,8 +33,8 @@ interface Document {
 }
 
 /**
- * Provides `virtual:limits`: the limits of every operation's fields, as the API document states them, so that forms repeat
- * none by hand. Only limits are taken, because the document itself is larger than the console.
+ * Provides `virtual:limits`: the limits of every operation's fields and when each event happens, as the API document states
+ * them, so that forms repeat none by hand. Only these are taken, because the document itself is larger than the console.
  */
 export function limits(document: URL): Plugin {
   return {
@@ -42,7 +44,8 @@ export function limits(document: URL): Plugin {
       if (id !== `\0${NAME}`) return null;
       this.addWatchFile(fileURLToPath(document));
       const parsed: Document = JSON.parse(await readFile(document, "utf8"));
-      return `export default ${JSON.stringify(limitsOf(parsed))};`;
+      const words = JSON.stringify(eventWordsOf(parsed));
+      return `export const eventWords = ${words};\nexport default ${JSON.stringify(limitsOf(parsed))};`;
     },
   };
 }
@@ -73,6 +76,16 @@ function limitsOf({ paths, components = {} }: Document): Record<string, Record<s
     found[name] = fields;
   }
   return found;
+}
+
+/** Returns when each event happens and whom it concerns, by its type. */
+function eventWordsOf({ components = {} }: Document): Record<string, string> {
+  const words: Record<string, string> = {};
+  for (const { properties, description = "" } of Object.values(components.schemas ?? {})) {
+    const [, when] = /^Happens when (.+)$/.exec(description) ?? [];
+    if (when !== undefined && properties?.type?.const) words[properties.type.const] = `When ${when}`;
+  }
+  return words;
 }
 
 function limitsOfField(schema: Schema, resolve: (schema: Schema) => Schema) {

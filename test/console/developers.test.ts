@@ -9,6 +9,13 @@ import { useConsole } from "./visitor.ts";
 
 const service = useService({ worker: true, settings: { webhookAllowInsecure: true } });
 
+/** The events of webhooks, two that are kept first. */
+const closedSet = [
+  /^bid\.received/,
+  /^task\.awarded/,
+  ...[/^task\.created/, /^delivery\.posted/, /^task\.accepted/, /^task\.disputed(?!_)/, /^task\.dispute_resolved/],
+];
+
 describe.skipIf(!hasBrowser)("in a real browser", () => {
   const console = useConsole(service);
   let receiver: Receiver;
@@ -30,8 +37,10 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await visitor.button("Register").click();
     await expect.poll(() => page.locator("[aria-invalid=true]").count()).toBeGreaterThan(0);
     await visitor.field("Address").fill(`${receiver.url}/hook`);
-    await visitor.field("bid.received").check();
-    await visitor.field("task.awarded").check();
+    await visitor.sees("When a bid is placed on a task; for the task's buyer.");
+    await visitor.button("All of these").click();
+    for (const name of closedSet) expect(await visitor.field(name).isChecked()).toBe(true);
+    for (const name of closedSet.slice(2)) await visitor.field(name).uncheck();
     await visitor.button("Register").click();
     const secret = (await page.locator("pre").textContent()) ?? "";
     await visitor.button("Done").click();
@@ -41,9 +50,9 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     expect((await person.get("/webhooks")).body.webhooks).toMatchObject([{ events: ["bid.received", "task.awarded"] }]);
 
     await page.getByText("Change the endpoint").click();
-    await visitor.field("task.awarded").uncheck();
+    await visitor.field(/^task\.awarded/).uncheck();
     await page.getByText("More events").first().click();
-    await visitor.field("bid.rejected").check();
+    await visitor.field(/^bid\.rejected/).check();
     await visitor.button("Save").click();
     const changed = { events: ["bid.received"], logEvents: ["bid.rejected"], active: true };
     await expect.poll(async () => (await person.get("/webhooks")).body.webhooks).toMatchObject([changed]);
@@ -83,13 +92,19 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await visitor.enterAs(person);
     await visitor.open("/keys");
     await visitor.field("Name").fill("my agent");
-    await page.getByLabel(/^task:write/).check();
-    await visitor.field("A limit per day").check();
+    // What is proposed needs no more than a name; an agent that spends is offered a limit.
+    expect(await visitor.field(/^Work on tasks/).isChecked()).toBe(true);
+    expect(await visitor.field("In 90 days").isChecked()).toBe(true);
+    await visitor.field(/^Have tasks done/).check();
+    expect(await visitor.field("A limit per day").isChecked()).toBe(true);
+    expect(await page.getByRole("textbox", { name: "Limit" }).inputValue()).toBe("50.00");
     await page.getByRole("textbox", { name: "Limit" }).fill("25");
     await visitor.button("Create the key").click();
     const raw = (await page.locator("pre").textContent()) ?? "";
     const me = await rest(service.url, "GET", "/auth/me", { credentials: { authorization: `Bearer ${raw}` } });
     expect(me.body.auth).toMatchObject({ scopes: ["task:write"], key: { spendLimit: { cents: 2_500, per: "day" } } });
+    const days = (Date.parse(me.body.auth.key.expiresAt) - service.clock.now().getTime()) / 86_400_000;
+    expect(days).toBeGreaterThan(89);
     await visitor.button("Done").click();
     await visitor.sees("$0.00 of $25.00 spent");
     await expect.poll(() => page.content()).not.toContain(raw);

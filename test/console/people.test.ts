@@ -143,4 +143,49 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     expect(edge?.[1]).toBe(before?.[1]);
     expect(edge?.[1]).toBeLessThan(240);
   });
+
+  test("home begins with what waits for this person, the soonest deadline first, with the money at stake", async () => {
+    const [buyer, bidder] = [await createPerson(service, { cents: 50_000 }), await createPerson(service)];
+    const chosen = await postTask(buyer, { title: "To choose for", maxBudgetCents: 9_000 });
+    await placeBid(bidder, chosen.id, { priceCents: 8_000 });
+    await deliveredTask(buyer, bidder);
+    const ada = await console.arrive("Ada");
+    await ada.enterAs(buyer);
+    await ada.open("/");
+    const waiting = ada.page.getByRole("list", { name: "Waiting for you" }).getByRole("listitem");
+    await waiting.first().waitFor();
+    expect(await waiting.allInnerTexts()).toEqual([
+      expect.stringMatching(/^Accept or dispute the delivery[\s\S]*\$80\.00\s*is paid in 1 day 23 h$/),
+      expect.stringMatching(/^Look at the bid\s*To choose for\s*\$90\.00\s*held$/),
+    ]);
+    await ada.isAccessible();
+  });
+
+  test("the ledger names the task that money is for", async () => {
+    const buyer = await createPerson(service, { cents: 50_000 });
+    await postTask(buyer, { title: "A task with a name" });
+    const ada = await console.arrive("Ada");
+    await ada.enterAs(buyer);
+    await ada.open("/wallet");
+    await ada.page.getByRole("list", { name: "Ledger" }).getByRole("link", { name: "A task with a name" }).waitFor();
+  });
+
+  test("bank details come before an amount: while they are missing or being checked, no payout is offered", async () => {
+    const bo = await createPerson(service, { cents: 5_000 });
+    const visitor = await console.arrive("Bo");
+    await visitor.enterAs(bo);
+    await visitor.open("/wallet/payouts");
+    await visitor.sees("Your bank details are needed first");
+    expect(await visitor.field("Amount").count()).toBe(0);
+    const { url } = (await bo.post("/payouts/onboarding")).body;
+    await fetch(url, { method: "POST", body: new URLSearchParams({ outcome: "leaves" }), redirect: "manual" });
+    await visitor.open("/wallet/payouts?onboarding=done");
+    await visitor.sees("Your details are being checked");
+    expect(await visitor.field("Amount").count()).toBe(0);
+    const again = (await bo.post("/payouts/onboarding")).body.url;
+    await fetch(again, { method: "POST", body: new URLSearchParams({ outcome: "finishes" }), redirect: "manual" });
+    await visitor.sees("Your bank details are complete");
+    await visitor.field("Amount").waitFor();
+    await visitor.isAccessible();
+  });
 });

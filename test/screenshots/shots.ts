@@ -122,7 +122,6 @@ const personShots: readonly Shot[] = [
     as: "bo",
     async prepare(page) {
       await page.getByLabel("Name").fill("Bidding agent");
-      await page.getByLabel(/^bid:write/).check();
       await page.getByRole("button", { name: "Create the key" }).click();
       await page.getByRole("button", { name: "Copy" }).waitFor();
     },

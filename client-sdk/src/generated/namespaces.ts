@@ -43,11 +43,11 @@ import type {
   ForgotPasswordResponse,
   InitDelivery,
   InitSample,
-  LedgerEntry,
   ListApiKeysResponse,
   ListDisputes,
   ListDisputesResponse,
   ListEvents,
+  ListedLedgerEntry,
   ListLedgerEntries,
   ListLedgerEntriesResponse,
   ListModerationActions,
@@ -74,6 +74,7 @@ import type {
   ModerationAction,
   OnboardingLink,
   Operations,
+  OwnTask,
   Payout,
   PlaceBid,
   PlaceBidResponse,
@@ -446,7 +447,10 @@ export class WalletApi extends Namespace {
    *
    * @throws {RebidError} `unauthenticated` (401).
    */
-  ledger(input: ListLedgerEntries = {}, options: RequestOptions = {}): List<LedgerEntry, ListLedgerEntriesResponse> {
+  ledger(
+    input: ListLedgerEntries = {},
+    options: RequestOptions = {},
+  ): List<ListedLedgerEntry, ListLedgerEntriesResponse> {
     return this.requests.readList("/wallet/ledger", "entries", input, options);
   }
 
@@ -618,7 +622,7 @@ export class TasksApi extends Namespace {
    *
    * @throws {RebidError} `unauthenticated` (401).
    */
-  listOwn(input: ListOwnTasks = {}, options: RequestOptions = {}): List<TaskListItem, ListOwnTasksResponse> {
+  listOwn(input: ListOwnTasks = {}, options: RequestOptions = {}): List<OwnTask, ListOwnTasksResponse> {
     return this.requests.readList("/me/tasks", "tasks", input, options);
   }
 }
@@ -818,7 +822,8 @@ export class PayoutsApi extends Namespace {
   /**
    * List my payouts.
    *
-   * Lists your payouts, newest first, each with its current status.
+   * Lists your payouts, newest first, each with its current status. `bankDetails` says whether one could be
+   * requested.
    *
    * `GET /payouts`. With any credentials.
    *

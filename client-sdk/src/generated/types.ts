@@ -1156,7 +1156,7 @@ export interface ListLedgerEntries {
 
 export interface ListLedgerEntriesResponse {
   /** Newest first. */
-  entries: LedgerEntry[];
+  entries: ListedLedgerEntry[];
   /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
@@ -1217,7 +1217,7 @@ export interface ListOwnTasks {
 
 export interface ListOwnTasksResponse {
   /** Newest first. */
-  tasks: TaskListItem[];
+  tasks: OwnTask[];
   /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
@@ -1235,6 +1235,11 @@ export interface ListPayouts {
 export interface ListPayoutsResponse {
   /** Newest first. */
   payouts: Payout[];
+  /**
+   * `missing`: a person must enter them first, by `POST /payouts/onboarding`. `incomplete`: they are being entered
+   * or checked. `complete`: payouts work.
+   */
+  bankDetails: "missing" | "incomplete" | "complete";
   /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
@@ -1375,6 +1380,52 @@ export interface ListedApiKey {
   spendLimit: SpendLimit | null;
   /** When the key was last used; null if it never was. ISO 8601. */
   lastUsedAt: string | null;
+}
+
+/** A ledger entry, with the title of its task. */
+export interface ListedLedgerEntry {
+  id: string;
+  /** Whose money it is. */
+  userId: string;
+  /**
+   * Why the money moved. An `adjustment` out of `available` pays a debt. A debt arises when a top-up is refunded or
+   * charged back and less than its amount is available: what is available is taken, as `topup_refund` or
+   * `chargeback`, and the rest is owed. When nothing is available, there is no entry. A debt is not a bucket and
+   * never makes a balance negative: the next money that becomes available pays it immediately, before it can be
+   * spent, the oldest debt first. `externalRef` names the debt.
+   */
+  kind:
+    | "topup"
+    | "hold"
+    | "hold_release"
+    | "task_payment"
+    | "task_earning"
+    | "dispute_refund"
+    | "payout"
+    | "payout_reversal"
+    | "topup_refund"
+    | "chargeback"
+    | "adjustment";
+  /** The bucket of the wallet whose balance changed. */
+  bucket: "available" | "held";
+  /** Integer cents, signed: negative leaves the bucket. */
+  amountCents: number;
+  /** The task that the money is for. */
+  taskId: string | null;
+  /** The bid that the money is for. */
+  bidId: string | null;
+  /**
+   * The reason for money that came in or went out: a top-up's payment (`pi_…`), `payout:<payout id>` and its
+   * `:reversal`, `refund:<refund>` and its `:failed`, `dispute:<dispute>:<movement>`. The payment of a debt has
+   * `debt:<reference>:<number>`, with the reference of the refund or chargeback that caused the debt and a number
+   * that distinguishes several payments of one debt. `debt:dispute:du_1:txn_2:7` pays a debt that
+   * `dispute:du_1:txn_2` caused, even if that has no entry of its own.
+   */
+  externalRef: string | null;
+  /** When the money moved. ISO 8601. */
+  createdAt: string;
+  /** The title of `taskId` as it is now. */
+  taskTitle: string | null;
 }
 
 /** An event of the log: `type` says which fields `data` has. */
@@ -1520,6 +1571,31 @@ export interface Operations {
   unfinishedPayouts: UnfinishedPayouts[];
   waiting: Waiting;
   deliveries: DeliveryBacklog;
+}
+
+/** A task of yours as lists show it, with the money and the time at stake. */
+export interface OwnTask {
+  id: string;
+  /** One line. */
+  title: string;
+  /** The most that a bid may cost, in integer cents. */
+  maxBudgetCents: number;
+  /** As the buyer wrote them. */
+  tags: string[];
+  status: TaskStatus;
+  /** When the task was posted. ISO 8601. */
+  createdAt: string;
+  /** Number of bids, without withdrawn ones. */
+  bidCount: number;
+  /** What the awarded bid costs. */
+  priceCents: number | null;
+  /**
+   * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
+   * later. ISO 8601.
+   */
+  deliveryDueAt: string | null;
+  /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
+  acceptanceDeadlineAt: string | null;
 }
 
 /** Money on its way from a wallet to its owner's bank account. */

@@ -11,6 +11,7 @@ type Outputs = inferRouterOutputs<RebidRouter>;
 
 export type Me = Outputs["auth"]["me"];
 export type TaskItem = Outputs["tasks"]["list"]["tasks"][number];
+export type OwnTask = Outputs["tasks"]["listOwn"]["tasks"][number];
 export type TaskStatus = TaskItem["status"];
 export type Task = Outputs["tasks"]["create"]["task"];
 export type TaskPage = Outputs["tasks"]["read"];
@@ -24,6 +25,7 @@ export type Rating = NonNullable<TaskPage["ratings"]>[number];
 export type Reputation = Outputs["users"]["reputation"];
 export type LedgerEntry = Outputs["wallet"]["ledger"]["entries"][number];
 export type Payout = Outputs["payouts"]["list"]["payouts"][number];
+export type BankDetails = Outputs["payouts"]["list"]["bankDetails"];
 export type ApiKey = Outputs["keys"]["list"]["keys"][number];
 export type Webhook = Outputs["webhooks"]["list"]["webhooks"][number];
 export type WebhookDelivery = Outputs["webhooks"]["deliveries"]["deliveries"][number];

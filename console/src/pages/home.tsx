@@ -1,6 +1,6 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import type { Me } from "../api/client.ts";
+import type { Me, OwnTask } from "../api/client.ts";
 import { meQuery, ownBidsQuery, ownTasksQuery, walletQuery } from "../api/queries.ts";
 import { ButtonLink } from "../parts/button.tsx";
 import { formatMoney } from "../parts/format.ts";
@@ -9,6 +9,7 @@ import { Money } from "../parts/money.tsx";
 import { Page, Section } from "../parts/page.tsx";
 import { Empty } from "../parts/states.tsx";
 import { TaskRow } from "../parts/taskRow.tsx";
+import { Waiting } from "../task/waiting.tsx";
 import styles from "./home.module.css";
 import { Welcome } from "./welcome.tsx";
 
@@ -16,6 +17,9 @@ export function Home() {
   const { data: me } = useQuery(meQuery);
   return me ? <Overview me={me} /> : <Welcome />;
 }
+
+const tasksIn = ({ data }: { data: InfiniteData<{ tasks: OwnTask[] }> | undefined }): OwnTask[] =>
+  data?.pages.flatMap(({ tasks }) => tasks) ?? [];
 
 /** For a person who is signed in: what waits for them, and their money. */
 function Overview({ me }: { me: Me }) {
@@ -43,6 +47,7 @@ function Overview({ me }: { me: Me }) {
           <small>that wait for a decision</small>
         </Link>
       </div>
+      <Waiting posted={tasksIn(posted)} awarded={tasksIn(awarded)} />
       <Section title="Tasks you posted" actions={<Link to="/work">All of them</Link>}>
         <Pages
           query={posted}

@@ -33,7 +33,7 @@ export const kindWord = (kind: Kind) => words[kind].out;
 
 /** One movement of money, in words. */
 export function LedgerRow({ movement }: { movement: Movement }) {
-  const { kind, availableCents, heldCents, taskId, createdAt } = movement;
+  const { kind, availableCents, heldCents, taskId, taskTitle, createdAt } = movement;
   const { out, in: incoming = out, why, whyIn = why } = words[kind];
   const totalCents = availableCents + heldCents;
   const comesIn = totalCents > 0;
@@ -45,7 +45,7 @@ export function LedgerRow({ movement }: { movement: Movement }) {
           <Time at={createdAt} /> · {comesIn ? whyIn : why}{" "}
           {taskId !== null && (
             <Link to="/tasks/$taskId" params={{ taskId }}>
-              See the task
+              <bdi>{taskTitle}</bdi>
             </Link>
           )}
         </p>

@@ -6,6 +6,7 @@ export interface Movement {
   kind: LedgerEntry["kind"];
   createdAt: string;
   taskId: string | null;
+  taskTitle: string | null;
   /** What each bucket gained; negative for what it lost. */
   availableCents: number;
   heldCents: number;
@@ -14,7 +15,7 @@ export interface Movement {
 /** Joins the entries of a hold or of its return, which follow each other. Both lists are newest first. */
 export function movementsOf(entries: readonly LedgerEntry[]): Movement[] {
   const movements: Movement[] = [];
-  for (const { id, kind, bucket, amountCents, taskId, createdAt } of entries) {
+  for (const { id, kind, bucket, amountCents, taskId, taskTitle, createdAt } of entries) {
     const field = bucket === "available" ? "availableCents" : "heldCents";
     const newer = movements.at(-1);
     const isOtherHalf =
@@ -23,7 +24,8 @@ export function movementsOf(entries: readonly LedgerEntry[]): Movement[] {
       newer[field] === 0 &&
       newer.availableCents + newer.heldCents === -amountCents;
     if (newer && isOtherHalf) newer[field] = amountCents;
-    else movements.push({ id, kind, createdAt, taskId, availableCents: 0, heldCents: 0, [field]: amountCents });
+    else
+      movements.push({ id, kind, createdAt, taskId, taskTitle, availableCents: 0, heldCents: 0, [field]: amountCents });
   }
   return movements;
 }

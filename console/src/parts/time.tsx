@@ -11,12 +11,21 @@ export function Time({ at }: { at: string }) {
   );
 }
 
+interface CountdownProps {
+  to: string;
+  /** Words before what is left. */
+  before?: string;
+  /** What is said when nothing is left. */
+  over?: string;
+}
+
 /** What is left until a deadline, counting down. */
-export function Countdown({ to, over = "the time is over" }: { to: string; over?: string }) {
+export function Countdown({ to, before = "", over = "the time is over" }: CountdownProps) {
   const now = useNow(1000);
+  const left = formatCountdown(to, now);
   return (
     <time dateTime={to} title={formatExact(to)}>
-      {formatCountdown(to, now) ?? over}
+      {left === null ? over : `${before}${left}`}
     </time>
   );
 }

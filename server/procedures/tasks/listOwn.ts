@@ -1,11 +1,20 @@
 import { z } from "zod";
 import { hasTag } from "../../market/search/filters.ts";
 import { taskListColumns } from "../../market/tasks/records.ts";
-import { listOf, NextCursor, PageQuery, text } from "../../schemas/common.ts";
-import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
+import { listOf, NextCursor, PageQuery, Price, text } from "../../schemas/common.ts";
+import { Task, TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import { empty, type Sql, sql } from "../../store/connection.ts";
 import { nextCursorOf, pageStatement } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
+
+const OwnTask = TaskListItem.extend({
+  priceCents: Price.nullable().meta({ description: "What the awarded bid costs.", example: null }),
+  ...{ deliveryDueAt: Task.shape.deliveryDueAt, acceptanceDeadlineAt: Task.shape.acceptanceDeadlineAt },
+}).meta({ id: "OwnTask", description: "A task of yours as lists show it, with the money and the time at stake." });
+
+const columns = sql`${taskListColumns},
+  (SELECT price_cents FROM bids WHERE id = t.awarded_bid_id) AS "priceCents",
+  t.delivery_due_at AS "deliveryDueAt", t.acceptance_deadline_at AS "acceptanceDeadlineAt"`;
 
 export const listOwn = signedIn
   .meta({
@@ -29,7 +38,7 @@ export const listOwn = signedIn
         .optional(),
     }),
   )
-  .output(z.object({ tasks: z.array(TaskListItem).meta({ description: "Newest first." }), nextCursor: NextCursor }))
+  .output(z.object({ tasks: z.array(OwnTask).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, role, status } = input;
     const tag = input.tag?.trim();
@@ -37,7 +46,7 @@ export const listOwn = signedIn
     const pageOf = (party: Sql) =>
       sql`(${pageStatement(
         "tasks.listOwn",
-        sql`SELECT ${taskListColumns} FROM tasks t`,
+        sql`SELECT ${columns} FROM tasks t`,
         sql`${party} = ${ctx.userId}::uuid
         ${status === undefined ? empty : sql`AND t.status = ANY (${status}::text[])`}
         ${tag === undefined ? empty : hasTag(tag)}`,
@@ -45,7 +54,7 @@ export const listOwn = signedIn
       )})`;
     const posted = role === "bidder" ? empty : pageOf(sql`t.buyer_id`);
     const awarded = role === "buyer" ? empty : pageOf(sql`t.awarded_bidder_id`);
-    const tasks = await ctx.database.query<TaskListItem>(sql`
+    const tasks = await ctx.database.query<z.infer<typeof OwnTask>>(sql`
       SELECT * FROM (${posted} ${role === undefined ? sql`UNION ALL` : empty} ${awarded}) own
       ORDER BY "createdAt" DESC LIMIT ${limit}`);
     return { tasks, nextCursor: nextCursorOf(tasks, limit) };

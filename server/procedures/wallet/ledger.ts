@@ -5,6 +5,10 @@ import { hidden, sql } from "../../store/connection.ts";
 import { readPage } from "../../store/cursorLists.ts";
 import { signedIn } from "../../trpc.ts";
 
+const ListedLedgerEntry = LedgerEntry.extend({
+  taskTitle: z.string().nullable().meta({ description: "The title of `taskId` as it is now.", example: null }),
+}).meta({ id: "ListedLedgerEntry", description: "A ledger entry, with the title of its task." });
+
 export const ledger = signedIn
   .meta({
     rest: { method: "GET", path: "/wallet/ledger" },
@@ -22,13 +26,16 @@ export const ledger = signedIn
         .optional(),
     }).meta({ id: "ListLedgerEntries" }),
   )
-  .output(z.object({ entries: z.array(LedgerEntry).meta({ description: "Newest first." }), nextCursor: NextCursor }))
+  .output(
+    z.object({ entries: z.array(ListedLedgerEntry).meta({ description: "Newest first." }), nextCursor: NextCursor }),
+  )
   .query(async ({ ctx, input }) => {
-    const { rows, nextCursor } = await readPage<LedgerEntry>(ctx.database, "wallet.ledger", {
+    const { rows, nextCursor } = await readPage<z.infer<typeof ListedLedgerEntry>>(ctx.database, "wallet.ledger", {
       ...input,
       select: sql`
         SELECT e.id, e.user_id AS "userId", e.kind, e.bucket, e.amount_cents AS "amountCents", t.task_id AS "taskId",
-               t.bid_id AS "bidId", t.external_ref AS "externalRef", e.created_at AS "createdAt"
+               t.bid_id AS "bidId", t.external_ref AS "externalRef", e.created_at AS "createdAt",
+               (SELECT title FROM tasks WHERE id = t.task_id) AS "taskTitle"
         FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id`,
       where: sql`e.user_id = ${hidden(sql`${ctx.userId}::uuid`)}
         AND ${input.bucket === undefined ? sql`e.bucket IN ('available', 'held')` : sql`e.bucket = ${input.bucket}`}`,

@@ -1,21 +1,21 @@
-import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
-import { useState } from "react";
-import { api, failureOf, type Payout } from "../../api/client.ts";
-import { payoutsQuery, walletQuery } from "../../api/queries.ts";
-import { useAction } from "../../api/useAction.ts";
+import type { Payout } from "../../api/client.ts";
+import { pollWithoutEvents } from "../../api/live.ts";
+import { payoutsQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
-import { Button } from "../../parts/button.tsx";
-import { MoneyField } from "../../parts/fields.tsx";
-import { Form } from "../../parts/form.tsx";
 import { Pages, Rows } from "../../parts/list.tsx";
-import { Money, MoneyPreview } from "../../parts/money.tsx";
+import { Money } from "../../parts/money.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Page, Section } from "../../parts/page.tsx";
-import { Problem } from "../../parts/problem.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Time } from "../../parts/time.tsx";
+import { BankAccount } from "./bankAccount.tsx";
+import { RequestPayout } from "./requestPayout.tsx";
 import styles from "./wallet.module.css";
+
+/** While the details are being checked, nobody is told when that ends. */
+const CHECK_MS = 3_000;
 
 const meanings: Record<Payout["status"], string> = {
   pending: "It is being prepared.",
@@ -27,50 +27,19 @@ const meanings: Record<Payout["status"], string> = {
 
 export function Payouts() {
   const { onboarding: returned } = useSearch({ from: "/_signedIn/wallet/payouts" });
-  const [amountCents, setAmountCents] = useState(0);
-  const { data: wallet } = useQuery(walletQuery);
-  const payouts = useInfiniteQuery(payoutsQuery);
-  const request = useAction("payouts.create", api.payouts.create.mutate);
-  const refused = failureOf(request.error)?.error;
-  const needsDetails = refused === "onboarding_required" || refused === "onboarding_incomplete";
+  const payouts = useInfiniteQuery({
+    ...payoutsQuery,
+    refetchInterval: ({ state }) =>
+      state.data?.pages[0]?.bankDetails === "incomplete" ? CHECK_MS : pollWithoutEvents()(),
+  });
+  const bankDetails = payouts.data?.pages[0]?.bankDetails;
   return (
     <Page title="Payouts" width="narrow" lead="What you have earned, or do not need any more, to your bank account.">
-      {returned === "done" && (
-        <Notice kind="good" title="Welcome back">
-          Your details are being checked. Payouts work as soon as they are complete.
-        </Notice>
-      )}
       {returned === "expired" && (
         <Notice kind="warn">That link had expired: each works once. Continue with a new one.</Notice>
       )}
-      <Form
-        action={request}
-        operation="payouts.create"
-        read={(form) => ({ amountCents: form.money("amountCents") })}
-        onInput={(form) => setAmountCents(form.money("amountCents"))}
-        submit="Request the payout"
-        handles={["onboarding_required", "onboarding_incomplete"]}
-        onDone={() => setAmountCents(0)}
-        key={payouts.data?.pages[0]?.payouts[0]?.id}
-      >
-        <MoneyField name="amountCents" label="Amount" />
-        {wallet && amountCents > 0 && (
-          <MoneyPreview
-            lines={[
-              { label: "Available now", cents: wallet.availableCents },
-              { label: "Goes to your bank", cents: amountCents },
-              { label: "Available afterwards", cents: wallet.availableCents - amountCents },
-            ]}
-            note="It leaves your wallet at once, and takes some days to the bank. If it fails, it returns."
-          />
-        )}
-        {needsDetails && (
-          <Notice kind="warn" alert title="Your bank details are needed first">
-            Nothing was taken from your wallet.
-          </Notice>
-        )}
-      </Form>
-      <BankDetails urgent={needsDetails || returned === "expired"} />
+      {bankDetails === "complete" && <RequestPayout key={payouts.data?.pages[0]?.payouts[0]?.id} />}
+      {bankDetails && <BankAccount details={bankDetails} isBack={returned === "done"} />}
       <Section title="Your payouts">
         <Pages
           query={payouts}
@@ -85,23 +54,6 @@ export function Payouts() {
         </Pages>
       </Section>
     </Page>
-  );
-}
-
-/** Leads to the payment processor, which keeps the bank details: they never come here. */
-function BankDetails({ urgent }: { urgent: boolean }) {
-  const start = useAction("payouts.onboarding", (_: undefined, options) => api.payouts.onboarding.mutate({}, options), {
-    onSuccess: ({ url }) => location.assign(url),
-  });
-  return (
-    <Section title="Bank details" lead="You enter and change them at the payment processor. Rebid never sees them.">
-      {start.error && <Problem error={start.error} />}
-      <div>
-        <Button look={urgent ? "primary" : "plain"} busy={start.isPending} onClick={() => start.mutate(undefined)}>
-          {urgent ? "Enter the bank details" : "Enter or change the bank details"}
-        </Button>
-      </div>
-    </Section>
   );
 }
 
