@@ -7,49 +7,116 @@ import { buildContext } from "../trpc.ts";
 import { withServices } from "./openServices.ts";
 import { CommandFailure, runCommand, withArguments } from "./runCommand.ts";
 
-const usage = `Fills the marketplace of a running service with a few people, some money, and tasks in several states. Running it
-again changes nothing.
+const usage = `Fills the marketplace of a running service with a few people, some money, and tasks in several states, and prints
+where to look at them. Running it again changes nothing.
 
 Usage, while Rebid runs:
   npm run seed`;
 
 const PASSWORD = "a seed password";
-const people = ["Ada", "Bo", "Cleo", "Dev"];
 const emailOf = (name: string) => `${name.toLowerCase()}@example.com`;
 
-const tasks = [
-  { title: "Translate a lunch menu into Finnish", tags: ["translation", "finnish"], maxBudgetCents: 12_000 },
-  { title: "Label 500 photographs of birds", tags: ["images", "labelling"], maxBudgetCents: 25_000 },
-  { title: "Write unit tests for a date parser", tags: ["typescript", "testing"], maxBudgetCents: 40_000 },
-  { title: "Transcribe a 20 minute interview", tags: ["audio", "transcription"], maxBudgetCents: 9_000 },
-  { title: "Summarise ten papers on tidal power", tags: ["research", "writing"], maxBudgetCents: 60_000 },
-  { title: "Draw an icon set of twelve", tags: ["design", "images"], maxBudgetCents: 30_000 },
+/** How far a task goes. A task expires only with time, so none is expired. */
+type Stage = "open" | "awarded" | "delivered" | "accepted" | "rated" | "disputed" | "resolved" | "cancelled";
+
+interface Story {
+  title: string;
+  tags: string[];
+  maxBudgetCents: number;
+  stage: Stage;
+}
+
+/** Posted by Ada and Dev in turns. Bo wins whatever is awarded. */
+const stories: readonly Story[] = [
+  {
+    title: "Translate a lunch menu into Finnish",
+    tags: ["translation", "finnish"],
+    maxBudgetCents: 12_000,
+    stage: "open",
+  },
+  { title: "Label 500 photographs of birds", tags: ["images", "labelling"], maxBudgetCents: 25_000, stage: "open" },
+  { title: "Write unit tests for a date parser", tags: ["typescript"], maxBudgetCents: 40_000, stage: "open" },
+  {
+    title: "Transcribe a 20 minute interview",
+    tags: ["audio", "transcription"],
+    maxBudgetCents: 9_000,
+    stage: "awarded",
+  },
+  { title: "Summarise ten papers on tidal power", tags: ["research"], maxBudgetCents: 60_000, stage: "delivered" },
+  { title: "Draw an icon set of twelve", tags: ["design", "images"], maxBudgetCents: 30_000, stage: "accepted" },
+  { title: "Proofread a grant application", tags: ["writing"], maxBudgetCents: 8_000, stage: "rated" },
+  { title: "Record a jingle of ten seconds", tags: ["audio"], maxBudgetCents: 15_000, stage: "resolved" },
+  { title: "Clean a list of 2,000 addresses", tags: ["data"], maxBudgetCents: 11_000, stage: "disputed" },
+  { title: "Find a name for a sailing boat", tags: ["writing"], maxBudgetCents: 5_000, stage: "cancelled" },
 ];
 
-function callerFor(services: Services, userId: string) {
-  const principal = { kind: "session" as const, userId, sessionId: "", moderator: false, secondFactor: false };
+const descriptionOf = (title: string) => `${title}, as described in [the brief](https://example.com/brief).
+
+- **What you get**: everything that is needed to begin at once.
+- **What I expect**: one file, and a line about how it was made.
+
+Ask before you bid if anything is unclear.`;
+
+function callerFor(services: Services, userId: string, moderator = false) {
+  const principal = { kind: "session" as const, userId, sessionId: "", moderator, secondFactor: true };
   return appRouter.createCaller(buildContext(services, principal));
 }
 type Caller = ReturnType<typeof callerFor>;
 
-async function createPerson(services: Services, displayName: string): Promise<Caller> {
+async function createPerson(services: Services, displayName: string, role = "member"): Promise<Caller> {
   const user = await services.database.prisma.user.create({
-    data: { email: emailOf(displayName), displayName, passwordHash: await hashPassword(PASSWORD) },
+    data: { email: emailOf(displayName), displayName, role, passwordHash: await hashPassword(PASSWORD) },
   });
-  await services.database.transaction((tx) => tx.ledger.deposit(user.id, "adjustment", 200_000, `seed ${user.id}`));
-  return callerFor(services, user.id);
+  if (role === "member") {
+    await services.database.transaction((tx) => tx.ledger.deposit(user.id, "adjustment", 200_000, `seed ${user.id}`));
+  }
+  return callerFor(services, user.id, role === "moderator");
 }
+
+async function createPeople(services: Services) {
+  const [ada, bo, cleo, dev, mo] = await Promise.all([
+    ...["Ada", "Bo", "Cleo", "Dev"].map((name) => createPerson(services, name)),
+    createPerson(services, "Mo", "moderator"),
+  ]);
+  if (!ada || !bo || !cleo || !dev || !mo) throw new Error("five people are needed");
+  return { ada, bo, cleo, dev, mo };
+}
+type People = Awaited<ReturnType<typeof createPeople>>;
 
 async function deliver(bidder: Caller, bidId: string): Promise<void> {
   const content = Buffer.from("# The work\n\nAll of it, as agreed.\n");
   const { uploadUrl, storageKey } = await bidder.bids.deliveryInit({
-    id: bidId,
-    mimeType: "text/markdown",
-    bytes: content.length,
+    ...{ id: bidId, mimeType: "text/markdown", bytes: content.length, fileName: "work.md" },
   });
   const put = await fetch(uploadUrl, { method: "PUT", headers: { "content-type": "text/markdown" }, body: content });
   if (!put.ok) throw new CommandFailure(`The object store refused an upload with status ${put.status}.`);
   await bidder.bids.deliveryFinalize({ id: bidId, storageKey });
+}
+
+/** Posts a task and takes it to its stage, and returns its id. */
+async function tell({ stage, ...input }: Story, buyer: Caller, { bo, cleo, mo }: People): Promise<string> {
+  const { task } = await buyer.tasks.create({ ...input, description: descriptionOf(input.title) });
+  const { id } = task;
+  const priceCents = Math.round(input.maxBudgetCents * 0.8);
+  const { bid } = await bo.bids.place({ id, priceCents, etaHours: 24, notes: "I can start **today**." });
+  await cleo.bids.place({ id, priceCents: input.maxBudgetCents, etaHours: 8 });
+  if (stage === "cancelled") await buyer.tasks.cancel({ id });
+  if (stage === "cancelled" || stage === "open") return id;
+  await buyer.tasks.award({ id, bidId: bid.id });
+  if (stage === "awarded") return id;
+  await deliver(bo, bid.id);
+  if (stage === "accepted" || stage === "rated") await buyer.tasks.accept({ id });
+  if (stage === "rated") {
+    await buyer.tasks.rate({ id, stars: 5, comment: "Fast, and better than I had hoped." });
+    await bo.tasks.rate({ id, stars: 4 });
+  }
+  if (stage === "disputed" || stage === "resolved") {
+    const { dispute } = await buyer.tasks.dispute({ id, reason: "Half of what was agreed on is missing." });
+    const note = "What is there is good, and a third is missing.";
+    const bidderCents = Math.round(priceCents * 0.6);
+    if (stage === "resolved") await mo.disputes.resolve({ id: dispute.id, resolution: "split", bidderCents, note });
+  }
+  return id;
 }
 
 /** Creates accounts and money directly, and everything else through the procedures, like a client's requests. */
@@ -58,26 +125,20 @@ async function seed(services: Services): Promise<void> {
   const [ada] = await database.query(sql`SELECT FROM users WHERE email = ${emailOf("Ada")}`);
   if (ada) return console.log("The marketplace has been seeded before; nothing was changed.");
   // The spam guard would refuse this many tasks at once.
-  await createTasks({ ...services, settings: { ...settings, spamGuard: false } });
-  const emails = people.map(emailOf).join(", ");
-  console.log(`Created ${people.length} people and ${tasks.length} tasks. Sign in with the password "${PASSWORD}" as:
-  ${emails}`);
-}
-
-async function createTasks(services: Services): Promise<void> {
-  const [ada, bo, cleo, dev] = await Promise.all(people.map((name) => createPerson(services, name)));
-  if (!ada || !bo || !cleo || !dev) throw new Error("four people are needed");
-  for (const [index, input] of tasks.entries()) {
-    const buyer = index % 2 === 0 ? ada : dev;
-    const { task } = await buyer.tasks.create({ ...input, description: `${input.title}. Details on request.` });
-    const price = Math.round(input.maxBudgetCents * 0.8);
-    const { bid } = await bo.bids.place({ id: task.id, priceCents: price, etaHours: 24, notes: "I can start today." });
-    await cleo.bids.place({ id: task.id, priceCents: input.maxBudgetCents, etaHours: 8 });
-    // The first three stay open; each of the others goes one step further.
-    if (index >= 3) await buyer.tasks.award({ id: task.id, bidId: bid.id });
-    if (index >= 4) await deliver(bo, bid.id);
-    if (index >= 5) await buyer.tasks.accept({ id: task.id });
+  const unguarded = { ...services, settings: { ...settings, spamGuard: false } };
+  const people = await createPeople(unguarded);
+  const lines: string[] = [];
+  for (const [index, story] of stories.entries()) {
+    const [name, buyer] = index % 2 === 0 ? (["Ada", people.ada] as const) : (["Dev", people.dev] as const);
+    const id = await tell(story, buyer, people);
+    lines.push(`  ${story.stage.padEnd(9)}  ${name}  ${settings.publicUrl}/app/tasks/${id}  ${story.title}`);
   }
+  console.log(`Created 5 people and ${stories.length} tasks:
+${lines.join("\n")}
+
+Sign in at ${settings.publicUrl}/app/sign-in with the password "${PASSWORD}":
+  ${emailOf("Ada")} and ${emailOf("Dev")} post tasks, ${emailOf("Bo")} and ${emailOf("Cleo")} bid,
+  ${emailOf("Mo")} is a moderator, who decides at ${settings.publicUrl}/app/moderation/disputes`);
 }
 
 await runCommand({
