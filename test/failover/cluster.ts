@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const PROGRAMS = "/usr/lib/postgresql";
 
 /** The embedded binaries have no replication tools, and Debian's refuse their version: so all of it is Debian's. */
-async function findPrograms(): Promise<string> {
+export async function findPrograms(): Promise<string> {
   const versions = (await readdir(PROGRAMS).catch(() => [])).sort((a, b) => Number(a) - Number(b));
   const newest = versions.at(-1);
   if (newest === undefined) throw new Error("This needs PostgreSQL with its tools: apt-get install postgresql");
@@ -20,7 +20,7 @@ async function findPrograms(): Promise<string> {
 /** Postgres refuses to run as root, who has another user for it. */
 const isRoot = process.getuid?.() === 0;
 
-async function idOfPostgres(option: "-u" | "-g"): Promise<number> {
+export async function idOfPostgres(option: "-u" | "-g"): Promise<number> {
   return Number((await run("id", [option, "postgres"])).stdout);
 }
 
