@@ -5,6 +5,7 @@ import { ProcessorUnavailable } from "../../server/gateways/processorErrors.ts";
 import { createApp } from "../../server/http/app.ts";
 import { type HttpServer, serve } from "../../server/http/server.ts";
 import type { Services } from "../../server/services.ts";
+import { primaryReads } from "../../server/store/publicReads.ts";
 import { createPerson } from "../factories/people.ts";
 import { expectErrorBody } from "../setup/expectError.ts";
 import { routeOf, transports } from "../setup/operations.ts";
@@ -30,7 +31,8 @@ async function broken(changes: (services: Services) => Partial<Services>): Promi
     { write: (line) => lines.push(JSON.parse(line)) },
   );
   const port = await getPort();
-  const app = createApp({ ...services, log, ...changes(services) }, { trustProxy: false });
+  const changed = { ...services, log, ...changes(services) };
+  const app = createApp({ ...changed, publicReads: primaryReads(changed.database) }, { trustProxy: false });
   stops.push(await serve(watched(service, app), port, "127.0.0.1"));
   return `http://127.0.0.1:${port}`;
 }

@@ -30,6 +30,7 @@ const realTimeInServer: Record<string, string> = {
   "store/moveTestClock.ts": "jobs: graphile-worker goes by real time",
   "store/queue.ts": "jobs: graphile-worker goes by real time",
   "store/testClock.ts": "the clock itself",
+  "store/walPositions.ts": "how far standbys are behind, in real time",
 };
 
 describe("one function tells the service's time", () => {
