@@ -3,9 +3,10 @@ import { dirname, relative, resolve } from "node:path";
 
 const checkout = resolve(import.meta.dirname, "../..");
 
-/** What starts a process or a browser. The Postgres of the whole run, which `globalSetup.ts` starts, does not count. */
+/** What starts a process or a browser. */
 const starters = /^(node:child_process|playwright-core|server\/local\/postgres\/start\.ts)$/;
-const shared = "test/setup/globalSetup.ts";
+/** What the whole run starts, and what is loaded only behind a pooler, which is a run of its own. */
+const shared = ["test/setup/globalSetup.ts", "test/pooler/pooler.ts"];
 
 /**
  * Returns the test files that `npm run test:fast` leaves out: those that start processes or browsers, themselves or through a
@@ -25,7 +26,7 @@ export function slowFiles(): string[] {
   return globSync("test/**/*.test.ts", { cwd: checkout }).filter(examine);
 }
 
-const isHelper = (name: string) => name.startsWith("test/") && name.endsWith(".ts") && name !== shared;
+const isHelper = (name: string) => name.startsWith("test/") && name.endsWith(".ts") && !shared.includes(name);
 
 /** Returns what a file of the checkout imports: packages, and other files by their path in the checkout. */
 function importsOf(file: string): string[] {
