@@ -11,11 +11,8 @@ import { checkOut, commitsBefore } from "../setup/formerCode.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 import { startReceiver } from "../webhooks/receiver.ts";
 
-/**
- * The first migration since the last release. After a release, it is the first one since that. The three before this one were
- * tried while `rate-limiter-flexible`, which the code before them needs, was still a dependency.
- */
-const FIRST_SINCE_RELEASE = "20261124230000_webhook_log_events";
+/** The first migration since the last release. After a release, it is the first one since that. */
+const FIRST_SINCE_RELEASE = "20261124";
 
 const { start, dataDirectory } = useProcesses();
 const predecessors = commitsBefore(FIRST_SINCE_RELEASE).map(({ commit, migrations }) => ({
