@@ -235,7 +235,7 @@ describe("a page of a hundred", () => {
     expect(plan).not.toMatch(/"Rows Removed by Filter":[1-9]/);
   });
 
-  test("own tasks has list items, and fits into a megabyte", async () => {
+  test("own tasks has list items with the money and the time at stake, and fits into a megabyte", async () => {
     for (const [person, role] of [
       [buyer, "buyer"],
       [bidder, "bidder"],
@@ -243,7 +243,8 @@ describe("a page of a hundred", () => {
       const page = await person.get(`/me/tasks?limit=100&role=${role}`);
       expect(page.body.tasks).toHaveLength(100);
       expect(bytesOf(page)).toBeLessThan(MAX_ANSWER_BYTES);
-      const fields = ["bidCount", "createdAt", "id", "maxBudgetCents", "status", "tags", "title"];
+      const listed = ["bidCount", "createdAt", "id", "maxBudgetCents", "status", "tags", "title"];
+      const fields = [...listed, "acceptanceDeadlineAt", "deliveryDueAt", "priceCents"].toSorted();
       for (const task of page.body.tasks) expect(Object.keys(task).toSorted()).toEqual(fields);
     }
   });
