@@ -126,8 +126,7 @@ export class World {
     for (const status of ["open", "bids"]) {
       const task = await postTask(buyer);
       this.#add("tasks", task.id);
-      if (status === "bids")
-        for (const each of [bidder, stranger]) this.#add("bids", (await placeBid(each, task.id)).id);
+      if (status === "bids") for (const each of [bidder, stranger]) this.learn({ bid: await placeBid(each, task.id) });
     }
     for (const start of [awardedTask, awardedTask, deliveredTask, disputedTask]) {
       const { bid, ...records } = await start(buyer, bidder);
@@ -155,7 +154,8 @@ export class World {
       if (name === "id" && typeof value === "string" && uuid.test(value)) {
         this.#add(kind, value);
         if ("status" in body && typeof body.status === "string") this.#move(kind, value, body.status);
-        if ("taskId" in body && "priceCents" in body && typeof body.taskId === "string") {
+        const isActiveBid = "priceCents" in body && "status" in body && body.status === "active";
+        if (isActiveBid && "taskId" in body && typeof body.taskId === "string") {
           this.#addPair(["award.bids", value], ["award.tasks", body.taskId]);
         }
       } else if (name === "storageKey" && typeof value === "string") this.#add("storageKeys", value);
