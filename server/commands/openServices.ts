@@ -1,6 +1,6 @@
 import { pino } from "pino";
-import { configuredBackingServices } from "../backingServices.ts";
-import { readConfig } from "../config.ts";
+import { type BackingServiceSettings, configuredBackingServices } from "../backingServices.ts";
+import { type Config, readConfig } from "../config.ts";
 import { loadEmbedded } from "../embedded.ts";
 import { MovableClock } from "../gateways/clock.ts";
 import type { Services } from "../services.ts";
@@ -8,6 +8,20 @@ import { readTestClock } from "../store/testClock.ts";
 
 /** Maximum number of database connections of a command. */
 const POOL_SIZE = 4;
+
+/**
+ * Returns the backing services of a running Rebid: those in the settings, or the embedded ones that the data directory names.
+ * @throws ConfigError when the settings do not name every backing service and no Rebid is running on the data directory
+ */
+export async function findBackingServices(
+  config: Config,
+): Promise<{ settings: BackingServiceSettings; publicUrl: string; areEmbedded: boolean }> {
+  const configured = configuredBackingServices(config);
+  const { settings, serviceUrl } =
+    configured !== null ? { settings: configured, serviceUrl: null } : (await loadEmbedded()).findRunning(config);
+  const publicUrl = config.publicUrl ?? serviceUrl ?? `http://localhost:${config.port}`;
+  return { settings, publicUrl, areEmbedded: configured === null };
+}
 
 /**
  * Connects to the backing services of a running Rebid, with the service's own settings. The data directory provides the
@@ -18,12 +32,9 @@ async function openServices(): Promise<{ services: Services; close(): Promise<vo
   const config = readConfig(process.env);
   // Loaded only now, because it takes longer than finding a mistake in the arguments or the settings.
   const { createServices } = await import("../services.ts");
-  const configured = configuredBackingServices(config);
-  const { settings: backing, serviceUrl } =
-    configured !== null ? { settings: configured, serviceUrl: null } : (await loadEmbedded()).findRunning(config);
+  const { settings: backing, publicUrl, areEmbedded } = await findBackingServices(config);
   const clock = new MovableClock();
-  if (configured === null) clock.moveTo(await readTestClock(backing.databaseUrl));
-  const publicUrl = config.publicUrl ?? serviceUrl ?? `http://localhost:${config.port}`;
+  if (areEmbedded) clock.moveTo(await readTestClock(backing.databaseUrl));
   const logAt = (level: string) =>
     pino({ level, serializers: { error: pino.stdSerializers.err } }, pino.destination(2));
   return createServices(backing, {

@@ -26,6 +26,8 @@ export interface Mail {
    * it does not respond or cannot take the mail now.
    */
   send(message: Message): Promise<boolean>;
+  /** Signs in at the mail server, and sends nothing. Rejects when that fails. */
+  verify(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,7 +45,11 @@ export function openMail({ smtpUrl, from }: MailSettings): Mail {
       from,
     );
   });
-  return { send: method((mail) => mail.send), close: () => close((mail) => mail.close()) };
+  return {
+    send: method((mail) => mail.send),
+    verify: method((mail) => mail.verify),
+    close: () => close((mail) => mail.close()),
+  };
 }
 
 function mailThrough(transport: Transporter, from: string): Mail {
@@ -59,6 +65,9 @@ function mailThrough(transport: Transporter, from: string): Mail {
         if (isRefusedForGood(error)) return false;
         throw error;
       }
+    },
+    async verify() {
+      await transport.verify();
     },
     async close() {
       transport.close();

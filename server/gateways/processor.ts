@@ -1,5 +1,6 @@
 import type {
   CheckoutSession,
+  EventDestination,
   ProcessorAccount,
   ProcessorBalanceTransaction,
   ProcessorDispute,
@@ -110,6 +111,9 @@ export interface Processor {
    * `createdSince` (epoch seconds). Excludes events of connected accounts and thin events.
    */
   listEvents(types: readonly string[], createdSince: number): AsyncIterable<ProcessorEvent>;
+
+  /** Every place that the processor sends events to. */
+  listEventDestinations(): AsyncIterable<EventDestination>;
 
   /** For audits. All lists run from the newest to the oldest, back to `createdSince` (epoch seconds). */
   listCheckoutPayments(createdSince: number): AsyncIterable<CheckoutSession>;

@@ -108,3 +108,15 @@ export interface ProcessorEvent {
   data: unknown;
   relatedObjectId: string | null;
 }
+
+/** Where the processor sends events. */
+export interface EventDestination {
+  id: string;
+  /** Null for one that is no webhook. */
+  url: string | null;
+  isEnabled: boolean;
+  /** `*` stands for every type. */
+  types: readonly string[];
+  /** `@self` for the platform's own events, `@accounts` for those of connected accounts. */
+  from: readonly string[];
+}

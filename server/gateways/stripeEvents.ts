@@ -11,11 +11,22 @@ const EVENT_TOLERANCE_SECONDS = 300;
 export function eventCalls(
   stripe: Stripe,
   webhookSecrets: readonly string[],
-): Pick<Processor, "listEvents" | "verifyEvent"> {
+): Pick<Processor, "listEventDestinations" | "listEvents" | "verifyEvent"> {
   return {
     listEvents(types, createdSince) {
       const list = stripe.events.list({ types: [...types], created: { gte: createdSince }, limit: 100 });
       return records(list, eventRecord);
+    },
+
+    listEventDestinations() {
+      const list = stripe.v2.core.eventDestinations.list({ limit: 100, include: ["webhook_endpoint.url"] });
+      return records(list, (raw) => ({
+        id: raw.id,
+        url: raw.webhook_endpoint?.url ?? null,
+        isEnabled: raw.status === "enabled",
+        types: raw.enabled_events,
+        from: raw.events_from ?? [],
+      }));
     },
 
     async verifyEvent(rawBody, signatureHeader, now) {

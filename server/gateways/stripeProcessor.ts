@@ -24,6 +24,7 @@ export function stripeProcessor(settings: ProcessorSettings): Processor {
     findPayouts: method((stripe) => stripe.findPayouts),
     getBalanceCents: method((stripe) => stripe.getBalanceCents),
     listEvents: list((stripe) => stripe.listEvents),
+    listEventDestinations: list((stripe) => stripe.listEventDestinations),
     listCheckoutPayments: list((stripe) => stripe.listCheckoutPayments),
     listTransfers: list((stripe) => stripe.listTransfers),
     listPayouts: list((stripe) => stripe.listPayouts),

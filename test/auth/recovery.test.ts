@@ -199,7 +199,8 @@ test("a job that runs twice sends one mail, and one that failed sends its mail l
     email: person.email,
     requestedAt: service.clock.now().toISOString(),
   };
-  const failing = { send: () => Promise.reject(new Error("no connection")), close: async () => undefined };
+  const fine = async () => undefined;
+  const failing = { send: () => Promise.reject(new Error("no connection")), verify: fine, close: fine };
   await expect(sendAccountMail({ ...services, mail: failing }, payload)).rejects.toThrow("no connection");
   await sendAccountMail(services, payload);
   await sendAccountMail(services, payload);

@@ -42,6 +42,7 @@ export async function startProcessor(options: ProcessorOptions): Promise<{ url: 
   const world: World = {
     store,
     url: "",
+    eventsUrl: options.eventsUrl,
     apiVersion,
     nowMs: () => clock.now().getTime(),
     realMs: () => clock.real().getTime(),

@@ -17,7 +17,7 @@ export async function storeProcessorEvent(tx: Transaction, event: ProcessorEvent
  * Events about money on the platform's balance. Payouts are polled one by one instead, and an account's state is
  * fetched when a payout needs it.
  */
-const missedEventTypes = [
+export const missedEventTypes = [
   "checkout.session.completed",
   "checkout.session.async_payment_succeeded",
   "checkout.session.async_payment_failed",

@@ -45,6 +45,7 @@ export interface CallParameters {
   "GET /v2/core/accounts/:id": Stripe.V2.Core.AccountRetrieveParams;
   "POST /v2/core/account_links": Stripe.V2.Core.AccountLinkCreateParams;
   "GET /v2/core/events": Stripe.V2.Core.EventListParams & PageToken;
+  "GET /v2/core/event_destinations": Stripe.V2.Core.EventDestinationListParams & PageToken;
   "GET /v2/core/events/:id": Stripe.V2.Core.EventRetrieveParams;
 }
 

@@ -5,6 +5,8 @@ export interface World {
   store: Store;
   /** The processor's own URL, without a trailing slash. */
   url: string;
+  /** The URL that events are posted to. */
+  eventsUrl: string;
   /** The API version, which events name. */
   apiVersion: string;
   /** The service's time, in milliseconds since the epoch. */

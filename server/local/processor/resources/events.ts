@@ -18,5 +18,23 @@ export const eventCalls = [
     if (types !== undefined) filters.push({ path: "$.type", operator: "in", value: JSON.stringify(types) });
     return v2Page(call, "v2.core.event", "/v2/core/events", filters);
   }),
+  // Every event goes to the one address of the service.
+  route("GET /v2/core/event_destinations", ["limit", "include"], ({ world }) => ({
+    data: [
+      {
+        id: "ed_embedded",
+        object: "v2.core.event_destination",
+        enabled_events: ["*"],
+        event_payload: "snapshot",
+        events_from: ["@self", "@accounts"],
+        livemode: false,
+        status: "enabled",
+        type: "webhook_endpoint",
+        webhook_endpoint: { url: world.eventsUrl },
+      },
+    ],
+    next_page_url: null,
+    previous_page_url: null,
+  })),
   route("GET /v2/core/events/:id", [], ({ world, id }) => world.store.get("v2.core.event", id)),
 ];
