@@ -14,9 +14,13 @@ import type { LocalPostgres } from "../../server/local/postgres/process.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
 import { randomFrom } from "./random.ts";
 
+export const targets = ["api", "worker", "postgres"] as const;
+
 const Settings = z.object({
   directory: z.string(),
   seed: z.int(),
+  /** What to kill, so many seconds after the beginning; null for one after the other, at random. */
+  plan: z.array(z.object({ afterSeconds: z.number(), target: z.enum(targets) })).nullable(),
   /** For the API and the worker, without DATABASE_URL and ROLE. */
   environment: z.record(z.string(), z.string()),
 });
@@ -26,7 +30,6 @@ export type KillerSettings = z.infer<typeof Settings>;
 export const Order = z.enum(["begin", "calm", "stop"]);
 export type Order = z.infer<typeof Order>;
 
-export const targets = ["api", "worker", "postgres"] as const;
 export const Kill = z.object({
   target: z.enum(targets),
   /** Milliseconds since the epoch, just before the signal. */
@@ -36,9 +39,10 @@ export const Kill = z.object({
 });
 export type Kill = z.infer<typeof Kill>;
 
-/** The killer's reports to its parent. `ended`: a process ended without having been killed, which is a bug. */
+/** The killer's reports to its parent. `started`: a process of the service, at each of its starts. `ended`: a process ended without having been killed, which is a bug. */
 export const Report = z.discriminatedUnion("type", [
   z.object({ type: z.literal("ready"), databaseUrl: z.string() }),
+  z.object({ type: z.literal("started"), name: z.enum(["api", "worker"]), pid: z.int() }),
   z.object({ type: z.literal("killed"), kill: Kill }),
   z.object({ type: z.literal("ended"), what: z.string() }),
   z.object({ type: z.literal("calm") }),
@@ -78,6 +82,7 @@ class Service {
       env: { PATH: process.env.PATH, ...this.#environment },
     });
     this.#child = child;
+    if (child.pid !== undefined) report({ type: "started", name: this.name, pid: child.pid });
     child.stderr.pipe(this.#log, { end: false });
     child.stdout.pipe(this.#log, { end: false });
     child.stdout.on("data", (chunk: Buffer) => {
@@ -166,7 +171,8 @@ class Killer {
 
   begin(): void {
     this.#killing = true;
-    this.#loop = this.#run();
+    const { plan } = this.#settings;
+    this.#loop = plan === null ? this.#killAtRandom() : this.#killByPlan(plan);
   }
 
   /** Stops killing, and resolves when everything runs. */
@@ -183,7 +189,18 @@ class Killer {
     await this.#postgres.stop();
   }
 
-  async #run(): Promise<void> {
+  async #killByPlan(plan: NonNullable<KillerSettings["plan"]>): Promise<void> {
+    const began = Date.now();
+    for (const { afterSeconds, target } of plan) {
+      // In steps, so that the end of the killing need not wait for the next kill.
+      while (this.#killing && Date.now() < began + afterSeconds * 1_000) await sleep(100);
+      if (!this.#killing) return;
+      report({ type: "killed", kill: await this.#kill(target) });
+      await this.ready();
+    }
+  }
+
+  async #killAtRandom(): Promise<void> {
     while (this.#killing) {
       // Usually everything is up again before the next kill, or little would be done in between; but not always.
       if (!this.#random.chance(0.25)) await this.ready();

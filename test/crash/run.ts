@@ -7,6 +7,11 @@
  *   --clients N   how many clients (default: 16)
  *   --seed N      repeats the random choices of an earlier run, but not its timing
  *   --keep        keeps the data directory with its logs
+ *
+ * `npm run soak` is a longer and calmer one, with fewer clients and kills (20 minutes, or --seconds N). Every few seconds it looks
+ * at memory, open files, connections, tables and latencies. It draws them as one picture, and fails if one of them grows.
+ *
+ *   --soak FILE   where the picture goes
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
@@ -27,6 +32,7 @@ import { EdgeReady, type EdgeSettings } from "./edge.ts";
 import { type Kill, type KillerSettings, type Order, Report, targets } from "./killer.ts";
 import { acknowledgementKinds, Load, type SentRequest } from "./load.ts";
 import { randomFrom } from "./random.ts";
+import { soakPlan, startSoak } from "./soak.ts";
 import { findDifferences, findUnsettled } from "./verify.ts";
 
 /** Shares of all calls to the processor, and of all its events. A timeout costs its caller 10 s, so there are fewer. */
@@ -47,6 +53,7 @@ const { values: options } = parseArgs({
     clients: { type: "string", default: "16" },
     seed: { type: "string", default: String(randomInt(1_000_000)) },
     keep: { type: "boolean", default: false },
+    soak: { type: "string" },
   },
 });
 const seconds = Number(options.seconds);
@@ -87,6 +94,7 @@ async function main(): Promise<void> {
   const killer = await startKiller({
     directory,
     seed,
+    plan: options.soak === undefined ? null : soakPlan(seconds),
     environment: {
       PORT: String(port),
       HOST: "127.0.0.1",
@@ -113,7 +121,13 @@ async function main(): Promise<void> {
   const began = Date.now();
   const loaded = load.run(Number(options.clients));
   killer.order("begin");
+  const soak =
+    options.soak === undefined
+      ? null
+      : startSoak({ load, kills, processes: killer.processes, databaseUrl: killer.databaseUrl });
   await sleep(seconds * 1000);
+  const findings = await soak?.end(options.soak ?? "");
+  problems.push(...(findings ?? []));
 
   // From here on nothing is killed and nothing fails: everything that was begun can finish.
   await rest(processorUrl, "DELETE", "/test/faults");
@@ -172,9 +186,11 @@ async function startEdge(settings: EdgeSettings) {
 async function startKiller(settings: KillerSettings) {
   const child = startChild("killer.ts", settings);
   const waiters = new Map<Report["type"], (report: Report) => void>();
+  const processes = new Map<"api" | "worker", number>();
   const next = (type: Report["type"]) => new Promise<Report>((resolve) => waiters.set(type, resolve));
   child.on("message", (message) => {
     const report = Report.parse(message);
+    if (report.type === "started") processes.set(report.name, report.pid);
     if (report.type === "killed") kills.push(report.kill);
     if (report.type === "ended") problems.push(report.what);
     waiters.get(report.type)?.(report);
@@ -184,6 +200,7 @@ async function startKiller(settings: KillerSettings) {
   const ready = await next("ready");
   return {
     databaseUrl: ready.type === "ready" ? ready.databaseUrl : "",
+    processes,
     order,
     async calm() {
       const calmed = next("calm").then(() => true);
@@ -287,7 +304,8 @@ function printKills(load: Load): void {
     };
   });
   console.table(rows);
-  for (const row of rows) {
+  // A soak kills seldom, with few requests under way.
+  for (const row of options.soak === undefined ? rows : []) {
     const proof = row.killed === "worker" ? row["jobs cut"] : row["of these unknown"];
     if (row.times === 0 || proof === 0)
       problems.push(`killing the ${row.killed} has cut nothing: ${JSON.stringify(row)}`);
