@@ -67,6 +67,7 @@ export class Clusters {
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 fsync = off
+dynamic_shared_memory_type = mmap
 archive_mode = on
 archive_command = 'cp %p "${archive}/%f"'
 `;

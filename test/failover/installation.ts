@@ -18,9 +18,9 @@ interface Options {
   ports: { balancer: number; apis: readonly number[] };
 }
 
-export type Role = "api" | "worker";
+type Role = "api" | "worker";
 
-/** One process of the service. `restart` starts it again with the same settings. */
+/** One process of the service. */
 interface Member {
   role: Role;
   port: number;
@@ -32,7 +32,7 @@ export class Installation {
   readonly keys = { secretKey: `sk_test_${secret()}`, webhookSecret: `whsec_${secret()}` };
   readonly #options: Options;
   readonly #children: ChildProcess[] = [];
-  readonly #members: Member[] = [];
+  readonly #members = new Map<string, Member>();
   #settings: Record<string, string> = {};
   processorUrl = "";
 
@@ -58,7 +58,7 @@ export class Installation {
       this.#children.push(
         spawn("haproxy", ["-db", "-f", file], {
           ...{ cwd: join(root, "deploy/haproxy"), stdio: "ignore" },
-          env: { PATH: process.env.PATH, ...env },
+          env: { ...process.env, ...env },
         }),
       );
     start(file);
@@ -66,7 +66,7 @@ export class Installation {
   }
 
   async start(): Promise<void> {
-    const { directory, databaseUrl } = this.#options;
+    const { directory } = this.#options;
     const store = { bucket: "rebid", region: "us-east-1", accessKeyId: "failover", secretAccessKey: secret() };
     const settings = { directory, eventsUrl: `${this.url}/processor/events`, store, ...this.keys };
     const edge = fork(join(root, "test/crash/edge.ts"), [JSON.stringify(settings)], { stdio: "inherit" });
@@ -78,7 +78,6 @@ export class Installation {
       ...{
         PATH: process.env.PATH ?? "",
         DATA_DIR: join(directory, "data"),
-        DATABASE_URL: databaseUrl,
         TRUST_PROXY: "1",
       },
       ...{ PUBLIC_URL: this.url, HOST: "127.0.0.1", SESSION_SECRET: secret() },
@@ -89,11 +88,11 @@ export class Installation {
       ...{ WEBHOOK_RETRY_SECONDS: "1,2,4,8,16,32", RATE_LIMITS: "off", SPAM_GUARD: "off", LOG_LEVEL: "error" },
     };
     // The first one migrates.
-    await this.#startMember("api", this.#options.ports.apis[0] ?? 0);
+    await this.#startMember("api1", "api", this.#options.ports.apis[0] ?? 0);
     await Promise.all([
-      this.#startMember("api", this.#options.ports.apis[1] ?? 0),
-      this.#startMember("worker", 0),
-      this.#startMember("worker", 0),
+      this.#startMember("api2", "api", this.#options.ports.apis[1] ?? 0),
+      this.#startMember("worker1", "worker", 0),
+      this.#startMember("worker2", "worker", 0),
     ]);
     while (
       !(await fetch(`${this.url}/tasks`).then(
@@ -104,36 +103,33 @@ export class Installation {
       await sleep(100);
   }
 
-  async #startMember(role: Role, port: number): Promise<void> {
+  /** The database knows the process by its name. */
+  async #startMember(name: string, role: Role, port: number): Promise<void> {
+    const url = new URL(this.#options.databaseUrl);
+    url.searchParams.set("application_name", name);
     const child = spawn(process.execPath, ["server/start/main.ts"], {
       cwd: root,
       stdio: ["ignore", "pipe", "inherit"],
-      env: { ...this.#settings, ROLE: role, PORT: String(port) },
+      env: { ...this.#settings, DATABASE_URL: url.href, ROLE: role, PORT: String(port) },
     });
-    this.#members.push({ role, port, child });
+    this.#members.set(name, { role, port, child });
     const ready = new Promise<void>((resolve, reject) => {
       child.stdout.on("data", (text: Buffer) => text.includes("Rebid is ready") && resolve());
-      child.once("exit", (code) => reject(new Error(`a process of role ${role} ended with ${code}`)));
+      child.once("exit", (code) => reject(new Error(`${name} ended with ${code}`)));
     });
     await ready;
   }
 
-  /** Kills one process of this role, and returns what starts it again. */
-  async kill(role: Role): Promise<() => Promise<void>> {
-    const index = this.#members.findIndex((member) => member.role === role);
-    const [member] = this.#members.splice(index, 1);
-    if (member === undefined) throw new Error(`there is no ${role}`);
-    if (role === "api") {
-      // Suspended, it hears nothing of the commits that the database has been sent.
-      member.child.kill("SIGSTOP");
-      await sleep(100);
-    }
+  /** Kills a process, and returns what starts it again. */
+  kill(name: string): () => Promise<void> {
+    const member = this.#members.get(name);
+    if (member === undefined) throw new Error(`there is no ${name}`);
     member.child.kill("SIGKILL");
-    return () => this.#startMember(role, member.port);
+    return () => this.#startMember(name, member.role, member.port);
   }
 
   async close(): Promise<void> {
-    const children = [...this.#members.map(({ child }) => child), ...this.#children];
+    const children = [...Array.from(this.#members.values(), ({ child }) => child), ...this.#children];
     for (const child of children) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
       child.kill("SIGKILL");

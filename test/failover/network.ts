@@ -1,12 +1,15 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { networkOf } from "./leftovers.ts";
+
+const PROGRAMS = ["patroni", "etcd", "haproxy", "ip", "iptables"];
 
 const run = promisify(execFile);
 
 /** Machines on one network, each a network namespace, with this process outside. Needs root. */
 export class Network {
-  readonly #name = `rb${process.pid}`;
-  readonly #subnet = `10.213.${process.pid % 250}`;
+  readonly #name = networkOf(Number(process.env.FAILOVER_RUN ?? process.pid));
+  #subnet = "";
   readonly machines: Machine[] = [];
 
   /** Its address as the machines see this process. */
@@ -14,21 +17,25 @@ export class Network {
     return `${this.#subnet}.254`;
   }
 
-  /** Why no namespaces can be made here, or null. */
+  /** Why Patroni cannot run on such a network here, or null. */
   static async obstacle(): Promise<string | null> {
-    const name = `rb${process.pid}try`;
+    const network = new Network();
     try {
-      await run("ip", ["netns", "add", name]);
-      await run("ip", ["netns", "exec", name, "iptables", "-L", "-n"]);
+      for (const program of PROGRAMS) await run("which", [program]);
+      await network.open(2);
+      const [one, other] = network.machines;
+      await one?.cut();
+      if (other !== undefined) await one?.withholdAnswersFrom(other);
       return null;
     } catch (error) {
       return error instanceof Error ? error.message.trim() : String(error);
     } finally {
-      await run("ip", ["netns", "del", name]).catch(() => undefined);
+      await network.close();
     }
   }
 
   async open(count: number): Promise<void> {
+    this.#subnet = await findFreeSubnet();
     await run("ip", ["link", "add", this.#name, "type", "bridge"]);
     await run("ip", ["addr", "add", `${this.ownAddress}/24`, "dev", this.#name]);
     await run("ip", ["link", "set", this.#name, "up"]);
@@ -48,12 +55,21 @@ export class Network {
   }
 
   async close(): Promise<void> {
-    for (const machine of this.machines) {
+    for (const machine of this.machines.splice(0)) {
       await machine.signal("SIGKILL");
       await run("ip", ["netns", "del", machine.name]);
     }
     await run("ip", ["link", "del", this.#name]).catch(() => undefined);
   }
+}
+
+/** Another run has one as well. */
+async function findFreeSubnet(): Promise<string> {
+  const { stdout } = await run("ip", ["-oneline", "-4", "address"]);
+  const isFree = (subnet: string) => !stdout.includes(` ${subnet}.`);
+  const subnet = Array.from({ length: 250 }, (_, number) => `10.213.${number}`).find(isFree);
+  if (subnet === undefined) throw new Error("10.213.0.0/16 is in use");
+  return subnet;
 }
 
 export class Machine {
@@ -93,6 +109,16 @@ export class Machine {
     await this.exec("iptables", "-I", "OUTPUT", "-o", "net0", "-j", "DROP");
   }
 
+  /**
+   * Keeps what the programs here answer to another machine's server from arriving: data, and not the confirmations of the
+   * network's own, so that the server goes on sending.
+   */
+  async withholdAnswersFrom({ address }: Machine): Promise<void> {
+    const packets = ["-d", address, "-p", "tcp", "--dport", "5432", "--tcp-flags", "PSH", "PSH"];
+    await this.exec("iptables", "-I", "OUTPUT", ...packets, "-j", "DROP");
+  }
+
+  /** Undoes all of that. */
   async reconnect(): Promise<void> {
     await this.exec("iptables", "-F");
   }

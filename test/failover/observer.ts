@@ -34,6 +34,7 @@ export class Observer {
   /** The tasks in the order of the event log, and those that the webhook was told of. */
   readonly followed: string[] = [];
   readonly told = new Set<string>();
+  id = "";
   readonly #url: string;
   readonly #receiver = createServer((request, response) => {
     let body = "";
@@ -45,7 +46,6 @@ export class Observer {
       response.end();
     });
   });
-  #id = "";
   #session: Credentials = {};
   #cursor = "";
   #isPosting = false;
@@ -60,11 +60,11 @@ export class Observer {
   async open(processorUrl: string): Promise<void> {
     const body = { email: "observer@example.com", password: "correct horse battery", displayName: "Observer" };
     const signUp = await this.#ask("POST", "/auth/signup", body);
-    this.#id = signUp.body.user.id;
+    this.id = signUp.body.user.id;
     this.#session = cookieOf(signUp);
-    this.acknowledged.push({ kind: "signup", userId: this.#id, email: body.email });
+    this.acknowledged.push({ kind: "signup", userId: this.id, email: body.email });
     const { sessionId } = (await this.#ask("POST", "/wallet/topup", { amountCents: BALANCE_CENTS })).body;
-    this.acknowledged.push({ kind: "topup", userId: this.#id, sessionId, amountCents: BALANCE_CENTS });
+    this.acknowledged.push({ kind: "topup", userId: this.id, sessionId, amountCents: BALANCE_CENTS });
     await rest(processorUrl, "POST", `/test/checkout/${sessionId}/pay`, { body: { outcome: "pays" } });
     while ((await this.#ask("GET", "/wallet")).body.availableCents !== BALANCE_CENTS) await sleep(100);
     await new Promise<void>((resolve) => this.#receiver.listen(0, "127.0.0.1", resolve));
@@ -106,7 +106,7 @@ export class Observer {
         const isReplayed = answer.headers.get("idempotent-replayed") === "true";
         this.successes.push({ at: Date.now(), sentAt, isReplayed });
         const taskId: string = answer.body.task.id;
-        this.acknowledged.push({ kind: "post", taskId, buyerId: this.#id, budgetCents: 1 });
+        this.acknowledged.push({ kind: "post", taskId, buyerId: this.id, budgetCents: 1 });
         return;
       }
       if (answer?.status === 503 && answer.body?.error === "unavailable" && answer.headers.has("retry-after"))

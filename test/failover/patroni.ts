@@ -3,6 +3,8 @@ import { once } from "node:events";
 import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import getPort from "get-port";
+import pg from "pg";
 import { z } from "zod";
 import { findPrograms, idOfPostgres } from "./cluster.ts";
 import type { Machine, Network } from "./network.ts";
@@ -14,24 +16,27 @@ const Status = z.object({
   members: z.array(z.object({ name: z.string(), role: z.string(), state: z.string(), lag: z.unknown().optional() })),
 });
 
+const urlOf = (host: string, port: number) =>
+  `postgresql://postgres:${encodeURIComponent(PASSWORD)}@${host}:${port}/postgres`;
+
 /** Three PostgreSQL servers under Patroni, each on a machine of its own, with one synchronous standby; etcd is outside. */
 export class PatroniCluster {
   readonly #network: Network;
   readonly #directory: string;
-  readonly #etcdPort: number;
+  #etcdPort = 0;
   #programs = "";
   #etcd: ChildProcess | null = null;
 
-  constructor(network: Network, { directory, etcdPort }: { directory: string; etcdPort: number }) {
+  constructor(network: Network, directory: string) {
     this.#network = network;
     this.#directory = directory;
-    this.#etcdPort = etcdPort;
   }
 
   async open(): Promise<void> {
     this.#programs = await findPrograms();
+    this.#etcdPort = await getPort();
     const client = `http://${this.#network.ownAddress}:${this.#etcdPort}`;
-    const peer = `http://127.0.0.1:${this.#etcdPort + 1}`;
+    const peer = `http://127.0.0.1:${await getPort()}`;
     const settings = {
       "data-dir": join(this.#directory, "etcd"),
       "listen-client-urls": client,
@@ -94,7 +99,8 @@ export class PatroniCluster {
           rewind: account("rewinder"),
         },
         pg_hba: ["local all all trust", "host all all all scram-sha-256", "host replication all all scram-sha-256"],
-        parameters: { unix_socket_directories: "", fsync: "off" },
+        // Files in the data directory, because a server that is killed leaves other shared memory behind.
+        parameters: { unix_socket_directories: "", fsync: "off", dynamic_shared_memory_type: "mmap" },
       },
     };
     const file = this.#fileOf(machine, "yml");
@@ -107,14 +113,15 @@ export class PatroniCluster {
   proxy(port: number): string {
     const servers = this.#network.machines.map(
       ({ name, address }) =>
-        `  server ${name} ${address}:5432 check port 8008 inter 1s fall 2 on-marked-down shutdown-sessions`,
+        `  server ${name} ${address}:5432 check port 8008 inter 1s fall 2 rise 1 on-marked-down shutdown-sessions`,
     );
     return ["listen database", "  mode tcp", `  bind 127.0.0.1:${port}`, "  timeout client 1h", "  timeout server 1h"]
       .concat(["  option httpchk OPTIONS /primary", "  http-check expect status 200", ...servers, ""])
       .join("\n");
   }
 
-  url = (port: number) => `postgresql://postgres:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/postgres`;
+  /** Of the proxy. */
+  url = (port: number) => urlOf("127.0.0.1", port);
 
   /** The members as one that can be reached sees them; none while none answers. */
   async #members(): Promise<z.infer<typeof Status>["members"]> {
@@ -141,19 +148,31 @@ export class PatroniCluster {
     }
   }
 
-  async primary(): Promise<Machine> {
-    const name = (await this.#members()).find(({ role }) => role === "leader")?.name;
-    const machine = this.#network.machines.find((each) => each.name === name);
-    if (machine === undefined) throw new Error("there is no primary");
-    return machine;
+  /** The primary and its synchronous standby. */
+  async pair(): Promise<{ primary: Machine; standby: Machine }> {
+    const members = await this.#members();
+    const machineOf = (role: string) => {
+      const name = members.find((member) => member.role === role)?.name;
+      const machine = this.#network.machines.find((each) => each.name === name);
+      if (machine === undefined) throw new Error(`there is no ${role}`);
+      return machine;
+    };
+    return { primary: machineOf("leader"), standby: machineOf("sync_standby") };
+  }
+
+  /** A connection to the server of one machine, which may end at any time. */
+  async connect({ address }: Machine): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: urlOf(address, 5432) });
+    client.on("error", () => undefined);
+    await client.connect();
+    return client;
   }
 
   /** Orders a planned switch to the synchronous standby. Resolves when it is done. */
   async switchOver(): Promise<void> {
-    const leader = await this.primary();
-    const candidate = (await this.#members()).find(({ role }) => role === "sync_standby")?.name;
-    const body = JSON.stringify({ leader: leader.name, candidate });
-    const answer = await fetch(`http://${leader.address}:8008/switchover`, { method: "POST", body });
+    const { primary, standby } = await this.pair();
+    const body = JSON.stringify({ leader: primary.name, candidate: standby.name });
+    const answer = await fetch(`http://${primary.address}:8008/switchover`, { method: "POST", body });
     if (!answer.ok) throw new Error(`the switch was refused: ${await answer.text()}`);
   }
 
