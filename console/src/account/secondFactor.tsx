@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { encode } from "uqr";
 import { api, type Me } from "../api/client.ts";
-import { useAction } from "../api/useAction.ts";
+import { type Action, useAction } from "../api/useAction.ts";
 import { Badge } from "../parts/badge.tsx";
 import { Button } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
@@ -37,29 +37,7 @@ export function SecondFactor({ me }: { me: Me }) {
       {confirm.isSuccess ? (
         <Secret title="Your recovery codes" text={confirm.data.recoveryCodes.join("\n")} onDone={finish} />
       ) : start.isSuccess ? (
-        <>
-          <div className={styles.secret}>
-            <QrCode text={start.data.otpauthUrl} />
-            <div>
-              <p>Scan it with your authenticator app, or enter this secret there:</p>
-              <code>{start.data.secret}</code>
-            </div>
-          </div>
-          <Form
-            action={confirm}
-            operation="auth.confirmTotp"
-            read={(fields) => ({ code: fields.text("code").trim() })}
-            submit="Switch it on"
-            fieldOfError={{ second_factor_required: "code" }}
-            beside={
-              <Button look="quiet" onClick={finish}>
-                Not now
-              </Button>
-            }
-          >
-            <TextField name="code" label="Code" hint="The six digits that the app shows now." inputMode="numeric" />
-          </Form>
-        </>
+        <Confirmation secret={start.data} action={confirm} onCancel={finish} />
       ) : me.hasSecondFactor ? (
         <Remove />
       ) : isOpen ? (
@@ -83,6 +61,41 @@ export function SecondFactor({ me }: { me: Me }) {
         </div>
       )}
     </Section>
+  );
+}
+
+interface ConfirmationProps {
+  secret: { otpauthUrl: string; secret: string };
+  action: Action<{ code: string }, { recoveryCodes: string[] }>;
+  onCancel: () => void;
+}
+
+/** The secret, and the form that proves that an app has it. */
+function Confirmation({ secret, action, onCancel }: ConfirmationProps) {
+  return (
+    <>
+      <div className={styles.secret}>
+        <QrCode text={secret.otpauthUrl} />
+        <div>
+          <p>Scan it with your authenticator app, or enter this secret there:</p>
+          <code>{secret.secret}</code>
+        </div>
+      </div>
+      <Form
+        action={action}
+        operation="auth.confirmTotp"
+        read={(fields) => ({ code: fields.text("code").trim() })}
+        submit="Switch it on"
+        fieldOfError={{ second_factor_required: "code" }}
+        beside={
+          <Button look="quiet" onClick={onCancel}>
+            Not now
+          </Button>
+        }
+      >
+        <TextField name="code" label="Code" hint="The six digits that the app shows now." inputMode="numeric" />
+      </Form>
+    </>
   );
 }
 

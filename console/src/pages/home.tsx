@@ -1,5 +1,6 @@
-import { type InfiniteData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { type InfiniteData, type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
 import type { Me, OwnTask } from "../api/client.ts";
 import { meQuery, ownBidsQuery, ownTasksQuery, walletQuery } from "../api/queries.ts";
 import { ButtonLink } from "../parts/button.tsx";
@@ -26,71 +27,82 @@ function Overview({ me }: { me: Me }) {
   const { data: wallet } = useQuery(walletQuery);
   const posted = useInfiniteQuery(ownTasksQuery("buyer", ["open", "awarded", "delivered", "disputed"]));
   const awarded = useInfiniteQuery(ownTasksQuery("bidder", ["awarded", "delivered", "disputed"]));
-  const bids = useInfiniteQuery(ownBidsQuery("active"));
-  const activeBids = bids.data?.pages[0]?.bids.length ?? 0;
   return (
     <Page title={`Hello, ${me.user.displayName}`}>
-      <div className={styles.figures}>
-        <Link to="/wallet" className={styles.figure}>
-          <span>Available</span>
-          <strong>{wallet ? <Money cents={wallet.availableCents} /> : "…"}</strong>
-          <small>to spend or to pay out</small>
-        </Link>
-        <Link to="/wallet" className={styles.figure}>
-          <span>Held</span>
-          <strong>{wallet ? <Money cents={wallet.heldCents} /> : "…"}</strong>
-          <small>for your open and awarded tasks</small>
-        </Link>
-        <Link to="/work" search={{ show: "bids" }} className={styles.figure}>
-          <span>Active bids</span>
-          <strong>{activeBids}</strong>
-          <small>that wait for a decision</small>
-        </Link>
-      </div>
+      <Figures wallet={wallet} />
       <Waiting posted={tasksIn(posted)} awarded={tasksIn(awarded)} />
-      <Section title="Tasks you posted" actions={<Link to="/work">All of them</Link>}>
-        <Pages
-          query={posted}
-          isEmpty={({ pages }) => pages[0]?.tasks.length === 0}
-          empty={
-            <Empty title="Nothing is under way" action={<ButtonLink to="/post">Post a task</ButtonLink>}>
-              {wallet?.availableCents === 0
-                ? "Top up your wallet first: the budget of a task is held while it is open."
-                : `You have ${formatMoney(wallet?.availableCents ?? 0)} for it.`}
-            </Empty>
-          }
-        >
-          {({ pages }) => (
-            <Rows label="Tasks you posted">
-              {pages.flatMap(({ tasks }) => tasks.map((task) => <TaskRow key={task.id} task={task} />))}
-            </Rows>
-          )}
-        </Pages>
-      </Section>
-      <Section
+      <OwnTasks
+        title="Tasks you posted"
+        all={<Link to="/work">All of them</Link>}
+        query={posted}
+        empty={
+          <Empty title="Nothing is under way" action={<ButtonLink to="/post">Post a task</ButtonLink>}>
+            {wallet?.availableCents === 0
+              ? "Top up your wallet first: the budget of a task is held while it is open."
+              : `You have ${formatMoney(wallet?.availableCents ?? 0)} for it.`}
+          </Empty>
+        }
+      />
+      <OwnTasks
         title="Tasks you work on"
-        actions={
+        all={
           <Link to="/work" search={{ show: "awarded" }}>
             All of them
           </Link>
         }
-      >
-        <Pages
-          query={awarded}
-          isEmpty={({ pages }) => pages[0]?.tasks.length === 0}
-          empty={
-            <Empty title="You work on nothing at the moment" action={<ButtonLink to="/tasks">Browse tasks</ButtonLink>}>
-              A task appears here when its buyer has chosen your bid.
-            </Empty>
-          }
-        >
-          {({ pages }) => (
-            <Rows label="Tasks you work on">
-              {pages.flatMap(({ tasks }) => tasks.map((task) => <TaskRow key={task.id} task={task} />))}
-            </Rows>
-          )}
-        </Pages>
-      </Section>
+        query={awarded}
+        empty={
+          <Empty title="You work on nothing at the moment" action={<ButtonLink to="/tasks">Browse tasks</ButtonLink>}>
+            A task appears here when its buyer has chosen your bid.
+          </Empty>
+        }
+      />
     </Page>
+  );
+}
+
+function Figures({ wallet }: { wallet: { availableCents: number; heldCents: number } | undefined }) {
+  const bids = useInfiniteQuery(ownBidsQuery("active"));
+  const activeBids = bids.data?.pages[0]?.bids.length ?? 0;
+  return (
+    <div className={styles.figures}>
+      <Link to="/wallet" className={styles.figure}>
+        <span>Available</span>
+        <strong>{wallet ? <Money cents={wallet.availableCents} /> : "…"}</strong>
+        <small>to spend or to pay out</small>
+      </Link>
+      <Link to="/wallet" className={styles.figure}>
+        <span>Held</span>
+        <strong>{wallet ? <Money cents={wallet.heldCents} /> : "…"}</strong>
+        <small>for your open and awarded tasks</small>
+      </Link>
+      <Link to="/work" search={{ show: "bids" }} className={styles.figure}>
+        <span>Active bids</span>
+        <strong>{activeBids}</strong>
+        <small>that wait for a decision</small>
+      </Link>
+    </div>
+  );
+}
+
+interface OwnTasksProps {
+  title: string;
+  /** The link to all of them. */
+  all: ReactNode;
+  query: UseInfiniteQueryResult<InfiniteData<{ tasks: OwnTask[] }>>;
+  empty: ReactNode;
+}
+
+function OwnTasks({ title, all, query, empty }: OwnTasksProps) {
+  return (
+    <Section title={title} actions={all}>
+      <Pages query={query} isEmpty={({ pages }) => pages[0]?.tasks.length === 0} empty={empty}>
+        {({ pages }) => (
+          <Rows label={title}>
+            {pages.flatMap(({ tasks }) => tasks.map((task) => <TaskRow key={task.id} task={task} />))}
+          </Rows>
+        )}
+      </Pages>
+    </Section>
   );
 }

@@ -1,9 +1,8 @@
-import { createContext, type FormEvent, type ReactNode, use, useEffect, useRef, useState } from "react";
+import { createContext, type FormEvent, type ReactNode, type RefObject, use, useEffect, useRef, useState } from "react";
 import { failureOf } from "../api/client.ts";
 import { keepDraft, restoreDraft } from "../api/draft.ts";
 import type { Action } from "../api/useAction.ts";
 import { Button } from "./button.tsx";
-
 import { FieldReader, type Issue } from "./fieldReader.ts";
 import styles from "./form.module.css";
 import { Problem } from "./problem.tsx";
@@ -21,7 +20,14 @@ export const useForm = () => use(FormContext);
 /** Whether an issue is about this field: `tags.3` is about `tags`. */
 export const isAbout = ({ path }: Issue, name: string | null) => path === name || path.startsWith(`${name}.`);
 
-interface FormProps<Input, Output> {
+interface Refusals {
+  /** The fields that errors besides `invalid_input` are about, such as `email_taken` about `email`. */
+  fieldOfError?: Record<string, string>;
+  /** Errors that the page itself shows. */
+  handles?: readonly string[];
+}
+
+interface FormProps<Input, Output> extends Refusals {
   action: Action<Input, Output>;
   operation: string;
   /** Turns the fields into the operation's input. */
@@ -30,10 +36,6 @@ interface FormProps<Input, Output> {
   look?: "primary" | "danger";
   /** Is called whenever a field changes, for a preview of what will happen. */
   onInput?: (fields: FieldReader) => void;
-  /** The fields that errors besides `invalid_input` are about, such as `email_taken` about `email`. */
-  fieldOfError?: Record<string, string>;
-  /** Errors that the page itself shows. */
-  handles?: readonly string[];
   /** A second button or link beside the first. */
   beside?: ReactNode;
   /** Is called when it is done and everything has been read again. */
@@ -41,36 +43,16 @@ interface FormProps<Input, Output> {
   children: ReactNode;
 }
 
-/** A form for one operation. Whatever the service refuses is shown beside the field that it is about. */
-export function Form<Input, Output>(props: FormProps<Input, Output>) {
-  const {
-    action,
-    operation,
-    read,
-    submit,
-    look = "primary",
-    fieldOfError = {},
-    handles = [],
-    beside,
-    children,
-  } = props;
-  const form = useRef<HTMLFormElement>(null);
+/** What the form shows as wrong: issues beside their fields, and what no field is about as the problem of the whole. */
+function useRefusals(form: RefObject<HTMLFormElement | null>, { fieldOfError = {}, handles = [] }: Refusals) {
   const [issues, setIssues] = useState<readonly Issue[]>([]);
   const [problem, setProblem] = useState<Error | null>(null);
-  const { onInput } = props;
-  const { draft } = action;
-
-  useEffect(() => {
-    if (draft === undefined || form.current === null) return;
-    restoreDraft(draft, form.current);
-    onInput?.(new FieldReader(form.current));
-    // Only once: later, the person's own changes count.
-  }, []);
 
   useEffect(() => {
     if (issues.length > 0) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
   }, [issues]);
 
+  /** Shows what the service has refused. */
   const fail = (error: Error) => {
     const failure = failureOf(error);
     if (failure && handles.includes(failure.error)) return;
@@ -84,23 +66,46 @@ export function Form<Input, Output>(props: FormProps<Input, Output>) {
     setProblem(found.length > 0 && found.every(isShown) ? null : error);
   };
 
+  /** Shows what the fields themselves have refused, and forgets the rest. */
+  const restart = (found: readonly Issue[]) => {
+    setProblem(null);
+    setIssues(found);
+  };
+
+  /** The person is changing a field: what was wrong with it no longer counts. */
+  const forget = (name: string | null) => {
+    if (issues.some((issue) => isAbout(issue, name))) setIssues(issues.filter((issue) => !isAbout(issue, name)));
+  };
+
+  return { issues, problem, fail, restart, forget };
+}
+
+/** A form for one operation. Whatever the service refuses is shown beside the field that it is about. */
+export function Form<Input, Output>(props: FormProps<Input, Output>) {
+  const { action, operation, read, submit, look = "primary", onInput, beside, children } = props;
+  const form = useRef<HTMLFormElement>(null);
+  const { issues, problem, fail, restart, forget } = useRefusals(form, props);
+  const { draft } = action;
+
+  useEffect(() => {
+    if (draft === undefined || form.current === null) return;
+    restoreDraft(draft, form.current);
+    onInput?.(new FieldReader(form.current));
+    // Only once: later, the person's own changes count.
+  }, []);
+
   const send = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const fields = new FieldReader(event.currentTarget);
     const input = read(fields);
-    setProblem(null);
-    setIssues(fields.issues);
+    restart(fields.issues);
     if (fields.issues.length > 0 || action.isPending) return;
-    action.mutate(input, {
-      onError: fail,
-      onSuccess: () => props.onDone?.(),
-    });
+    action.mutate(input, { onError: fail, onSuccess: () => props.onDone?.() });
   };
 
   const change = (event: FormEvent<HTMLFormElement>) => {
     const { target, currentTarget } = event;
-    const name = target instanceof HTMLElement ? target.getAttribute("name") : null;
-    if (issues.some((issue) => isAbout(issue, name))) setIssues(issues.filter((issue) => !isAbout(issue, name)));
+    forget(target instanceof HTMLElement ? target.getAttribute("name") : null);
     if (draft !== undefined) keepDraft(draft, currentTarget);
     onInput?.(new FieldReader(currentTarget));
   };

@@ -23,10 +23,6 @@ const moderation: Place = { to: "/moderation/disputes", label: "Moderation", pag
 
 /** What is around every page: where one can go, who is signed in, and whether there is a network. */
 export function Shell({ me, children }: { me: Me | null; children: ReactNode }) {
-  const [open, setOpen] = useState(false);
-  const { href, pathname } = useLocation();
-  useEffect(() => setOpen(false), [href]);
-  const shown = [browse, ...(me === null ? [] : places), ...(me?.role === "moderator" ? [moderation] : [])];
   return (
     <>
       <a className={styles.skip} href="#main">
@@ -37,50 +33,8 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
           <Link to="/" className={styles.brand} aria-label="Rebid, home">
             <Wordmark />
           </Link>
-          {me !== null && (
-            <button
-              type="button"
-              className={styles.toggle}
-              aria-expanded={open}
-              aria-controls="navigation"
-              onClick={() => setOpen(!open)}
-            >
-              Menu
-            </button>
-          )}
-          <nav id="navigation" className={me !== null && open ? styles.open : styles.nav} aria-label="Main">
-            {shown.map(({ to, label, pages }) => (
-              <Link key={to} to={to} className={pages.some((page) => pathname.startsWith(page)) ? styles.active : ""}>
-                {label}
-              </Link>
-            ))}
-            {me !== null && (
-              <Link to="/post" className={styles.small}>
-                Post a task
-              </Link>
-            )}
-          </nav>
-          <div className={styles.end}>
-            {me === null ? (
-              <>
-                <Link to="/sign-in" className={styles.plain}>
-                  Sign in
-                </Link>
-                <ButtonLink to="/sign-up" look="primary" size="small">
-                  Sign up
-                </ButtonLink>
-              </>
-            ) : (
-              <>
-                <span className={styles.wide}>
-                  <ButtonLink to="/post" look="primary" size="small">
-                    Post a task
-                  </ButtonLink>
-                </span>
-                <AccountMenu me={me} />
-              </>
-            )}
-          </div>
+          <Navigation me={me} />
+          <div className={styles.end}>{me === null ? <SignIn /> : <SignedIn me={me} />}</div>
         </div>
       </header>
       <Offline />
@@ -91,6 +45,67 @@ export function Shell({ me, children }: { me: Me | null; children: ReactNode }) 
         <a href="/docs">Documentation</a>
         <span>Every action here is also in the API.</span>
       </footer>
+    </>
+  );
+}
+
+/** The places; on a narrow screen behind a button, for a person who is signed in. */
+function Navigation({ me }: { me: Me | null }) {
+  const [open, setOpen] = useState(false);
+  const { href, pathname } = useLocation();
+  useEffect(() => setOpen(false), [href]);
+  const shown = [browse, ...(me === null ? [] : places), ...(me?.role === "moderator" ? [moderation] : [])];
+  return (
+    <>
+      {me !== null && (
+        <button
+          type="button"
+          className={styles.toggle}
+          aria-expanded={open}
+          aria-controls="navigation"
+          onClick={() => setOpen(!open)}
+        >
+          Menu
+        </button>
+      )}
+      <nav id="navigation" className={me !== null && open ? styles.open : styles.nav} aria-label="Main">
+        {shown.map(({ to, label, pages }) => (
+          <Link key={to} to={to} className={pages.some((page) => pathname.startsWith(page)) ? styles.active : ""}>
+            {label}
+          </Link>
+        ))}
+        {me !== null && (
+          <Link to="/post" className={styles.small}>
+            Post a task
+          </Link>
+        )}
+      </nav>
+    </>
+  );
+}
+
+function SignIn() {
+  return (
+    <>
+      <Link to="/sign-in" className={styles.plain}>
+        Sign in
+      </Link>
+      <ButtonLink to="/sign-up" look="primary" size="small">
+        Sign up
+      </ButtonLink>
+    </>
+  );
+}
+
+function SignedIn({ me }: { me: Me }) {
+  return (
+    <>
+      <span className={styles.wide}>
+        <ButtonLink to="/post" look="primary" size="small">
+          Post a task
+        </ButtonLink>
+      </span>
+      <AccountMenu me={me} />
     </>
   );
 }

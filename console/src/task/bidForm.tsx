@@ -80,8 +80,6 @@ interface OwnBidProps {
 export function OwnBid({ task, bid, canUpdate, canWithdraw }: OwnBidProps) {
   const [whole, setWhole] = useState<Bid | null>(null);
   const [isLoading, setLoading] = useState(false);
-  const update = useAction("bids.update", api.bids.update.mutate, { onSuccess: () => setWhole(null) });
-  const withdraw = useAction("bids.withdraw", api.bids.withdraw.mutate);
   const edit = async () => {
     // A form must have all of the notes, of which the task has only the beginning.
     setLoading(true);
@@ -89,26 +87,7 @@ export function OwnBid({ task, bid, canUpdate, canWithdraw }: OwnBidProps) {
     setLoading(false);
     setWhole(read?.bid ?? null);
   };
-  if (whole !== null) {
-    return (
-      <Section title="Change your bid" card>
-        <Form
-          action={update}
-          operation="bids.update"
-          read={(fields) => ({ id: bid.id, ...readBid(fields) })}
-          submit="Save the bid"
-          fieldOfError={{ price_above_budget: "priceCents" }}
-          beside={
-            <Button look="quiet" onClick={() => setWhole(null)}>
-              Leave it as it is
-            </Button>
-          }
-        >
-          <BidFields task={task} bid={whole} />
-        </Form>
-      </Section>
-    );
-  }
+  if (whole !== null) return <ChangeBid task={task} bid={whole} onDone={() => setWhole(null)} />;
   return (
     <Section title="Your bid" actions={<StatusBadge status={bid.status} />} card>
       <Facts>
@@ -133,22 +112,49 @@ export function OwnBid({ task, bid, canUpdate, canWithdraw }: OwnBidProps) {
               Change
             </Button>
           )}
-          {canWithdraw && (
-            <Confirm
-              button="Withdraw"
-              size="small"
-              look="danger"
-              title="Withdraw your bid?"
-              confirm="Withdraw the bid"
-              action={withdraw}
-              operation="bids.withdraw"
-              read={() => ({ id: bid.id })}
-            >
-              <p>The buyer can no longer choose it. You can bid again while the task is open.</p>
-            </Confirm>
-          )}
+          {canWithdraw && <WithdrawBid bid={bid} />}
         </div>
       )}
     </Section>
+  );
+}
+
+function ChangeBid({ task, bid, onDone }: { task: Task; bid: Bid; onDone: () => void }) {
+  const update = useAction("bids.update", api.bids.update.mutate, { onSuccess: onDone });
+  return (
+    <Section title="Change your bid" card>
+      <Form
+        action={update}
+        operation="bids.update"
+        read={(fields) => ({ id: bid.id, ...readBid(fields) })}
+        submit="Save the bid"
+        fieldOfError={{ price_above_budget: "priceCents" }}
+        beside={
+          <Button look="quiet" onClick={onDone}>
+            Leave it as it is
+          </Button>
+        }
+      >
+        <BidFields task={task} bid={bid} />
+      </Form>
+    </Section>
+  );
+}
+
+function WithdrawBid({ bid }: { bid: Bid }) {
+  const withdraw = useAction("bids.withdraw", api.bids.withdraw.mutate);
+  return (
+    <Confirm
+      button="Withdraw"
+      size="small"
+      look="danger"
+      title="Withdraw your bid?"
+      confirm="Withdraw the bid"
+      action={withdraw}
+      operation="bids.withdraw"
+      read={() => ({ id: bid.id })}
+    >
+      <p>The buyer can no longer choose it. You can bid again while the task is open.</p>
+    </Confirm>
   );
 }

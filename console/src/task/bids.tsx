@@ -33,24 +33,6 @@ export function Bids({ task, first, canAward }: BidsProps) {
   const others = useInfiniteQuery({ ...taskBidsQuery(task.id), enabled: first.length >= BIDS_WITH_TASK });
   const read = others.data?.pages.flatMap((page) => page.bids) ?? [];
   const bids = [...new Map([...read, ...first].map((bid) => [bid.id, bid])).values()];
-  const [order, setOrder] = useState<Order>("price");
-  const reputations = useQueries({ queries: bids.map(({ bidder }) => reputationQuery(bidder.id)) });
-  const ratingOf = (bid: Bid) => reputations[bids.indexOf(bid)]?.data?.bidder?.ratingAverage ?? 0;
-  const value: Record<Order, (bid: Bid) => number> = {
-    price: ({ priceCents }) => priceCents,
-    time: ({ etaHours }) => etaHours,
-    rating: (bid) => -ratingOf(bid),
-  };
-  const rank = ({ status }: Bid) => (status === "awarded" ? 0 : status === "active" ? 1 : 2);
-  const sorted = bids.toSorted((a, b) => rank(a) - rank(b) || value[order](a) - value[order](b));
-  const heading = (by: Order, text: string) => (
-    <th scope="col" aria-sort={order === by ? (by === "rating" ? "descending" : "ascending") : "none"}>
-      <button type="button" onClick={() => setOrder(by)}>
-        {text}
-        <span aria-hidden="true">{order === by ? (by === "rating" ? " ↓" : " ↑") : ""}</span>
-      </button>
-    </th>
-  );
   if (bids.length === 0) {
     return (
       <Section title="Bids">
@@ -62,54 +44,7 @@ export function Bids({ task, first, canAward }: BidsProps) {
   }
   return (
     <Section title="Bids" id="bids" lead="The best comes first, by what you choose.">
-      <table className={styles.table}>
-        <thead>
-          <tr>
-            {heading("rating", "Bidder")}
-            {heading("price", "Price")}
-            {heading("time", "Time")}
-            <th scope="col">Placed</th>
-            <th scope="col">
-              <span className="visually-hidden">Decision</span>
-            </th>
-          </tr>
-        </thead>
-        {sorted.map((bid) => (
-          <tbody key={bid.id}>
-            <tr>
-              <td data-label="Bidder">
-                <Person person={bid.bidder} as="bidder" />
-              </td>
-              <td data-label="Price" className={styles.price}>
-                <Money cents={bid.priceCents} />
-              </td>
-              <td data-label="Time">{formatHours(bid.etaHours)}</td>
-              <td data-label="Placed">
-                <Time at={bid.createdAt} />
-              </td>
-              <td className={styles.decision}>
-                {bid.status === "active" && canAward ? (
-                  <Award task={task} bid={bid} />
-                ) : (
-                  <StatusBadge status={bid.status} />
-                )}
-              </td>
-            </tr>
-            {(bid.notes !== null || bid.taskEditedAt !== null) && (
-              <tr className={styles.notes}>
-                <td colSpan={5}>
-                  <BidNotes bid={bid} />
-                  {bid.taskEditedAt !== null && (
-                    <Notice kind="warn">
-                      You changed the task <Time at={bid.taskEditedAt} />, after this bid was placed.
-                    </Notice>
-                  )}
-                </td>
-              </tr>
-            )}
-          </tbody>
-        ))}
-      </table>
+      <Comparison task={task} bids={bids} canAward={canAward} />
       {others.hasNextPage && (
         <div className={styles.more}>
           <p>
@@ -121,6 +56,85 @@ export function Bids({ task, first, canAward }: BidsProps) {
         </div>
       )}
     </Section>
+  );
+}
+
+/** Returns the bids with the best first, and how to change what is best. */
+function useOrder(bids: readonly Bid[]) {
+  const [order, setOrder] = useState<Order>("price");
+  const reputations = useQueries({ queries: bids.map(({ bidder }) => reputationQuery(bidder.id)) });
+  const ratingOf = (bid: Bid) => reputations[bids.indexOf(bid)]?.data?.bidder?.ratingAverage ?? 0;
+  const value: Record<Order, (bid: Bid) => number> = {
+    price: ({ priceCents }) => priceCents,
+    time: ({ etaHours }) => etaHours,
+    rating: (bid) => -ratingOf(bid),
+  };
+  const rank = ({ status }: Bid) => (status === "awarded" ? 0 : status === "active" ? 1 : 2);
+  const sorted = bids.toSorted((a, b) => rank(a) - rank(b) || value[order](a) - value[order](b));
+  return { sorted, order, setOrder };
+}
+
+function Comparison({ task, bids, canAward }: { task: Task; bids: readonly Bid[]; canAward: boolean }) {
+  const { sorted, order, setOrder } = useOrder(bids);
+  const heading = (by: Order, text: string) => (
+    <th scope="col" aria-sort={order === by ? (by === "rating" ? "descending" : "ascending") : "none"}>
+      <button type="button" onClick={() => setOrder(by)}>
+        {text}
+        <span aria-hidden="true">{order === by ? (by === "rating" ? " ↓" : " ↑") : ""}</span>
+      </button>
+    </th>
+  );
+  return (
+    <table className={styles.table}>
+      <thead>
+        <tr>
+          {heading("rating", "Bidder")}
+          {heading("price", "Price")}
+          {heading("time", "Time")}
+          <th scope="col">Placed</th>
+          <th scope="col">
+            <span className="visually-hidden">Decision</span>
+          </th>
+        </tr>
+      </thead>
+      {sorted.map((bid) => (
+        <ComparedBid key={bid.id} task={task} bid={bid} canAward={canAward} />
+      ))}
+    </table>
+  );
+}
+
+function ComparedBid({ task, bid, canAward }: { task: Task; bid: Bid; canAward: boolean }) {
+  return (
+    <tbody>
+      <tr>
+        <td data-label="Bidder">
+          <Person person={bid.bidder} as="bidder" />
+        </td>
+        <td data-label="Price" className={styles.price}>
+          <Money cents={bid.priceCents} />
+        </td>
+        <td data-label="Time">{formatHours(bid.etaHours)}</td>
+        <td data-label="Placed">
+          <Time at={bid.createdAt} />
+        </td>
+        <td className={styles.decision}>
+          {bid.status === "active" && canAward ? <Award task={task} bid={bid} /> : <StatusBadge status={bid.status} />}
+        </td>
+      </tr>
+      {(bid.notes !== null || bid.taskEditedAt !== null) && (
+        <tr className={styles.notes}>
+          <td colSpan={5}>
+            <BidNotes bid={bid} />
+            {bid.taskEditedAt !== null && (
+              <Notice kind="warn">
+                You changed the task <Time at={bid.taskEditedAt} />, after this bid was placed.
+              </Notice>
+            )}
+          </td>
+        </tr>
+      )}
+    </tbody>
   );
 }
 

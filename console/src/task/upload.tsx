@@ -46,62 +46,20 @@ function put(url: string, file: File, onProgress: (share: number) => void): Prom
 
 /** Uploads a sample or the delivery of a bid: choose or drop a file, read what will happen, send it. */
 export function Upload({ bidId, target }: { bidId: string; target: Target }) {
-  const queryClient = useQueryClient();
-  const id = useId();
   const [file, setFile] = useState<File | null>(null);
+  if (file === null) return <ChooseFile target={target} onChoose={setFile} />;
+  return <SendFile bidId={bidId} target={target} file={file} onDone={() => setFile(null)} />;
+}
+
+function ChooseFile({ target, onChoose }: { target: Target; onChoose: (file: File | null) => void }) {
+  const id = useId();
   const [over, setOver] = useState(false);
-  const [progress, setProgress] = useState(0);
-  const { init, finalize, button, note } = operations[target];
-  const upload = useMutation({
-    mutationFn: async (chosen: File) => {
-      const declared = { id: bidId, mimeType: typeOf(chosen), bytes: chosen.size, fileName: chosen.name };
-      const { uploadUrl, storageKey } = await init(declared);
-      await put(uploadUrl, chosen, setProgress);
-      const input = { id: bidId, storageKey };
-      const operation = `bids.${target}Finalize`;
-      await finalize(input, { context: { idempotencyKey: keyFor(operation, input) } });
-      settle(operation, input);
-    },
-    onSuccess: async () => {
-      await queryClient.invalidateQueries();
-      setFile(null);
-    },
-    onSettled: () => setProgress(0),
-  });
-  const choose = (files: FileList | null) => {
-    upload.reset();
-    setFile(files?.item(0) ?? null);
-  };
+  const choose = (files: FileList | null) => onChoose(files?.item(0) ?? null);
   const drop = (event: DragEvent) => {
     event.preventDefault();
     setOver(false);
     choose(event.dataTransfer.files);
   };
-  if (file !== null) {
-    return (
-      <div className={styles.chosen}>
-        <p>
-          <b dir="auto">{file.name}</b>, {formatBytes(file.size)}
-        </p>
-        {upload.isPending ? (
-          <progress value={progress} aria-label={`Uploading ${file.name}`} />
-        ) : (
-          <Notice kind={target === "delivery" ? "warn" : "info"}>{note}</Notice>
-        )}
-        {upload.error && <Problem error={upload.error} />}
-        <div className={styles.actions}>
-          <Button look="primary" busy={upload.isPending} paused={upload.isPaused} onClick={() => upload.mutate(file)}>
-            {upload.isPending ? `${Math.floor(progress * 100)}%` : button}
-          </Button>
-          {!upload.isPending && (
-            <Button look="quiet" onClick={() => choose(null)}>
-              Choose another file
-            </Button>
-          )}
-        </div>
-      </div>
-    );
-  }
   return (
     <label
       className={over ? `${styles.zone} ${styles.over}` : styles.zone}
@@ -119,5 +77,66 @@ export function Upload({ bidId, target }: { bidId: string; target: Target }) {
       </small>
       <input id={id} type="file" onChange={({ currentTarget }) => choose(currentTarget.files)} />
     </label>
+  );
+}
+
+/** Sends a file in the three steps of an upload, and says how far it is. */
+function useUpload({ bidId, target, onDone }: Omit<SendFileProps, "file">) {
+  const queryClient = useQueryClient();
+  const [progress, setProgress] = useState(0);
+  const { init, finalize } = operations[target];
+  const upload = useMutation({
+    mutationFn: async (file: File) => {
+      const declared = { id: bidId, mimeType: typeOf(file), bytes: file.size, fileName: file.name };
+      const { uploadUrl, storageKey } = await init(declared);
+      await put(uploadUrl, file, setProgress);
+      const input = { id: bidId, storageKey };
+      const operation = `bids.${target}Finalize`;
+      await finalize(input, { context: { idempotencyKey: keyFor(operation, input) } });
+      settle(operation, input);
+    },
+    onSuccess: async () => {
+      await queryClient.invalidateQueries();
+      onDone();
+    },
+    onSettled: () => setProgress(0),
+  });
+  return { upload, progress };
+}
+
+interface SendFileProps {
+  bidId: string;
+  target: Target;
+  file: File;
+  /** Is called when the file is sent, or another one shall be chosen. */
+  onDone: () => void;
+}
+
+function SendFile(props: SendFileProps) {
+  const { target, file, onDone } = props;
+  const { upload, progress } = useUpload(props);
+  const { button, note } = operations[target];
+  return (
+    <div className={styles.chosen}>
+      <p>
+        <b dir="auto">{file.name}</b>, {formatBytes(file.size)}
+      </p>
+      {upload.isPending ? (
+        <progress value={progress} aria-label={`Uploading ${file.name}`} />
+      ) : (
+        <Notice kind={target === "delivery" ? "warn" : "info"}>{note}</Notice>
+      )}
+      {upload.error && <Problem error={upload.error} />}
+      <div className={styles.actions}>
+        <Button look="primary" busy={upload.isPending} paused={upload.isPaused} onClick={() => upload.mutate(file)}>
+          {upload.isPending ? `${Math.floor(progress * 100)}%` : button}
+        </Button>
+        {!upload.isPending && (
+          <Button look="quiet" onClick={onDone}>
+            Choose another file
+          </Button>
+        )}
+      </div>
+    </div>
   );
 }

@@ -17,17 +17,10 @@ interface DecideProps {
 }
 
 /** One slider for all three decisions: everything to one side, to the other, or some to each. */
-export function Decide({ dispute, priceCents, buyer, bidder }: DecideProps) {
+export function Decide(props: DecideProps) {
+  const { priceCents, buyer, bidder } = props;
   const [bidderCents, setBidderCents] = useState(Math.round(priceCents / 2));
-  const resolve = useAction("disputes.resolve", api.disputes.resolve.mutate);
   const buyerCents = priceCents - bidderCents;
-  const decision =
-    bidderCents === 0
-      ? ({ resolution: "refund" } as const)
-      : buyerCents === 0
-        ? ({ resolution: "release" } as const)
-        : ({ resolution: "split", bidderCents } as const);
-  const verb = { refund: "Return everything", release: "Pay everything", split: "Divide it" }[decision.resolution];
   return (
     <Section title="Your decision" lead="It is final, and both sides see it with your note." card>
       <div className={styles.split}>
@@ -71,26 +64,42 @@ export function Decide({ dispute, priceCents, buyer, bidder }: DecideProps) {
           </Slider.Control>
         </Slider.Root>
         <div className={styles.actions}>
-          <Confirm
-            button={verb}
-            look="primary"
-            title={`${verb}?`}
-            confirm="Decide the dispute"
-            action={resolve}
-            operation="disputes.resolve"
-            read={(fields) => ({ id: dispute.id, ...decision, note: fields.text("note") })}
-          >
-            <MoneyPreview
-              lines={[
-                { label: `Returns to ${buyer.displayName}`, cents: buyerCents },
-                { label: `Is paid to ${bidder.displayName}`, cents: bidderCents },
-              ]}
-              note="The money moves at once. A decision cannot be changed."
-            />
-            <TextArea name="note" label="Note for both sides" optional rows={4} />
-          </Confirm>
+          <Resolve {...props} bidderCents={bidderCents} />
         </div>
       </div>
     </Section>
+  );
+}
+
+/** Says in words what the slider stands for, and does it. */
+function Resolve({ dispute, priceCents, buyer, bidder, bidderCents }: DecideProps & { bidderCents: number }) {
+  const resolve = useAction("disputes.resolve", api.disputes.resolve.mutate);
+  const buyerCents = priceCents - bidderCents;
+  const decision =
+    bidderCents === 0
+      ? ({ resolution: "refund" } as const)
+      : buyerCents === 0
+        ? ({ resolution: "release" } as const)
+        : ({ resolution: "split", bidderCents } as const);
+  const verb = { refund: "Return everything", release: "Pay everything", split: "Divide it" }[decision.resolution];
+  return (
+    <Confirm
+      button={verb}
+      look="primary"
+      title={`${verb}?`}
+      confirm="Decide the dispute"
+      action={resolve}
+      operation="disputes.resolve"
+      read={(fields) => ({ id: dispute.id, ...decision, note: fields.text("note") })}
+    >
+      <MoneyPreview
+        lines={[
+          { label: `Returns to ${buyer.displayName}`, cents: buyerCents },
+          { label: `Is paid to ${bidder.displayName}`, cents: bidderCents },
+        ]}
+        note="The money moves at once. A decision cannot be changed."
+      />
+      <TextArea name="note" label="Note for both sides" optional rows={4} />
+    </Confirm>
   );
 }

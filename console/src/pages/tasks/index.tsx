@@ -60,25 +60,26 @@ export function Browse() {
   );
 }
 
+function readFilters(fields: FormData): TaskFilters {
+  const cents = (name: string) => parseMoney(String(fields.get(name))) ?? undefined;
+  const status = taskStatuses.find((each) => each === fields.get("status"));
+  return {
+    query: readText(fields.get("query"), limitsOf("tasks.list", "query").minLength),
+    tag: readText(fields.get("tag")),
+    minBudget: cents("minBudget"),
+    maxBudget: cents("maxBudget"),
+    status: status === "open" ? undefined : status,
+  };
+}
+
+const amount = (cents: number | undefined) => (cents === undefined ? "" : moneyText(cents));
+
 function Filters({ search }: { search: TaskFilters }) {
   const navigate = useNavigate();
   const apply = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const fields = new FormData(event.currentTarget);
-    const cents = (name: string) => parseMoney(String(fields.get(name))) ?? undefined;
-    const status = taskStatuses.find((each) => each === fields.get("status"));
-    void navigate({
-      to: "/tasks",
-      search: {
-        query: readText(fields.get("query"), limitsOf("tasks.list", "query").minLength),
-        tag: readText(fields.get("tag")),
-        minBudget: cents("minBudget"),
-        maxBudget: cents("maxBudget"),
-        status: status === "open" ? undefined : status,
-      },
-    });
+    void navigate({ to: "/tasks", search: readFilters(new FormData(event.currentTarget)) });
   };
-  const amount = (cents: number | undefined) => (cents === undefined ? "" : moneyText(cents));
   return (
     <search>
       <form className={styles.filters} onSubmit={apply}>

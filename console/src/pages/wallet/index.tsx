@@ -16,12 +16,10 @@ import { TopupArrival } from "./topupArrival.tsx";
 import styles from "./wallet.module.css";
 
 export function Wallet() {
-  const { topup, bucket, kind } = useSearch({ from: "/_signedIn/wallet/" });
+  const { topup } = useSearch({ from: "/_signedIn/wallet/" });
   const { data: wallet } = useQuery(walletQuery);
-  // The balance over time needs all kinds of movements; without a filter, both are the same query.
+  // The balance over time needs all kinds of movements; without a filter, the ledger below asks the same query.
   const all = movementsIn(useInfiniteQuery(ledgerQuery({})));
-  const ledger = useInfiniteQuery(ledgerQuery({ bucket, kind }));
-  const isFiltered = bucket !== undefined || kind !== undefined;
   const now = useNow(60_000);
   return (
     <Page
@@ -51,37 +49,46 @@ export function Wallet() {
       {wallet && (
         <BalanceChart points={balancesOver(all, wallet, Math.max(now, Date.parse(all[0]?.createdAt ?? "0")))} />
       )}
-      <Section
-        title="Ledger"
-        lead="Every movement of your money. Nothing in it is ever changed or deleted."
-        actions={<Filters />}
-      >
-        <Pages
-          query={ledger}
-          isEmpty={({ pages }) => pages[0]?.entries.length === 0}
-          empty={
-            isFiltered ? (
-              <Empty title="Nothing matches" action={<ButtonLink to="/wallet">Show everything</ButtonLink>} />
-            ) : (
-              <Empty
-                title="No money has moved yet"
-                action={<ButtonLink to="/wallet/top-up">Top up your wallet</ButtonLink>}
-              >
-                Top up to post tasks, or earn by working on others'.
-              </Empty>
-            )
-          }
-        >
-          {() => (
-            <Rows label="Ledger">
-              {movementsIn(ledger).map((movement) => (
-                <LedgerRow key={movement.id} movement={movement} />
-              ))}
-            </Rows>
-          )}
-        </Pages>
-      </Section>
+      <Ledger />
     </Page>
+  );
+}
+
+function Ledger() {
+  const { bucket, kind } = useSearch({ from: "/_signedIn/wallet/" });
+  const ledger = useInfiniteQuery(ledgerQuery({ bucket, kind }));
+  const isFiltered = bucket !== undefined || kind !== undefined;
+  return (
+    <Section
+      title="Ledger"
+      lead="Every movement of your money. Nothing in it is ever changed or deleted."
+      actions={<Filters />}
+    >
+      <Pages
+        query={ledger}
+        isEmpty={({ pages }) => pages[0]?.entries.length === 0}
+        empty={
+          isFiltered ? (
+            <Empty title="Nothing matches" action={<ButtonLink to="/wallet">Show everything</ButtonLink>} />
+          ) : (
+            <Empty
+              title="No money has moved yet"
+              action={<ButtonLink to="/wallet/top-up">Top up your wallet</ButtonLink>}
+            >
+              Top up to post tasks, or earn by working on others'.
+            </Empty>
+          )
+        }
+      >
+        {() => (
+          <Rows label="Ledger">
+            {movementsIn(ledger).map((movement) => (
+              <LedgerRow key={movement.id} movement={movement} />
+            ))}
+          </Rows>
+        )}
+      </Pages>
+    </Section>
   );
 }
 

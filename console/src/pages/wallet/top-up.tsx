@@ -17,12 +17,9 @@ import styles from "./wallet.module.css";
 /** Amounts that can be chosen with one click, in cents. */
 const suggestions = [2_000, 5_000, 10_000, 25_000];
 
-export function TopUp() {
-  const { topup: outcome } = useSearch({ from: "/_signedIn/wallet/top-up" });
-  const [amountCents, setAmountCents] = useState(0);
-  const fields = useRef<HTMLDivElement>(null);
-  const { data: wallet } = useQuery(walletQuery);
-  const topup = useAction(
+/** Creates the checkout and goes there. The end of the event log is noted first: the payment's event comes after it. */
+function useTopup() {
+  return useAction(
     "wallet.topup",
     async (input: { amountCents: number }, options) => {
       const cursor = await endOfLog();
@@ -35,6 +32,14 @@ export function TopUp() {
       },
     },
   );
+}
+
+export function TopUp() {
+  const { topup: outcome } = useSearch({ from: "/_signedIn/wallet/top-up" });
+  const [amountCents, setAmountCents] = useState(0);
+  const fields = useRef<HTMLDivElement>(null);
+  const { data: wallet } = useQuery(walletQuery);
+  const topup = useTopup();
   const choose = (cents: number) => {
     const field = fields.current?.querySelector("input");
     if (!field) return;

@@ -27,18 +27,9 @@ const REPLAY_DAYS = 30;
 
 export function ReadWebhook() {
   const { webhookId } = useParams({ from: "/_signedIn/webhooks/$webhookId" });
-  const { status } = useSearch({ from: "/_signedIn/webhooks/$webhookId" });
-  const navigate = useNavigate();
   const { data } = useSuspenseQuery(webhooksQuery);
-  const deliveries = useInfiniteQuery({
-    ...deliveriesQuery(webhookId, status && [status]),
-    refetchInterval: REFRESH_MS,
-  });
   const test = useAction("webhooks.test", api.webhooks.test.mutate);
   const replay = useAction("webhooks.replaySince", api.webhooks.replaySince.mutate);
-  const remove = useAction("webhooks.remove", api.webhooks.remove.mutate, {
-    onSuccess: () => navigate({ to: "/webhooks" }),
-  });
   const webhook = data.webhooks.find(({ id }) => id === webhookId);
   if (webhook === undefined) return <NotFoundPage />;
   const replayFailed = () => {
@@ -63,17 +54,7 @@ export function ReadWebhook() {
           <Button busy={replay.isPending} onClick={replayFailed}>
             Repeat what failed
           </Button>
-          <Confirm
-            button="Delete"
-            look="danger"
-            title="Delete this endpoint?"
-            confirm="Delete the endpoint"
-            action={remove}
-            operation="webhooks.remove"
-            read={() => ({ id: webhookId })}
-          >
-            <p>Nothing more is sent to it, and its secret is forgotten.</p>
-          </Confirm>
+          <DeleteEndpoint webhookId={webhookId} />
         </>
       }
     >
@@ -91,38 +72,69 @@ export function ReadWebhook() {
         </Notice>
       )}
       <Settings key={JSON.stringify(webhook)} webhook={webhook} />
-      <Section title="Deliveries">
-        <Tabs label="Deliveries by status">
-          <Link
-            {...tabProps}
-            to="/webhooks/$webhookId"
-            params={{ webhookId }}
-            search={{}}
-            activeOptions={{ exact: true, explicitUndefined: true }}
-          >
-            All
-          </Link>
-          {deliveryStatuses.map((each) => (
-            <Link key={each} {...tabProps} to="/webhooks/$webhookId" params={{ webhookId }} search={{ status: each }}>
-              {{ pending: "Pending", succeeded: "Delivered", failed: "Failed" }[each]}
-            </Link>
-          ))}
-        </Tabs>
-        <Pages
-          query={deliveries}
-          isEmpty={({ pages }) => pages[0]?.deliveries.length === 0}
-          empty={<Empty title="No deliveries">Send a test to see whether your server answers.</Empty>}
-        >
-          {({ pages }) => (
-            <Rows label="Deliveries">
-              {pages.flatMap((page) =>
-                page.deliveries.map((delivery) => <DeliveryRow key={delivery.id} delivery={delivery} />),
-              )}
-            </Rows>
-          )}
-        </Pages>
-      </Section>
+      <Deliveries webhookId={webhookId} />
     </Page>
+  );
+}
+
+function DeleteEndpoint({ webhookId }: { webhookId: string }) {
+  const navigate = useNavigate();
+  const remove = useAction("webhooks.remove", api.webhooks.remove.mutate, {
+    onSuccess: () => navigate({ to: "/webhooks" }),
+  });
+  return (
+    <Confirm
+      button="Delete"
+      look="danger"
+      title="Delete this endpoint?"
+      confirm="Delete the endpoint"
+      action={remove}
+      operation="webhooks.remove"
+      read={() => ({ id: webhookId })}
+    >
+      <p>Nothing more is sent to it, and its secret is forgotten.</p>
+    </Confirm>
+  );
+}
+
+function Deliveries({ webhookId }: { webhookId: string }) {
+  const { status } = useSearch({ from: "/_signedIn/webhooks/$webhookId" });
+  const deliveries = useInfiniteQuery({
+    ...deliveriesQuery(webhookId, status && [status]),
+    refetchInterval: REFRESH_MS,
+  });
+  return (
+    <Section title="Deliveries">
+      <Tabs label="Deliveries by status">
+        <Link
+          {...tabProps}
+          to="/webhooks/$webhookId"
+          params={{ webhookId }}
+          search={{}}
+          activeOptions={{ exact: true, explicitUndefined: true }}
+        >
+          All
+        </Link>
+        {deliveryStatuses.map((each) => (
+          <Link key={each} {...tabProps} to="/webhooks/$webhookId" params={{ webhookId }} search={{ status: each }}>
+            {{ pending: "Pending", succeeded: "Delivered", failed: "Failed" }[each]}
+          </Link>
+        ))}
+      </Tabs>
+      <Pages
+        query={deliveries}
+        isEmpty={({ pages }) => pages[0]?.deliveries.length === 0}
+        empty={<Empty title="No deliveries">Send a test to see whether your server answers.</Empty>}
+      >
+        {({ pages }) => (
+          <Rows label="Deliveries">
+            {pages.flatMap((page) =>
+              page.deliveries.map((delivery) => <DeliveryRow key={delivery.id} delivery={delivery} />),
+            )}
+          </Rows>
+        )}
+      </Pages>
+    </Section>
   );
 }
 
