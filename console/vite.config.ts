@@ -20,6 +20,33 @@ export default defineConfig({
     // The Content-Security-Policy allows no `data:` addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // One file of styles, one of libraries and one of what pages share. In files that Vite chooses, a task's page took 42
+    // requests instead of 15, and 9 kB more.
+
+    cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          includeDependenciesRecursively: false,
+          groups: [
+            // `marked` and `uqr` are loaded only where there is Markdown, or a code to scan.
+            {
+              name: "libraries",
+              test: /node_modules\/(?!(?:marked|uqr)\/)|client-sdk\/src|rolldown\/runtime|vite\/preload/,
+            },
+            {
+              name: "parts",
+              test: /console\/src\/(?:api|parts)\/(?!markdownParts|readMarkdown)|console\/src\/limits|virtual:limits/,
+              minShareCount: 2,
+            },
+            {
+              name: "task",
+              test: /console\/src\/(?:task\/(?!waiting|taskFields|bidForm|upload)|parts\/starsField)/,
+            },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { "/trpc": service } },
 });

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
 
-const NAME = "virtual:limits";
+const makers = { "virtual:limits": limitsOf, "virtual:events": eventWordsOf };
 
 interface Schema {
   $ref?: string;
@@ -33,19 +33,20 @@ interface Document {
 }
 
 /**
- * Provides `virtual:limits`: the limits of every operation's fields and when each event happens, as the API document states
- * them, so that forms repeat none by hand. Only these are taken, because the document itself is larger than the console.
+ * Provides `virtual:limits`, the limits of every operation's fields, and `virtual:events`, when each event happens, as the API
+ * document states them, so that forms repeat none by hand. Only these are taken, because the document itself is larger than
+ * the console.
  */
 export function limits(document: URL): Plugin {
   return {
     name: "limits-of-the-api-document",
-    resolveId: (id) => (id === NAME ? `\0${NAME}` : null),
+    resolveId: (id) => (id in makers ? `\0${id}` : null),
     async load(id) {
-      if (id !== `\0${NAME}`) return null;
+      const make = Object.entries(makers).find(([name]) => id === `\0${name}`)?.[1];
+      if (make === undefined) return null;
       this.addWatchFile(fileURLToPath(document));
       const parsed: Document = JSON.parse(await readFile(document, "utf8"));
-      const words = JSON.stringify(eventWordsOf(parsed));
-      return `export const eventWords = ${words};\nexport default ${JSON.stringify(limitsOf(parsed))};`;
+      return `export default ${JSON.stringify(make(parsed))};`;
     },
   };
 }

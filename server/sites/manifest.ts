@@ -61,7 +61,7 @@ async function prepare(path: string): Promise<SiteFile> {
   if (!compressible.test(path) || bytes.length < MIN_COMPRESSED_BYTES) return { etag, encodings: [], inlineScripts };
   await Promise.all([
     promisify(brotliCompress)(bytes, brotliOptions).then((small) => writeFile(path + encodings.br, small)),
-    promisify(gzip)(bytes, { level: 6 }).then((small) => writeFile(path + encodings.gzip, small)),
+    promisify(gzip)(bytes, { level: 9 }).then((small) => writeFile(path + encodings.gzip, small)),
   ]);
   return { etag, encodings: ["br", "gzip"], inlineScripts };
 }

@@ -1,125 +1,27 @@
-import { marked, type Token } from "marked";
-import type { ReactNode } from "react";
+import { lazy, Suspense } from "react";
 import styles from "./markdown.module.css";
-import { UserLink } from "./userLink.tsx";
 
-/** Whoever nests deeper than this wants something else than to be read. */
-const MAX_DEPTH = 20;
+const MarkdownParts = lazy(() => import("./markdownParts.tsx").then((file) => ({ default: file.MarkdownParts })));
 
-/**
- * What somebody wrote, as Markdown. The library only finds the parts of the text: what becomes of them is said here, in
- * elements of React, so that no text of a person is ever read as HTML. Tags are shown as they stand, pictures become links,
- * and headings are bold, because the headings of a page are the page's.
- */
+/** Something that Markdown may read as more than words: only then its library, 16 kB, is loaded. */
+const SYNTAX = /[\\`*_[\]<>~|&@]|:\/\/|www\.|^\s*(?:[-+=#]|\d+[.)])|^(?: {4}| *\t)| {2}$/im;
+
+/** What somebody wrote, as Markdown. */
 export function Markdown({ text }: { text: string }) {
+  const plain = text.split(/\n(?:[ \t]*\n)+/).map((paragraph, index) => (
+    <p key={`${index} plain`} className={styles.plain}>
+      {paragraph}
+    </p>
+  ));
   return (
     <div className={styles.markdown} dir="auto">
-      {blocksOf(text)}
+      {SYNTAX.test(text) ? (
+        <Suspense fallback={plain}>
+          <MarkdownParts text={text} />
+        </Suspense>
+      ) : (
+        plain
+      )}
     </div>
-  );
-}
-
-function blocksOf(text: string): ReactNode {
-  try {
-    return render(marked.lexer(text, { gfm: true, breaks: true }), 0);
-  } catch {
-    // Nested beyond what the library can read.
-    return <p className={styles.plain}>{text}</p>;
-  }
-}
-
-const render = (tokens: readonly Token[], depth: number): ReactNode =>
-  tokens.map((token, index) => <Part key={`${index} ${token.type}`} token={token} depth={depth} />);
-
-interface PartProps {
-  token: Token;
-  depth: number;
-}
-
-function Part({ token, depth }: PartProps): ReactNode {
-  if (depth > MAX_DEPTH) return token.raw;
-  const inner = "tokens" in token && token.tokens ? render(token.tokens, depth + 1) : textOf(token);
-  switch (token.type) {
-    case "space":
-    case "def":
-      return null;
-    case "paragraph":
-      return <p>{inner}</p>;
-    case "heading":
-      return (
-        <p>
-          <strong>{inner}</strong>
-        </p>
-      );
-    case "blockquote":
-      return <blockquote>{inner}</blockquote>;
-    case "list":
-    case "list_item":
-    case "table":
-      return <Structure token={token} depth={depth} />;
-    case "code":
-      return (
-        <pre>
-          <code>{inner}</code>
-        </pre>
-      );
-    case "hr":
-      return <hr />;
-    case "strong":
-      return <strong>{inner}</strong>;
-    case "em":
-      return <em>{inner}</em>;
-    case "del":
-      return <del>{inner}</del>;
-    case "codespan":
-      return <code>{inner}</code>;
-    case "br":
-      return <br />;
-    case "link":
-      return (
-        <UserLink href={token.href} text={token.text} raw={token.raw}>
-          {inner}
-        </UserLink>
-      );
-    case "image":
-      return (
-        <UserLink href={token.href} text={token.text} raw={token.raw}>
-          {token.text || "picture"}
-        </UserLink>
-      );
-    case "checkbox":
-      return token.checked ? "☑ " : "☐ ";
-    case "html":
-      return token.block ? <p className={styles.plain}>{token.raw}</p> : token.raw;
-    default:
-      return inner;
-  }
-}
-
-const textOf = (token: Token): string => ("text" in token ? String(token.text) : token.raw);
-
-/** Lists and tables, whose parts the library keeps in fields of their own. */
-function Structure({ token, depth }: PartProps): ReactNode {
-  if (token.type === "list") {
-    const items = render(token.items, depth + 1);
-    return token.ordered ? <ol start={Number(token.start) || 1}>{items}</ol> : <ul>{items}</ul>;
-  }
-  if (token.type === "list_item") {
-    return <li>{render(token.tokens ?? [], depth + 1)}</li>;
-  }
-  if (token.type !== "table") return token.raw;
-  const cells = (row: readonly { tokens: Token[] }[], Cell: "th" | "td") =>
-    row.map(({ tokens }, index) => <Cell key={`${index} ${Cell}`}>{render(tokens, depth + 1)}</Cell>);
-  return (
-    <table>
-      <thead>
-        <tr>{cells(token.header, "th")}</tr>
-      </thead>
-      <tbody>
-        {token.rows.map((row: { tokens: Token[] }[], index: number) => (
-          <tr key={`${index} row`}>{cells(row, "td")}</tr>
-        ))}
-      </tbody>
-    </table>
   );
 }

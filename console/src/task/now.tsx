@@ -1,3 +1,4 @@
+import { lazy, Suspense } from "react";
 import type { Bid, Task, TaskPage } from "../api/client.ts";
 import { ButtonLink } from "../parts/button.tsx";
 import { Section } from "../parts/page.tsx";
@@ -6,8 +7,10 @@ import { Accept, OpenDispute } from "./decisions.tsx";
 import { File } from "./files.tsx";
 import styles from "./now.module.css";
 import { Rate } from "./ratings.tsx";
-import { Upload } from "./upload.tsx";
 import { WhatNow } from "./whatNow.tsx";
+
+// Only bidders load it.
+const Upload = lazy(() => import("./upload.tsx").then((file) => ({ default: file.Upload })));
 
 interface NowProps {
   page: TaskPage;
@@ -34,7 +37,9 @@ export function Now({ page, task, userId }: NowProps) {
       )}
       {bid && can(page, "bids.deliveryInit") && (
         <Section title="Deliver">
-          <Upload bidId={bid.id} target="delivery" />
+          <Suspense>
+            <Upload bidId={bid.id} target="delivery" />
+          </Suspense>
         </Section>
       )}
       {can(page, "tasks.rate") && bid && (
@@ -73,7 +78,7 @@ function Samples({ page, bid }: { page: TaskPage; bid: Bid | undefined }) {
       {samples.map((file) => (
         <File key={file.id} file={file} />
       ))}
-      {target && <Upload bidId={target.id} target="sample" />}
+      <Suspense>{target && <Upload bidId={target.id} target="sample" />}</Suspense>
     </Section>
   );
 }

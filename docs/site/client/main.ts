@@ -1,6 +1,5 @@
 import "@fontsource-variable/instrument-sans/wght.css";
 import "@fontsource-variable/instrument-sans/wght-italic.css";
-import "@fontsource-variable/jetbrains-mono/wght.css";
 import "../../../server/brand/tokens.css";
 import "./base.css";
 import "./top.css";

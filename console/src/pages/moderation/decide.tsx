@@ -1,4 +1,3 @@
-import { Slider } from "@base-ui/react/slider";
 import { useState } from "react";
 import { api, type Dispute } from "../../api/client.ts";
 import { useAction } from "../../api/useAction.ts";
@@ -42,27 +41,17 @@ export function Decide(props: DecideProps) {
             </strong>
           </div>
         </div>
-        <Slider.Root
+        <input
+          type="range"
+          className={styles.slider}
           value={bidderCents}
-          onValueChange={(value) => setBidderCents(value)}
+          onChange={({ target }) => setBidderCents(target.valueAsNumber)}
           min={0}
           max={priceCents}
           step={1}
-          largeStep={Math.max(1, Math.round(priceCents / 20))}
-        >
-          <Slider.Control className={styles.control}>
-            <Slider.Track className={styles.track}>
-              <Slider.Indicator className={styles.indicator} />
-              <Slider.Thumb
-                className={styles.thumb}
-                aria-label="The bidder's share"
-                getAriaValueText={(_, cents) =>
-                  `${formatMoney(cents)} to the bidder, ${formatMoney(priceCents - cents)} back to the buyer`
-                }
-              />
-            </Slider.Track>
-          </Slider.Control>
-        </Slider.Root>
+          aria-label="The bidder's share"
+          aria-valuetext={`${formatMoney(bidderCents)} to the bidder, ${formatMoney(buyerCents)} back to the buyer`}
+        />
         <div className={styles.actions}>
           <Resolve {...props} bidderCents={bidderCents} />
         </div>

@@ -1,5 +1,6 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
+import { lazy, Suspense } from "react";
 import { isWhole, type Task, type TaskPage } from "../../api/client.ts";
 import { pollWithoutEvents } from "../../api/live.ts";
 import { meQuery, taskQuery } from "../../api/queries.ts";
@@ -9,13 +10,16 @@ import { Columns, Page, Section } from "../../parts/page.tsx";
 import { Tags } from "../../parts/taskRow.tsx";
 import { Time } from "../../parts/time.tsx";
 import { awardedBidOf, can } from "../../task/access.ts";
-import { OwnBid, PlaceBid } from "../../task/bidForm.tsx";
 import { Bids } from "../../task/bids.tsx";
 import { DisputeState } from "../../task/dispute.tsx";
 import { Now } from "../../task/now.tsx";
 import { Ratings } from "../../task/ratings.tsx";
 import { TaskSide } from "../../task/taskSide.tsx";
 import styles from "./task.module.css";
+
+// Only bidders load these.
+const OwnBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ default: file.OwnBid })));
+const PlaceBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ default: file.PlaceBid })));
 
 /** Addresses of files work for 15 minutes, and this page has them. */
 const REFRESH_MS = 600_000;
@@ -71,15 +75,17 @@ function Rest({ page, task, userId }: { page: TaskPage; task: Task; userId: stri
     <>
       {ratings.length > 0 && <Ratings ratings={ratings} task={task} bid={awardedBidOf(page, task)} />}
       {task.buyer.id === userId && <Bids task={task} first={bids} canAward={can(page, "tasks.award")} />}
-      {current && !(canPlace && current.status === "withdrawn") && (
-        <OwnBid
-          task={task}
-          bid={current}
-          canUpdate={can(page, "bids.update")}
-          canWithdraw={can(page, "bids.withdraw")}
-        />
-      )}
-      {canPlace && <PlaceBid task={task} />}
+      <Suspense>
+        {current && !(canPlace && current.status === "withdrawn") && (
+          <OwnBid
+            task={task}
+            bid={current}
+            canUpdate={can(page, "bids.update")}
+            canWithdraw={can(page, "bids.withdraw")}
+          />
+        )}
+        {canPlace && <PlaceBid task={task} />}
+      </Suspense>
     </>
   );
 }

@@ -1,4 +1,4 @@
-import { eventWords } from "virtual:limits";
+import eventWords from "virtual:events";
 import { useRef } from "react";
 import type { Webhook } from "../../api/client.ts";
 import { limitsOf } from "../../limits.ts";
