@@ -61,6 +61,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await visitor.open(`/tasks/${task.id}`);
     await visitor.heading("Description").waitFor();
     const text = visitor.page.locator("section", { hasText: "Description" });
+    await text.locator("blockquote").waitFor();
     for (const [selector, count] of [
       ["strong", 2],
       ["ul > li", 2],
@@ -95,6 +96,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await ada.open(`/tasks/${task.id}`);
     await ada.heading("Bids").waitFor();
     const main = ada.page.locator("main");
+    for (const part of [ada.page.locator("section", { hasText: "Description" }), main])
+      await part.getByText("(tracker.example)").last().waitFor();
     expect(await main.locator("img, script, iframe, svg, [onerror], [onload], [onmouseover]").count()).toBe(0);
     expect(await ada.page.title()).toMatch(/Rebid$/);
     expect(asked.filter((host) => /example/.test(host))).toEqual([]);
