@@ -23,6 +23,7 @@ import { findUnacceptable } from "./schemas/inputBounds.ts";
 import type { Scope } from "./schemas/scope.ts";
 import type { Services } from "./services.ts";
 import { rpcCodeOf, toApiError } from "./translateErrors.ts";
+import { type CallTurns, type Pause, unlimitedTurns } from "./turns.ts";
 
 /** What every procedure receives. */
 export interface Context extends Services {
@@ -34,16 +35,13 @@ export interface Context extends Services {
   readonly client: Client;
   /** Whether the request comes from a page that is neither the service's own nor an app's. */
   readonly isForeign: boolean;
+  /** What the calls of the request wait for. */
+  readonly turns: CallTurns;
   /**
-   * Runs `work` as one of the few calls that a caller may have running at the same time, and throws `unavailable` when too
-   * many wait; does not wait without HTTP. If the work needs the caller, it throws `unauthenticated` within a second when
-   * the caller's session or key ends during the wait.
+   * Returns a signal that aborts when `client.left` does, or within a second of the end of the caller's session or key: then
+   * with the reason `unauthenticated`.
    */
-  readonly takeTurn: <Result>(work: (pause: Pause) => Promise<Result>, turn: Turn) => Promise<Result>;
-  /** Returns a signal that aborts when `client.left` does, or within a second of the end of the caller's session or key. */
   readonly callerLeft: () => AbortSignal;
-  /** Says that the call only waits from now on, and does not count as under way. Returns what ends that. */
-  readonly idle: () => () => void;
   /** Sets or clears the browser's session cookie; does nothing without HTTP. */
   readonly sessionCookie: { set(sessionId: string): Promise<void>; clear(): void };
   /** The header `Idempotency-Key` as it was sent. */
@@ -56,15 +54,6 @@ export interface Context extends Services {
 
 /** What every procedure for a known caller receives. */
 export type CallerContext = Context & Changes & { readonly principal: Principal; readonly userId: string };
-
-/** Calls that only read wait for each other, and so do those that may change something. */
-export interface Turn {
-  readonly onlyReads: boolean;
-  readonly needsCaller: boolean;
-}
-
-/** Waits this long without the turn, so that the caller's other calls go on. */
-export type Pause = (milliseconds: number) => Promise<void>;
 
 /** Creates a context without HTTP, for tests and commands. */
 export function buildContext(
@@ -82,8 +71,7 @@ export function buildContext(
     isForeign: false,
     client: { address: "local", left },
     callerLeft: () => left,
-    takeTurn: (work) => work(sleep),
-    idle: () => () => {},
+    turns: unlimitedTurns,
     sessionCookie: { set: async () => {}, clear: () => {} },
     setHeader: () => {},
   };
@@ -150,7 +138,9 @@ function guarded<Caller, Added extends object>(
       const issues = findUnacceptable(await getRawInput());
       if (issues.length > 0) throw new ApiError("invalid_input", { issues });
       // 5. The call's turn, and 6. the procedure.
-      const result = await takeTurn(call, (pause) => next({ ctx: extend(call, caller, pause) }));
+      const run = (pause: Pause) => next({ ctx: extend(call, caller, pause) });
+      const left = access === "public" ? () => ctx.client.left : ctx.callerLeft;
+      const result = await (takesTurn(call) ? ctx.turns.run({ onlyReads: type === "query", left }, run) : run(sleep));
       if (result.ok) return result;
       throw result.error;
     } catch (thrown) {
@@ -160,13 +150,9 @@ function guarded<Caller, Added extends object>(
   });
 }
 
-/**
- * Lets a caller's excess calls wait outside the database's connection pool. An anonymous caller's signups, logins and
- * password resets wait for password hashing instead: the queue in auth/passwords.ts is theirs.
- */
-async function takeTurn<Result>({ ctx, meta, type }: Call, work: (pause: Pause) => Promise<Result>): Promise<Result> {
-  if (meta.takesOwnTurns || (ctx.principal === null && meta.hashesPassword)) return work(sleep);
-  return ctx.takeTurn(work, { onlyReads: type === "query", needsCaller: meta.access !== "public" });
+/** An anonymous caller's signups, logins and password resets wait for password hashing instead: auth/passwords.ts has their turns. */
+function takesTurn({ ctx, meta }: Call): boolean {
+  return !meta.takesOwnTurns && !(ctx.principal === null && meta.hashesPassword);
 }
 
 /** Turns a failure into an error from the catalogue. Internal causes go to the log only, with the request's id. */
@@ -224,7 +210,7 @@ function authorized<Caller extends Principal>(
 }
 
 /** Base of procedures that anyone may call; `ctx.principal` is null for anonymous callers. */
-export const open = guarded(
+export const anyone = guarded(
   "public",
   () => {},
   (_call, _caller, pause) => ({ pause }),

@@ -1,7 +1,5 @@
-/** There is no turn for this call: too many wait, or it has waited too long. */
-export class NoTurn extends Error {
-  override readonly name = "NoTurn";
-}
+import { setTimeout as sleep } from "node:timers/promises";
+import { ApiError } from "./errors.ts";
 
 /** What is infinite if left out: how many run in all, how many wait in all and of one key, and how long. */
 interface Limits {
@@ -9,6 +7,8 @@ interface Limits {
   waiting?: number;
   waitingPerKey?: number;
   waitMs?: number;
+  /** When who gets no turn should ask again, instead of when any `unavailable` says. */
+  retryAfterSeconds?: number;
 }
 
 interface Asker {
@@ -36,7 +36,8 @@ interface Waiting extends Asker {
 /**
  * A semaphore that is fair: a few run at the same time, in all and of each key, and the others wait. Turns alternate between
  * keys, and between the parts of a key, so a flood delays everybody else by one turn a round at most. When no place is left
- * to wait, whoever has most waiting loses their newest: a flood displaces itself.
+ * to wait, whoever has most waiting loses their newest: a flood displaces itself. Who gets no turn, or waits too long for one,
+ * gets the error `unavailable`.
  */
 export class Turns {
   readonly #limits: Limits;
@@ -59,7 +60,7 @@ export class Turns {
     return this.#mayRun(asker) ? this.#start(asker.key) : null;
   }
 
-  /** Resolves to what gives the turn back. Rejects with NoTurn, or with the reason of the signal. */
+  /** Resolves to what gives the turn back. Rejects with `unavailable`, or with the reason of the signal. */
   async acquire(asker: Asker): Promise<Release> {
     const free = asker.delayMs ? null : this.tryAcquire(asker);
     if (free !== null) return free;
@@ -133,7 +134,7 @@ export class Turns {
         };
         timers.push(setTimeout(ready, delayMs));
       }
-      if (waitMs !== undefined) timers.push(setTimeout(() => waiting.refuse(new NoTurn()), delayMs + waitMs));
+      if (waitMs !== undefined) timers.push(setTimeout(() => waiting.refuse(this.#unavailable()), delayMs + waitMs));
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#queue.push(waiting);
     });
@@ -150,23 +151,107 @@ export class Turns {
     }
   }
 
-  /** Makes sure that there is a place to wait, if necessary by taking somebody else's. Throws NoTurn if there is none. */
+  /** Makes sure that there is a place to wait, if necessary by taking somebody else's. Throws `unavailable` if there is none. */
   #makeRoom({ key, part }: Asker): void {
     const { waiting = Infinity, waitingPerKey = Infinity } = this.#limits;
     const own = this.#queue.filter((each) => each.key === key);
     const ofPart = own.filter((each) => each.part === part);
-    if (own.length >= waitingPerKey) displace(mostOf(own, "part"), ofPart.length);
-    else if (this.#queue.length >= waiting) displace(mostOf(this.#queue, "key"), own.length);
+    if (own.length >= waitingPerKey) this.#displace(mostOf(own, "part"), ofPart.length);
+    else if (this.#queue.length >= waiting) this.#displace(mostOf(this.#queue, "key"), own.length);
   }
-}
 
-/** Refuses the newest of these, unless the newcomer then had as many waiting as they, of which `own` do already. */
-function displace(most: Waiting[], own: number): void {
-  if (most.length <= own + 1) throw new NoTurn();
-  mostOf(most, "part").at(-1)?.refuse(new NoTurn());
+  /** Refuses the newest of these, unless the newcomer then had as many waiting as they, of which `own` do already. */
+  #displace(most: Waiting[], own: number): void {
+    if (most.length <= own + 1) throw this.#unavailable();
+    mostOf(most, "part").at(-1)?.refuse(this.#unavailable());
+  }
+
+  #unavailable(): ApiError {
+    const { retryAfterSeconds } = this.#limits;
+    return new ApiError("unavailable", retryAfterSeconds === undefined ? {} : { retryAfterSeconds });
+  }
 }
 
 function mostOf(queue: Waiting[], name: "key" | "part"): Waiting[] {
   const groups = Map.groupBy(queue, (waiting) => waiting[name]);
   return [...groups.values()].reduce((most, group) => (group.length > most.length ? group : most), []);
+}
+
+/** Waits this long without the turn, so that the caller's other calls go on. */
+export type Pause = (milliseconds: number) => Promise<void>;
+
+/** A call that takes a turn. Calls that only read wait for each other, and so do those that may change something. */
+interface TurnTaker {
+  readonly onlyReads: boolean;
+  /** Returns the signal that ends its wait. It is made for those that wait only. */
+  readonly left: () => AbortSignal;
+}
+
+/** What the calls of one request wait for. */
+export interface CallTurns {
+  /**
+   * Runs `work` as one of the few calls that a caller may have running at the same time; the others wait here and not for a
+   * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long, and the
+   * reason of the signal when it aborts meanwhile.
+   */
+  run<Result>(call: TurnTaker, work: (pause: Pause) => Promise<Result>): Promise<Result>;
+  /** Says that one call only waits from now on, and is not under way. Returns what ends that. */
+  idle(): () => void;
+}
+
+/** Without HTTP, nobody waits. */
+export const unlimitedTurns: CallTurns = {
+  run: (_call, work) => work(sleep),
+  idle: () => () => {},
+};
+
+interface Caller {
+  /** The user, or the address of a stranger. */
+  readonly name: string;
+  /** How many calls of the request there are. */
+  readonly calls: number;
+  /** How many calls that only read, and come alone, the caller may have running; and of each other kind. */
+  readonly reads: number;
+  readonly others: number;
+}
+
+/**
+ * Returns the turns of one request.
+ * @param idle says that one of its calls only waits from now on, and returns what ends that
+ */
+export function turnsOf(turns: Turns, { name, calls, reads, others }: Caller, idle: () => () => void): CallTurns {
+  return {
+    idle,
+    async run({ onlyReads, left }, work) {
+      const isLoneRead = onlyReads && calls === 1;
+      const perKey = isLoneRead ? reads : others;
+      const key = `${isLoneRead ? "reads" : onlyReads ? "batched reads" : "changes"} of ${name}`;
+      const wait = async (delayMs: number) => {
+        const resume = idle();
+        try {
+          return await turns.acquire({ key, perKey, delayMs, signal: left() });
+        } finally {
+          resume();
+        }
+      };
+      let release = turns.tryAcquire({ key, perKey }) ?? (await wait(0));
+      const pause = async (delayMs: number) => {
+        // Without a place to wait, it keeps its turn.
+        if (!turns.hasRoom(key)) return sleepUnless(left(), delayMs);
+        const next = wait(delayMs);
+        release();
+        release = await next;
+      };
+      try {
+        return await work(pause);
+      } finally {
+        release();
+      }
+    },
+  };
+}
+
+/** Sleeps. Throws the signal's reason when it aborts meanwhile. */
+async function sleepUnless(signal: AbortSignal, delayMs: number): Promise<void> {
+  await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
 }

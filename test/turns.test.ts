@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { NoTurn, Turns } from "../server/turns.ts";
+import { ApiError } from "../server/errors.ts";
+import { Turns } from "../server/turns.ts";
 
 /** Turns of which the first holds up all others, whose work records its name when it starts. */
 function heldUp(limits: { waiting: number; waitingPerKey: number }) {
@@ -15,7 +16,7 @@ function heldUp(limits: { waiting: number; waitingPerKey: number }) {
         return "done";
       };
       const outcome = turns.run({ key, part, signal }, work);
-      outcomes.push(outcome.catch((error: unknown) => (error instanceof NoTurn ? "refused" : String(error))));
+      outcomes.push(outcome.catch((error: unknown) => (error instanceof ApiError ? "refused" : String(error))));
     },
     async release() {
       gate.resolve();
@@ -99,7 +100,7 @@ test("a wait that is too long is refused, and one with a delay waits at least th
   onTestFinished(() => void vi.useRealTimers());
   const turns = new Turns({ waitMs: 1_000, waitingPerKey: 1 });
   const release = await turns.acquire({ key: "ada", perKey: 1 });
-  const late = expect(turns.acquire({ key: "ada", perKey: 1 })).rejects.toThrow(NoTurn);
+  const late = expect(turns.acquire({ key: "ada", perKey: 1 })).rejects.toThrow(ApiError);
   await vi.advanceTimersByTimeAsync(1_000);
   await late;
   release();

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sections } from "./navigation.ts";
-import { type Page, twinOf } from "./page.ts";
+import { markdownAddressOf, type Page } from "./page.ts";
 
 /** Returns `/llms.txt`: how an agent earns its first cent, and where everything else is (https://llmstxt.org). */
 export function llmsText(pages: readonly Page[]): string {
   const start = readFileSync(join(import.meta.dirname, "../guides/llms.md"), "utf8").trimEnd();
-  const line = (page: Page) => `- [${page.title}](${twinOf(page.path)}): ${page.description}`;
+  const line = (page: Page) => `- [${page.title}](${markdownAddressOf(page.path)}): ${page.description}`;
   const guides = sections.map(({ title, guides: slugs }) => {
     const found = slugs.flatMap(({ slug }) => pages.find(({ path }) => path === slug) ?? []);
     return `## ${title}\n\n${found.map(line).join("\n")}`;
@@ -21,7 +21,7 @@ ${guides.join("\n\n")}
 - [The OpenAPI document](/openapi.json): every operation, record and error, for programs
 - [All guides in one file](/llms-full.txt)
 - [Records](/docs/reference/records.md): every record, field by field
-${operations.map(({ title, path, description }) => `- [${title}](${twinOf(path)}): \`${description}\``).join("\n")}
+${operations.map(({ title, path, description }) => `- [${title}](${markdownAddressOf(path)}): \`${description}\``).join("\n")}
 `;
 }
 

@@ -96,7 +96,7 @@ function sectionOf(source: string, heading: string): string | null {
     .trim();
 }
 
-/** In a twin, links lead to other twins, so that an agent that reads Markdown stays with Markdown. */
+/** In the Markdown version of a page, links lead to other Markdown versions, so that an agent that reads Markdown stays with Markdown. */
 function withTwinLinks(body: string, file: string): string {
   const resolve = linkResolver(file, ".md");
   return body

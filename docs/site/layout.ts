@@ -1,6 +1,6 @@
 import { wordmark } from "../../server/brand/brand.ts";
 import { sections } from "./navigation.ts";
-import { addressOf, escapeHtml, type Page, twinOf } from "./page.ts";
+import { addressOf, escapeHtml, markdownAddressOf, type Page } from "./page.ts";
 import type { ReferenceGroup } from "./reference/pages.ts";
 
 /** What every page of the site has around it. */
@@ -31,7 +31,7 @@ export function renderPage(page: Page, frame: Frame): string {
 <title>${escapeHtml(title)}</title>
 <meta name="description" content="${escapeHtml(page.description)}">
 <link rel="icon" href="/docs/favicon.svg" type="image/svg+xml">
-<link rel="alternate" type="text/markdown" href="${twinOf(page.path)}">
+<link rel="alternate" type="text/markdown" href="${markdownAddressOf(page.path)}">
 <script src="${assets.theme}"></script>
 ${assets.fonts.map((href) => `<link rel="preload" href="${href}" as="font" type="font/woff2" crossorigin>`).join("\n")}
 ${assets.styles.map((href) => `<link rel="stylesheet" href="${href}">`).join("\n")}
@@ -106,5 +106,5 @@ function footer(page: Page, pages: readonly Page[]): string {
 ${neighbour(order[index - 1], "Before", "before")}
 ${neighbour(order[index + 1], "Next", "next")}
 </nav>
-<p><a href="${twinOf(page.path)}">This page as Markdown</a> <a href="/llms.txt">llms.txt</a> <a href="/openapi.json">openapi.json</a></p></footer>`;
+<p><a href="${markdownAddressOf(page.path)}">This page as Markdown</a> <a href="/llms.txt">llms.txt</a> <a href="/openapi.json">openapi.json</a></p></footer>`;
 }

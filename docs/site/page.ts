@@ -1,4 +1,4 @@
-/** One page of the site, and its twin in Markdown. */
+/** One page of the site, and its Markdown version. */
 export interface Page {
   /** Below `/docs`: `""` is the home page, `money` is `/docs/money`. */
   path: string;
@@ -28,7 +28,7 @@ export interface Heading {
 export const addressOf = (path: string) => (path === "" ? "/docs" : `/docs/${path}`);
 
 /** The address of a page's Markdown. */
-export const twinOf = (path: string) => `/docs/${path === "" ? "index" : path}.md`;
+export const markdownAddressOf = (path: string) => `/docs/${path === "" ? "index" : path}.md`;
 
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,6 +1,6 @@
 import { ApiError } from "../errors.ts";
 import { type Connection, sql } from "../store/connection.ts";
-import { type Origin, verifyPassword } from "./passwords.ts";
+import { type Requester, verifyPassword } from "./passwords.ts";
 import type { Principal } from "./principal.ts";
 import type { SecurityLog } from "./securityLog.ts";
 
@@ -9,7 +9,7 @@ interface SignedIn {
   readonly database: Connection;
   readonly userId: string;
   readonly principal: Principal;
-  readonly client: Omit<Origin, "account">;
+  readonly client: Omit<Requester, "account">;
   readonly requestId: string;
   readonly securityLog: SecurityLog;
 }

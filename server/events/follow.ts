@@ -3,6 +3,7 @@ import { ApiError } from "../errors.ts";
 import type { Client } from "../limits/address.ts";
 import type { LogEventType } from "../schemas/event.ts";
 import type { Connection } from "../store/connection.ts";
+import type { CallTurns } from "../turns.ts";
 import type { LogPosition } from "./cursor.ts";
 import type { EventFollower } from "./follower.ts";
 import { type After, type LoggedEvent, type Reader, readLog } from "./log.ts";
@@ -11,9 +12,6 @@ import { type After, type LoggedEvent, type Reader, readLog } from "./log.ts";
 const HEARTBEAT_MS = 15_000;
 /** Events that a stream reads at a time while it catches up. */
 const CATCH_UP = 100;
-/** Every look into the log waits for a turn of its own. */
-const turn = { onlyReads: true, needsCaller: true };
-
 /** What following the log needs of a call. */
 interface FollowingCall {
   readonly database: Connection;
@@ -21,17 +19,19 @@ interface FollowingCall {
   readonly principal: Principal;
   readonly client: Client;
   readonly callerLeft: () => AbortSignal;
-  readonly takeTurn: <Result>(
-    work: () => Promise<Result>,
-    turn: { onlyReads: boolean; needsCaller: boolean },
-  ) => Promise<Result>;
-  readonly idle: () => () => void;
+  readonly turns: CallTurns;
 }
 
 interface Question {
   after: After;
   /** Undefined for all. */
   types: readonly LogEventType[] | undefined;
+}
+
+/** Every look into the log waits for a turn of its own. */
+function look(call: FollowingCall, reader: Reader, question: { after: After; limit: number }) {
+  const turn = { onlyReads: true, left: call.callerLeft };
+  return call.turns.run(turn, () => readLog(call.database, reader, question));
 }
 
 function readerOf({ userId }: Principal, types: Question["types"]): Reader {
@@ -49,12 +49,12 @@ export async function readOrWait(
 ): Promise<{ events: LoggedEvent[]; next: LogPosition }> {
   const deadlineMs = performance.now() + waitMs;
   const reader = readerOf(call.principal, types);
-  const read = (from: After) => call.takeTurn(() => readLog(call.database, reader, { after: from, limit }), turn);
+  const read = (from: After) => look(call, reader, { after: from, limit });
   let page = await read(after);
   if (page.events.length > 0 || waitMs === 0) return page;
   const seat = call.eventFollower.takeSeat(reader, call.client.address);
   const left = call.callerLeft();
-  const resume = call.idle();
+  const resume = call.turns.idle();
   try {
     for (;;) {
       const timeoutMs = Math.max(0, deadlineMs - performance.now());
@@ -88,15 +88,14 @@ export interface Step {
  */
 export async function* followLog(call: FollowingCall, { after, types }: Question): AsyncGenerator<Step, void> {
   const reader = readerOf(call.principal, types);
-  const read = (from: After) =>
-    call.takeTurn(() => readLog(call.database, reader, { after: from, limit: CATCH_UP }), turn);
+  const read = (from: After) => look(call, reader, { after: from, limit: CATCH_UP });
   const seat = call.eventFollower.takeSeat(reader, call.client.address);
   const left = call.callerLeft();
   let resume = () => {};
   try {
     let page = await read(after);
     // A client may be slow to take what it is sent. That is no work for us.
-    resume = call.idle();
+    resume = call.turns.idle();
     if (page.events.length === 0) yield { event: null, next: page.next };
     for (;;) {
       for (const event of page.events) yield { event, next: event };

@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onFirstUse } from "../onFirstUse.ts";
 import { EgressFailed, EgressRefused } from "./egressErrors.ts";
 import { explain } from "./egressReasons.ts";
 import { assertPublicAddresses, assertPublicHost, bareHost, parseAnyUrl, parsePublicUrl } from "./publicAddress.ts";
@@ -38,9 +37,15 @@ const REGISTRATION_LOOKUP_MS = 1_000;
  */
 export function guardedEgress(options: { allowInsecure: boolean; resolve?: ResolveName }): Egress {
   const { allowInsecure, resolve = allowInsecure ? resolveAnyName : resolvePublicName } = options;
-  // Loaded by the first request.
-  const { method, close } = onFirstUse(async () => openAgent(await import("undici"), allowInsecure, resolve));
-  const exchange = method((agent) => agent.exchange);
+  let opened: ReturnType<typeof openAgent> | undefined;
+  // The first request loads `undici`, which no start needs.
+  const exchange = async (...request: Parameters<ReturnType<typeof openAgent>["exchange"]>) => {
+    if (opened === undefined) {
+      const undici = await import("undici");
+      opened ??= openAgent(undici, allowInsecure, resolve);
+    }
+    return opened.exchange(...request);
+  };
   const parse = (url: string) => (allowInsecure ? parseAnyUrl(url) : parsePublicUrl(url));
 
   return {
@@ -74,7 +79,7 @@ export function guardedEgress(options: { allowInsecure: boolean; resolve?: Resol
       }
     },
 
-    close: () => close((agent) => agent.close()),
+    close: async () => opened?.close(),
   };
 }
 

@@ -1,5 +1,4 @@
 import type { Transporter } from "nodemailer";
-import { onFirstUse } from "../onFirstUse.ts";
 
 /** The mail server and the sender. */
 export interface MailSettings {
@@ -37,18 +36,20 @@ const TIMEOUT_MS = 10_000;
 /** Opens the way to the mail server. `nodemailer` is loaded, and a connection made, when a mail is sent. */
 export function openMail({ smtpUrl, from }: MailSettings): Mail {
   const timeouts = { connectionTimeout: TIMEOUT_MS, greetingTimeout: TIMEOUT_MS, socketTimeout: TIMEOUT_MS };
-  const { method, close } = onFirstUse(async () => {
-    const { createTransport } = await import("nodemailer");
-    // A message never names a file or an address whose content is to be attached.
-    return mailThrough(
-      createTransport({ url: smtpUrl, ...timeouts, disableFileAccess: true, disableUrlAccess: true }),
-      from,
-    );
-  });
+  // A message never names a file or an address whose content is to be attached.
+  const access = { disableFileAccess: true, disableUrlAccess: true };
+  let opened: Mail | undefined;
+  const mail = async () => {
+    if (opened === undefined) {
+      const { createTransport } = await import("nodemailer");
+      opened ??= mailThrough(createTransport({ url: smtpUrl, ...timeouts, ...access }), from);
+    }
+    return opened;
+  };
   return {
-    send: method((mail) => mail.send),
-    verify: method((mail) => mail.verify),
-    close: () => close((mail) => mail.close()),
+    send: async (message) => (await mail()).send(message),
+    verify: async () => (await mail()).verify(),
+    close: async () => opened?.close(),
   };
 }
 

@@ -1,4 +1,3 @@
-import { onFirstUse } from "../onFirstUse.ts";
 import type { Storage, StorageSettings } from "./storage.ts";
 
 /** A bucket is a part of Amazon's host name, unless its own name has dots. */
@@ -7,18 +6,25 @@ function originOf({ endpoint, bucket, region }: StorageSettings): string {
   return `https://${bucket.includes(".") ? "" : `${bucket}.`}s3.${region}.amazonaws.com`;
 }
 
-/** The object store at Amazon S3, or at what serves its API. The SDK is loaded by the first call. */
+/** The object store at Amazon S3, or at what serves its API. The first call loads the SDK, which no start needs. */
 export function s3Storage(settings: StorageSettings): Storage {
-  const { method, close } = onFirstUse(async () => (await import("./s3Gateway.ts")).openS3(settings));
+  let opened: Omit<Storage, "origin"> | undefined;
+  const s3 = async () => {
+    if (opened === undefined) {
+      const { openS3 } = await import("./s3Gateway.ts");
+      opened ??= openS3(settings);
+    }
+    return opened;
+  };
   return {
     origin: originOf(settings),
-    presignUpload: method((s3) => s3.presignUpload),
-    presignDownload: method((s3) => s3.presignDownload),
-    seal: method((s3) => s3.seal),
-    read: method((s3) => s3.read),
-    list: method((s3) => s3.list),
-    head: method((s3) => s3.head),
-    delete: method((s3) => s3.delete),
-    close: () => close((s3) => s3.close()),
+    presignUpload: async (...input) => (await s3()).presignUpload(...input),
+    presignDownload: async (...input) => (await s3()).presignDownload(...input),
+    seal: async (...input) => (await s3()).seal(...input),
+    read: async (...input) => (await s3()).read(...input),
+    list: async (...input) => (await s3()).list(...input),
+    head: async (...input) => (await s3()).head(...input),
+    delete: async (...input) => (await s3()).delete(...input),
+    close: async () => opened?.close(),
   };
 }

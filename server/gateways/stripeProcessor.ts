@@ -1,34 +1,52 @@
-import { onFirstUse } from "../onFirstUse.ts";
 import type { Processor, ProcessorSettings } from "./processor.ts";
 
-/** The payment processor at Stripe, or at what serves its API. The `stripe` package is loaded by the first call. */
+/** The payment processor at Stripe, or at what serves its API. The first call loads the `stripe` package, which no start needs. */
 export function stripeProcessor(settings: ProcessorSettings): Processor {
-  const { method, list } = onFirstUse(async () => (await import("./stripeGateway.ts")).openStripe(settings));
+  let opened: Processor | undefined;
+  const stripe = async () => {
+    if (opened === undefined) {
+      const { openStripe } = await import("./stripeGateway.ts");
+      opened ??= openStripe(settings);
+    }
+    return opened;
+  };
   return {
-    createCheckoutSession: method((stripe) => stripe.createCheckoutSession),
-    getCheckoutSession: method((stripe) => stripe.getCheckoutSession),
-    expireCheckoutSession: method((stripe) => stripe.expireCheckoutSession),
-    findCheckoutSession: method((stripe) => stripe.findCheckoutSession),
-    findRefunds: method((stripe) => stripe.findRefunds),
-    findDisputes: method((stripe) => stripe.findDisputes),
-    createAccount: method((stripe) => stripe.createAccount),
-    findAccount: method((stripe) => stripe.findAccount),
-    stopAutomaticPayouts: method((stripe) => stripe.stopAutomaticPayouts),
-    createOnboardingLink: method((stripe) => stripe.createOnboardingLink),
-    getAccount: method((stripe) => stripe.getAccount),
-    createTransfer: method((stripe) => stripe.createTransfer),
-    findTransfers: method((stripe) => stripe.findTransfers),
-    reverseTransfer: method((stripe) => stripe.reverseTransfer),
-    createPayout: method((stripe) => stripe.createPayout),
-    getPayout: method((stripe) => stripe.getPayout),
-    findPayouts: method((stripe) => stripe.findPayouts),
-    getBalanceCents: method((stripe) => stripe.getBalanceCents),
-    listEvents: list((stripe) => stripe.listEvents),
-    listEventDestinations: list((stripe) => stripe.listEventDestinations),
-    listCheckoutPayments: list((stripe) => stripe.listCheckoutPayments),
-    listTransfers: list((stripe) => stripe.listTransfers),
-    listPayouts: list((stripe) => stripe.listPayouts),
-    listBalanceTransactions: list((stripe) => stripe.listBalanceTransactions),
-    verifyEvent: method((stripe) => stripe.verifyEvent),
+    createCheckoutSession: async (...input) => (await stripe()).createCheckoutSession(...input),
+    getCheckoutSession: async (...input) => (await stripe()).getCheckoutSession(...input),
+    expireCheckoutSession: async (...input) => (await stripe()).expireCheckoutSession(...input),
+    findCheckoutSession: async (...input) => (await stripe()).findCheckoutSession(...input),
+    findRefunds: async (...input) => (await stripe()).findRefunds(...input),
+    findDisputes: async (...input) => (await stripe()).findDisputes(...input),
+    createAccount: async (...input) => (await stripe()).createAccount(...input),
+    findAccount: async (...input) => (await stripe()).findAccount(...input),
+    stopAutomaticPayouts: async (...input) => (await stripe()).stopAutomaticPayouts(...input),
+    createOnboardingLink: async (...input) => (await stripe()).createOnboardingLink(...input),
+    getAccount: async (...input) => (await stripe()).getAccount(...input),
+    createTransfer: async (...input) => (await stripe()).createTransfer(...input),
+    findTransfers: async (...input) => (await stripe()).findTransfers(...input),
+    reverseTransfer: async (...input) => (await stripe()).reverseTransfer(...input),
+    createPayout: async (...input) => (await stripe()).createPayout(...input),
+    getPayout: async (...input) => (await stripe()).getPayout(...input),
+    findPayouts: async (...input) => (await stripe()).findPayouts(...input),
+    getBalanceCents: async (...input) => (await stripe()).getBalanceCents(...input),
+    async *listEvents(...input) {
+      yield* (await stripe()).listEvents(...input);
+    },
+    async *listEventDestinations(...input) {
+      yield* (await stripe()).listEventDestinations(...input);
+    },
+    async *listCheckoutPayments(...input) {
+      yield* (await stripe()).listCheckoutPayments(...input);
+    },
+    async *listTransfers(...input) {
+      yield* (await stripe()).listTransfers(...input);
+    },
+    async *listPayouts(...input) {
+      yield* (await stripe()).listPayouts(...input);
+    },
+    async *listBalanceTransactions(...input) {
+      yield* (await stripe()).listBalanceTransactions(...input);
+    },
+    verifyEvent: async (...input) => (await stripe()).verifyEvent(...input),
   };
 }

@@ -1,15 +1,13 @@
 import type { RequestListener } from "node:http";
-import express, { type Express } from "express";
+import express, { type Express, type RequestHandler } from "express";
 import type { Config } from "../config.ts";
 import { ApiError } from "../errors.ts";
-import { onFirstUse } from "../onFirstUse.ts";
 import { appRouter } from "../procedures/router.ts";
 import { requestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
-import { answerFailure } from "./answer.ts";
+import { answerFailure, countUnserved } from "./answer.ts";
 import { commonHeaders } from "./commonHeaders.ts";
 import { serveConsole } from "./console.ts";
-import { countUnserved } from "./context.ts";
 import { cors } from "./cors.ts";
 import { documentation } from "./documentation.ts";
 import { createMetrics, type Metrics, type MetricsAccess, publicMetrics } from "./metrics.ts";
@@ -45,11 +43,11 @@ export function createApp(
   app.use(processorEvents(services));
   app.use("/trpc", rpcApi(appRouter, services));
   // The protocol's package and the tools are loaded by the first message.
-  const mcp = onFirstUse(async () => ({ handle: (await import("./mcp.ts")).mcpApi(services) }));
-  app.use(
-    "/mcp",
-    mcp.method(({ handle }) => handle),
-  );
+  let mcp: RequestHandler | undefined;
+  app.use("/mcp", async (request, response, next) => {
+    mcp ??= (await import("./mcp.ts")).mcpApi(services);
+    return mcp(request, response, next);
+  });
   app.use(restApi(appRouter, services));
   app.use(documentation(appRouter, services));
   app.use(serveConsole(services));

@@ -4,7 +4,7 @@ import type { AppRouter } from "../procedures/router.ts";
 import type { LogMessage } from "../schemas/eventLog.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { createContext } from "./context.ts";
+import { createContext } from "./answer.ts";
 
 const headers = {
   "Content-Type": "text/event-stream; charset=utf-8",

@@ -7,9 +7,8 @@ import { isTool } from "../mcp/server.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import type { Context } from "../trpc.ts";
-import { answer, sendJson } from "./answer.ts";
+import { answer, clientOf, sendJson } from "./answer.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
-import { clientOf } from "./context.ts";
 
 /** The headers that the protocol reads. */
 const protocolHeaders = ["mcp-protocol-version", "mcp-method", "mcp-name"] as const;

@@ -41,7 +41,8 @@ class CallResponse extends ServerResponse {
   }
 }
 
-type Caller = (context: Context, route: Route, path: string, fields: object) => Promise<string>;
+/** Calls a procedure and returns its output as JSON. */
+export type Caller = (context: Context, route: Route, path: string, fields: object) => Promise<string>;
 
 const callers = new WeakMap<AppRouter, Caller>();
 

@@ -1,8 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
-import type { Pause } from "../trpc.ts";
-import { NoTurn, Turns } from "../turns.ts";
+import { type CallTurns, Turns, turnsOf } from "../turns.ts";
 import { hasBody } from "./body.ts";
 import { sendError } from "./sendError.ts";
 
@@ -125,64 +123,14 @@ function ignoreSlowBody({ calls, rest }: Share, request: Request): void {
   request.once("end", end).once("close", end);
 }
 
-/**
- * Runs `work` as one of the few calls that a caller may have running at the same time; the others wait here and not for a
- * connection, so that one caller cannot take them all. Throws `unavailable` when too many wait, or for too long, and the
- * signal's reason when it aborts meanwhile.
- */
-export async function takeTurn<Result>(
-  response: Response,
-  caller: string,
-  work: (pause: Pause) => Promise<Result>,
-  { onlyReads, signal }: { onlyReads: boolean; signal: () => AbortSignal },
-): Promise<Result> {
-  const { load, calls, rest } = shareOf(response);
-  const { turns, limits } = load;
-  const isLoneRead = onlyReads && calls === 1;
-  const perKey = isLoneRead ? limits.readTurnsPerCaller : limits.turnsPerCaller;
-  const key = `${isLoneRead ? "reads" : onlyReads ? "batched reads" : "changes"} of ${caller}`;
-  const wait = async (delayMs: number) => {
-    const resume = rest(1);
-    try {
-      return await turns.acquire({ key, perKey, delayMs, signal: signal() });
-    } catch (error) {
-      throw error instanceof NoTurn ? new ApiError("unavailable") : error;
-    } finally {
-      resume();
-    }
-  };
-  let release = turns.tryAcquire({ key, perKey }) ?? (await wait(0));
-  const pause = async (delayMs: number) => {
-    // Without a place to wait, it keeps its turn.
-    if (!turns.hasRoom(key)) return sleepUnless(signal(), delayMs);
-    const next = wait(delayMs);
-    release();
-    release = await next;
-  };
-  try {
-    return await work(pause);
-  } finally {
-    release();
-  }
-}
-
-/** Sleeps. Throws the signal's reason when it aborts meanwhile. */
-async function sleepUnless(signal: AbortSignal, delayMs: number): Promise<void> {
-  await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-}
-
-/**
- * Says that one call of the request only waits from now on, and is not under way. Returns what ends that. Its number is
- * limited where it waits.
- */
-export function idle(response: Response): () => void {
-  return shareOf(response).rest(1);
-}
-
-function shareOf(response: Response): Share {
+/** Returns the turns of a request's calls. `caller` is the user, or the address of a stranger. */
+export function turnsFor(response: Response, caller: string): CallTurns {
   const share = shares.get(response);
   if (share === undefined) throw new Error("the request has not passed `shedLoad`");
-  return share;
+  const { calls, rest } = share;
+  const { turns, limits } = share.load;
+  const allowed = { reads: limits.readTurnsPerCaller, others: limits.turnsPerCaller };
+  return turnsOf(turns, { name: caller, calls, ...allowed }, () => rest(1));
 }
 
 const isRpc = ({ path }: Request) => path.startsWith("/trpc/");

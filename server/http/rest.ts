@@ -1,16 +1,15 @@
 import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { rateGroupOf } from "../meta.ts";
-import { onFirstUse } from "../onFirstUse.ts";
 import type { AppRouter } from "../procedures/router.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
 import { primaryReads } from "../store/publicReads.ts";
 import { buildContext, type Context } from "../trpc.ts";
-import { answer, sendJson } from "./answer.ts";
+import { answer, countUnserved, sendJson } from "./answer.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
-import { countUnserved } from "./context.ts";
 import { sendEventStream } from "./eventStream.ts";
+import type { Caller } from "./openApiCall.ts";
 import { collectRoutes, type Route } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
 import { SharedAnswers } from "./sharedAnswers.ts";
@@ -23,12 +22,12 @@ import { parseQuery, parseTarget, type Target } from "./target.ts";
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
   const routes = collectRoutes(router._def.procedures, { embedded: services.testClock !== null });
+  let opened: Caller | undefined;
   // The library and what it brings take a tenth of the time that a start needs for modules: the first call loads them.
-  const { method } = onFirstUse(async () => {
-    const { openApiCaller } = await import("./openApiCall.ts");
-    return { call: openApiCaller(router) };
-  });
-  const call = method((caller) => caller.call);
+  const call: Caller = async (...request) => {
+    opened ??= (await import("./openApiCall.ts")).openApiCaller(router);
+    return opened(...request);
+  };
   // A path is compared with those of its shape only, and not with all of them.
   const routesByShape = Map.groupBy(routes, ({ path }) => shapeOf(path));
 
@@ -36,13 +35,13 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
 
   /** The caller only counts against the limits: what is shared is made for nobody. */
   async function share(context: Context, route: Route, path: string, fields: object): Promise<Buffer> {
-    const { principal, client, limits, takeTurn, requestId } = context;
+    const { principal, client, limits, turns, requestId } = context;
     await limits.count({ group: rateGroupOf(route.meta, route.type) });
     // A standby answers visitors only: for whoever is signed in, what they changed themselves must be there.
     const reader = principal === null ? services : { ...services, publicReads: primaryReads(services.database) };
     return answers.get(`${principal === null} ${path} ${JSON.stringify(fields)}`, {
       caller: principal?.userId ?? client.address,
-      takeTurn: (work) => takeTurn(work, { onlyReads: true, needsCaller: false }),
+      takeTurn: (work) => turns.run({ onlyReads: true, left: () => client.left }, work),
       make: async () => Buffer.from(await call(buildContext(reader, null, { requestId }), route, path, fields)),
     });
   }

@@ -9,9 +9,8 @@ import type { AppRouter } from "../procedures/router.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
-import { answer, sendJson } from "./answer.ts";
+import { answer, countUnserved, createContext, sendJson } from "./answer.ts";
 import { parseJson, readJsonText } from "./body.ts";
-import { countUnserved, createContext } from "./context.ts";
 import { errorHeaders } from "./sendError.ts";
 
 /** Maximum number of calls in one request. Source: docs/contract.md "Conventions". */

@@ -2,7 +2,7 @@
 interface Asker<Answer> {
   /** Whose turns it takes. */
   readonly caller: string;
-  /** Runs `work` when the caller has a turn, or rejects; see `Context.takeTurn`. */
+  /** Runs `work` when the caller has a turn, or rejects; see `CallTurns`. */
   readonly takeTurn: (work: () => Promise<void>) => Promise<void>;
   /** Makes the answer, which is the same whoever asks. */
   readonly make: () => Promise<Answer>;

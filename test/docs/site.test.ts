@@ -55,7 +55,7 @@ test("every link of every page leads to a page, a file or an operation, and ever
   expect(broken).toEqual([]);
 });
 
-test("every link between the Markdown twins leads to one, and every anchor to a heading", async () => {
+test("every link between the Markdown versions leads to one, and every anchor to a heading", async () => {
   const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith(".md"));
   expect(files).toHaveLength(pages.size);
   const broken: string[] = [];

@@ -69,7 +69,7 @@ that you paste. [Records](/docs/reference/records) lists what the operations ret
     title: "API reference",
     description,
     section: "Reference",
-    markdown: twin("API reference", body),
+    markdown: markdownPage("API reference", body),
     html: `<header><p class="eyebrow">Reference</p><h1>API reference</h1><p class="lead">${description}</p></header>
 <div class="overview">${html.replaceAll("<thead>\n<tr>\n<th></th>\n<th></th>\n<th></th>\n</tr>\n</thead>\n", "")}</div>`,
     headings,
@@ -107,7 +107,7 @@ function operationPage(document: Document, route: Route): Page {
     title: route.summary,
     description: `${route.method} ${route.path}`,
     section: capital(tag),
-    markdown: twin(
+    markdown: markdownPage(
       route.summary,
       [
         `\`${route.method} ${route.path}\``,
@@ -267,13 +267,13 @@ function recordsPage(document: Document): Page {
     title: "Records",
     description,
     section: "Reference",
-    markdown: twin("Records", body),
+    markdown: markdownPage("Records", body),
     html: `<header><p class="eyebrow">Reference</p><h1>Records</h1><p class="lead">${description}</p></header>\n${html}`,
     headings,
   };
 }
 
-const twin = (title: string, body: string) =>
+const markdownPage = (title: string, body: string) =>
   `# ${title}\n\n${body.replace(/\]\((\/docs\/[^)#]+)(#[^)]*)?\)/g, "]($1.md$2)")}\n`;
 
 const capital = (word: string) => (word === "keys" ? "API keys" : word.charAt(0).toUpperCase() + word.slice(1));

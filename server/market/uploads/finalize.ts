@@ -2,7 +2,7 @@ import { ApiError } from "../../errors.ts";
 import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
 import type { SealedObject } from "../../gateways/storage.ts";
 import type { Services } from "../../services.ts";
-import { NoTurn, Turns } from "../../turns.ts";
+import { Turns } from "../../turns.ts";
 import { type Declared, invalidStorageKey } from "./declare.ts";
 import { holdSealingLease, refuseUpload, type SealingLease, takeSealingLease } from "./lease.ts";
 import { essenceOf } from "./mimeType.ts";
@@ -35,11 +35,9 @@ type Finalizer = Services & { userId: string };
 const parsing = new Turns({ running: 1, waiting: 2_000, waitingPerKey: 100 });
 
 /** Runs `work` when it is this user's turn. Throws `unavailable` when too many wait. */
-export async function inTurn<Result>(userId: string, work: () => Promise<Result>): Promise<Result> {
+export function inTurn<Result>(userId: string, work: () => Promise<Result>): Promise<Result> {
   // Also for a client that has left: the copy is made, and would be made again.
-  return parsing.run({ key: userId }, work).catch((error: unknown) => {
-    throw error instanceof NoTurn ? new ApiError("unavailable") : error;
-  });
+  return parsing.run({ key: userId }, work);
 }
 
 const FIRST_PAUSE_MS = 20;

@@ -44,7 +44,8 @@ export const readDelivery = plainTool({
       text.sayQuoted("Download within 15 minutes from", file.downloadUrl);
       return { file };
     }
-    const bytes = await context.takeTurn(() => getFile(file.downloadUrl), { onlyReads: true, needsCaller: true });
+    const turn = { onlyReads: true, left: context.callerLeft };
+    const bytes = await context.turns.run(turn, () => getFile(file.downloadUrl));
     const content = bytes.toString("utf8");
     text.sayQuoted("Content", content).next("accept_delivery or dispute_delivery, if the task is yours.");
     return { file: { ...file, content } };

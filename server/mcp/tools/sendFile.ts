@@ -78,7 +78,8 @@ export async function sendFile<Finished>(
   const file = bytesOf(given);
   const target = await declare(job.keyedStep(operation), { ...described, bytes: file.length });
   // One of the few calls that a caller may have running, but in no transaction.
-  await job.context.takeTurn(() => putFile(target.uploadUrl, mimeType, file), { onlyReads: false, needsCaller: true });
+  const turn = { onlyReads: false, left: job.context.callerLeft };
+  await job.context.turns.run(turn, () => putFile(target.uploadUrl, mimeType, file));
   return finish(target.storageKey);
 }
 

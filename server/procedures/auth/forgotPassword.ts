@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { requestMail } from "../../auth/accountMails.ts";
 import { Email } from "../../schemas/user.ts";
-import { open } from "../../trpc.ts";
+import { anyone } from "../../trpc.ts";
 
 /** Does the same for every address: a job finds out whether it has an account. */
-export const forgotPassword = open
+export const forgotPassword = anyone
   .meta({
     rest: { method: "POST", path: "/auth/password/forgot", status: 202 },
     summary: "Ask for a link to choose a new password",

@@ -6,12 +6,12 @@ import { ApiError } from "../../errors.ts";
 import { FactorCode } from "../../schemas/secondFactor.ts";
 import { canonicalEmail, PasswordAttempt, User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
-import { open } from "../../trpc.ts";
+import { anyone } from "../../trpc.ts";
 
 /**
  * Neither the response to a wrong password nor its timing reveals whether the account exists or has a second factor.
  */
-export const login = open
+export const login = anyone
   .meta({
     rest: { method: "POST", path: "/auth/login" },
     summary: "Sign in",

@@ -6,9 +6,9 @@ import { ApiError } from "../../errors.ts";
 import { reclaimAccount } from "../../market/accounts/reclaim.ts";
 import { AccountToken, Password } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
-import { open } from "../../trpc.ts";
+import { anyone } from "../../trpc.ts";
 
-export const resetPassword = open
+export const resetPassword = anyone
   .meta({
     rest: { method: "POST", path: "/auth/password/reset", status: 204 },
     summary: "Choose a new password with a mailed link",

@@ -6,9 +6,9 @@ import { startSession } from "../../auth/sessions.ts";
 import { ApiError } from "../../errors.ts";
 import { DisplayName, Email, Password, User } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
-import { open } from "../../trpc.ts";
+import { anyone } from "../../trpc.ts";
 
-export const signup = open
+export const signup = anyone
   .meta({
     rest: { method: "POST", path: "/auth/signup", status: 201 },
     summary: "Create an account",

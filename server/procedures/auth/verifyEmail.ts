@@ -3,9 +3,9 @@ import { takeToken } from "../../auth/accountTokens.ts";
 import { ApiError } from "../../errors.ts";
 import { AccountToken } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
-import { open } from "../../trpc.ts";
+import { anyone } from "../../trpc.ts";
 
-export const verifyEmail = open
+export const verifyEmail = anyone
   .meta({
     rest: { method: "POST", path: "/auth/email/verify", status: 204 },
     summary: "Verify an email address with a mailed link",

@@ -4,11 +4,11 @@ import { listOf, MAX_INT32, NextCursor, PageQuery, text } from "../../schemas/co
 import { TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import type { Connection } from "../../store/connection.ts";
 import { nextCursorOf } from "../../store/cursorLists.ts";
-import { open } from "../../trpc.ts";
+import { anyone } from "../../trpc.ts";
 
 const Budget = z.int().min(0).max(MAX_INT32);
 
-export const list = open
+export const list = anyone
   .meta({
     rest: { method: "GET", path: "/tasks" },
     summary: "Search tasks",

@@ -14,10 +14,10 @@ import { BidExcerpt } from "../../schemas/excerpts.ts";
 import { Rating } from "../../schemas/rating.ts";
 import { PublicTask, TaskDetail } from "../../schemas/task.ts";
 import { TaskOperation } from "../../schemas/taskOperation.ts";
-import { open } from "../../trpc.ts";
+import { anyone } from "../../trpc.ts";
 
 /** What a signed-in caller gets is from one snapshot. Source: docs/contract.md "Records". */
-export const read = open
+export const read = anyone
   .meta({
     rest: { method: "GET", path: "/tasks/{id}" },
     summary: "Read a task",

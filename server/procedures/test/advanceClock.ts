@@ -21,7 +21,7 @@ export const advanceClock = embeddedOnly
       const message = "A page of another site may not move the clock.";
       throw new ApiError("forbidden", { message });
     }
-    const busyAgain = ctx.idle();
+    const busyAgain = ctx.turns.idle();
     try {
       return await advance(ctx, ctx.testClock, parseDuration(input.advance) ?? 0);
     } finally {

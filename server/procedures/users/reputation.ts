@@ -5,9 +5,9 @@ import { readReputations } from "../../market/reputation.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Reputation } from "../../schemas/reputation.ts";
 import type { Connection } from "../../store/connection.ts";
-import { open } from "../../trpc.ts";
+import { anyone } from "../../trpc.ts";
 
-export const reputation = open
+export const reputation = anyone
   .meta({
     rest: { method: "GET", path: "/users/{id}/reputation" },
     summary: "Read a user's reputation",
