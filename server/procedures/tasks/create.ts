@@ -33,19 +33,21 @@ export const create = scoped("task:write")
     const textHash = hashOfText(input);
     return ctx
       .change(async (tx) => {
-        await inOrder(
+        // The guard's statements run before the task's, and so do not count it. One round trip: two took a tenth more processor time.
+        const [, , task] = await inOrder(
           () => assertCallerActive(tx, ctx.userId),
           async () => ctx.settings.spamGuard && checkSpamGuard(tx, ctx.userId, textHash),
-        );
-        const task = await queryOne<TaskRecord>(
-          tx,
-          sql`
+          () =>
+            queryOne<TaskRecord>(
+              tx,
+              sql`
           WITH t AS (
             INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags, posted_text_hash)
             VALUES (${ctx.userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
                     ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${textHash}::bigint)
             RETURNING *)
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
+            ),
         );
         await countSpending(tx, ctx, task.maxBudgetCents);
         tx.ledger.hold(ctx.userId, task.maxBudgetCents, { taskId: task.id });
