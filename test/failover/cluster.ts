@@ -60,7 +60,15 @@ export class Clusters {
   /** A new cluster, whose log is archived. */
   async create(name: string): Promise<Cluster> {
     const archive = this.pathOf(`${name}-archive`);
-    await this.run("initdb", "--auth=trust", "--username=postgres", "--no-sync", "-D", this.pathOf(name));
+    await this.run(
+      "initdb",
+      "--encoding=UTF8",
+      "--auth=trust",
+      "--username=postgres",
+      "--no-sync",
+      "-D",
+      this.pathOf(name),
+    );
     await mkdir(archive);
     if (isRoot) await chown(archive, await idOfPostgres("-u"), await idOfPostgres("-g"));
     const settings = `

@@ -10,6 +10,8 @@ const POST_EVERY_MS = 100;
 /** Longer than any answer should take; then the request is repeated. */
 const PATIENCE_MS = 20_000;
 const RETRY_PAUSE_MS = 250;
+/** For each request that waits, so that all of them together repeat no more than 50 times a second, however long it takes. */
+const RETRY_PAUSE_EACH_MS = 20;
 /** The most that one top-up takes: a task of one cent every 0.1 s for almost three hours. */
 const BALANCE_CENTS = 100_000;
 
@@ -51,6 +53,7 @@ export class Observer {
   #isPosting = false;
   #isFollowing = true;
   #pending: Promise<void>[] = [];
+  #waiting = 0;
   #following: Promise<void> = Promise.resolve();
 
   constructor(url: string) {
@@ -93,6 +96,7 @@ export class Observer {
 
   /** Sends one request until its outcome is known. */
   async #insist(): Promise<void> {
+    this.#waiting++;
     const sentAt = Date.now();
     const options = {
       body: taskInput({ maxBudgetCents: 1 }),
@@ -107,12 +111,14 @@ export class Observer {
         this.successes.push({ at: Date.now(), sentAt, isReplayed });
         const taskId: string = answer.body.task.id;
         this.acknowledged.push({ kind: "post", taskId, buyerId: this.id, budgetCents: 1 });
+        this.#waiting--;
         return;
       }
       if (answer?.status === 503 && answer.body?.error === "unavailable" && answer.headers.has("retry-after"))
         this.unavailable++;
       else if (answer !== null) this.surprises.push(`posting returned ${answer.status}: ${answer.text}`);
-      await sleep(RETRY_PAUSE_MS);
+      const retryAfterMs = 1000 * Number(answer?.headers.get("retry-after") ?? 0);
+      await sleep(Math.max(RETRY_PAUSE_MS, retryAfterMs, RETRY_PAUSE_EACH_MS * this.#waiting));
     }
   }
 

@@ -18,7 +18,8 @@ import { Observer } from "./observer.ts";
 import { PatroniCluster } from "./patroni.ts";
 
 const CLIENTS = 16;
-const RECOVERY_LIMIT_MS = 90_000;
+/** It only ends what hangs. */
+const RECOVERY_LIMIT_MS = 300_000;
 
 /** What is done to the installation, and how long tasks may go unposted. */
 interface Scenario {
@@ -128,10 +129,10 @@ beforeAll(async () => {
   await client.query("UPDATE users SET role = 'moderator' WHERE id = $1", [moderator]);
   await client.end();
   running = Promise.all([load.run(CLIENTS), observer.post()]);
-}, 300_000);
+}, 600_000);
 afterAll(async () => {
   for (const stop of stops.toReversed()) await stop();
-}, 60_000);
+}, 240_000);
 
 /** Answers that were lost, as the clients noticed when they repeated the request. */
 const lostAnswers = () => load.replayed.fault + observer.successes.filter(({ isReplayed }) => isReplayed).length;
@@ -161,7 +162,7 @@ async function perform({ strike }: Scenario) {
 }
 
 describe("two api and two worker processes on Patroni", () => {
-  test.for(scenarios.filter(({ isQuick }) => all || isQuick))("$name", { timeout: 600_000 }, async (scenario) => {
+  test.for(scenarios.filter(({ isQuick }) => all || isQuick))("$name", { timeout: 1_200_000 }, async (scenario) => {
     const { seconds, lost, unavailable } = await perform(scenario);
     console.log(
       `${scenario.name}: no task was posted for ${seconds.toFixed(1)} s (aim: ${scenario.aimSeconds} s); ${lost} commits ` +
@@ -172,7 +173,7 @@ describe("two api and two worker processes on Patroni", () => {
   });
 
   test("nothing acknowledged is lost, nothing is doubled, and the books, the event log and the webhooks are complete", {
-    timeout: 300_000,
+    timeout: 900_000,
   }, async () => {
     await cluster.untilComplete();
     load.stop();
@@ -182,7 +183,7 @@ describe("two api and two worker processes on Patroni", () => {
     await client.connect();
     try {
       const unsettled = () => findUnsettled(client, installation.processorFile);
-      await expect.poll(unsettled, { timeout: 120_000, interval: 500 }).toEqual([]);
+      await expect.poll(unsettled, { timeout: RECOVERY_LIMIT_MS, interval: 500 }).toEqual([]);
       const acknowledged = [...load.acknowledged, ...observer.acknowledged];
       expect(await findDifferences(client, acknowledged, installation.processorFile)).toEqual([]);
     } finally {
@@ -200,10 +201,10 @@ describe("two api and two worker processes on Patroni", () => {
     expect([report.notCompared, report.discrepancies]).toEqual([null, []]);
     const tasks = observer.tasks.sort();
     const untold = () => tasks.filter((task) => !observer.told.has(task)).length;
-    await expect.poll(untold, { timeout: 120_000 }).toBe(0);
+    await expect.poll(untold, { timeout: RECOVERY_LIMIT_MS }).toBe(0);
     // The log has others' tasks as well.
     const followed = () => observer.followed.filter((task) => tasks.includes(task)).sort();
-    await expect.poll(() => followed().length, { timeout: 30_000 }).toBeGreaterThanOrEqual(tasks.length);
+    await expect.poll(() => followed().length, { timeout: RECOVERY_LIMIT_MS }).toBeGreaterThanOrEqual(tasks.length);
     expect(followed()).toEqual(tasks);
     console.log(
       `${load.acknowledged.length + observer.acknowledged.length} acknowledgements: nothing is lost, nothing is doubled`,
