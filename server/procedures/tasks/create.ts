@@ -33,7 +33,7 @@ export const create = scoped("task:write")
     const textHash = hashOfText(input);
     return ctx
       .change(async (tx) => {
-        // The guard's statements run before the task's, and so do not count it. One round trip: two took a tenth more processor time.
+        // The guard's statements run before the task's, and so do not count it.
         const [, , task] = await inOrder(
           () => assertCallerActive(tx, ctx.userId),
           async () => ctx.settings.spamGuard && checkSpamGuard(tx, ctx.userId, textHash),
