@@ -69,7 +69,7 @@ export function buildContext(
     principal,
     limits: unlimited,
     isForeign: false,
-    client: { address: "local", left },
+    client: { address: "local", userAgent: null, left },
     callerLeft: () => left,
     turns: unlimitedTurns,
     sessionCookie: { set: async () => {}, clear: () => {} },

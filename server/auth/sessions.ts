@@ -1,4 +1,5 @@
 import { sealData, unsealData } from "iron-session";
+import type { Client } from "../limits/address.ts";
 import { type Connection, queryOne, sql } from "../store/connection.ts";
 import type { Transaction } from "../store/database.ts";
 import { lockUser } from "../store/userLock.ts";
@@ -79,7 +80,7 @@ export async function startSession(
   tx: Transaction,
   userId: string,
   now: Date,
-  { secondFactor = false }: { secondFactor?: boolean } = {},
+  { secondFactor = false, client }: { secondFactor?: boolean; client?: Pick<Client, "address" | "userAgent"> } = {},
 ): Promise<string> {
   await lockUser(tx, userId);
   const live = sql`user_id = ${userId}::uuid AND expires_at > ${now.toISOString()}::timestamptz`;
@@ -89,9 +90,10 @@ export async function startSession(
   const session = await queryOne<{ id: string }>(
     tx,
     sql`
-    INSERT INTO sessions (user_id, expires_at, last_seen_at, ends_at, second_factor)
+    INSERT INTO sessions (user_id, expires_at, last_seen_at, ends_at, second_factor, user_agent, address)
     VALUES (${userId}::uuid, ${after(now, SESSION_LIFETIME_SECONDS)}::timestamptz, ${now.toISOString()}::timestamptz,
-            ${after(now, MAX_SESSION_LIFETIME_SECONDS)}::timestamptz, ${secondFactor})
+            ${after(now, MAX_SESSION_LIFETIME_SECONDS)}::timestamptz, ${secondFactor},
+            ${client?.userAgent ?? null}, ${client?.address ?? null})
     RETURNING id`,
   );
   return session.id;

@@ -20,6 +20,8 @@ export function clientAddress(...candidates: (string | undefined)[]): string {
 export interface Client {
   /** As `clientAddress` returns it. */
   readonly address: string;
+  /** The beginning of what it calls itself, or null. Anybody may write anything there. */
+  readonly userAgent: string | null;
   /** Aborts when the client has closed its connection, so that nobody waits for the response, or has its whole response. */
   readonly left: AbortSignal;
 }

@@ -10,6 +10,7 @@ import { ModeratedUser, ModerationAction } from "./moderation.ts";
 import { Payout } from "./payout.ts";
 import { Rating } from "./rating.ts";
 import { Task } from "./task.ts";
+import { SessionOrigin } from "./user.ts";
 import { Wallet } from "./wallet.ts";
 import { Webhook, WebhookDelivery } from "./webhook.ts";
 
@@ -28,6 +29,7 @@ export const exportLists = {
           createdAt: Timestamp.meta({ description: "When the session began." }),
           lastSeenAt: Timestamp.meta({ description: "When it was last used, exact to a minute." }),
           expiresAt: Timestamp.meta({ description: "When it ends unless it is used." }),
+          ...SessionOrigin.shape,
           secondFactor: z.boolean().meta({ description: "Whether it has proved the second factor." }),
         })
         .meta({ id: "ExportedSession", description: "A browser session." }),

@@ -84,3 +84,15 @@ export const AccountToken = text(1, 200).meta({
   description: "`token` of the link in the mail.",
   example: "TPmBmoiiNmJqPGJCDXk7Gf",
 });
+
+/** Where a session was begun, for whoever has to recognise it. Sessions from before this was kept have neither. */
+export const SessionOrigin = z.object({
+  userAgent: z.string().nullable().meta({
+    description: "What the browser called itself, up to 300 characters.",
+    example: "Mozilla/5.0 (X11; Linux)",
+  }),
+  address: z
+    .string()
+    .nullable()
+    .meta({ description: "The address that it signed in from; of IPv6, the network.", example: "203.0.113.9" }),
+});

@@ -189,4 +189,25 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await visitor.field("Amount").waitFor();
     await visitor.isAccessible();
   });
+
+  test("a session is shown with its browser and its place, as text whatever it calls itself", async () => {
+    const person = await createPerson(service);
+    const { email, password } = person;
+    const userAgent = "<img src=x onerror=document.title=9>";
+    await fetch(`${service.url}/auth/login`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "user-agent": userAgent },
+      body: JSON.stringify({ email, password }),
+    });
+    const visitor = await console.arrive("Owner");
+    await visitor.open("/sign-in?to=/account");
+    await visitor.signIn({ email, password });
+    const sessions = visitor.page.getByRole("list", { name: "Sessions" }).getByRole("listitem");
+    await sessions.first().waitFor();
+    expect(await sessions.filter({ hasText: "This one" }).innerText()).toMatch(
+      /^Chrome on Linux, seen[\s\S]*from 127\.0\.0\.1/,
+    );
+    await visitor.sees(userAgent);
+    expect(await visitor.page.locator("img[src=x]").count()).toBe(0);
+  });
 });

@@ -882,6 +882,10 @@ export interface ExportedSession {
   lastSeenAt: string;
   /** When it ends unless it is used. ISO 8601. */
   expiresAt: string;
+  /** What the browser called itself, up to 300 characters. */
+  userAgent: string | null;
+  /** The address that it signed in from; of IPv6, the network. */
+  address: string | null;
   /** Whether it has proved the second factor. */
   secondFactor: boolean;
 }
@@ -1939,6 +1943,10 @@ export interface Session {
   createdAt: string;
   /** When it was last used, exact to a minute. ISO 8601. */
   lastSeenAt: string;
+  /** What the browser called itself, up to 300 characters. */
+  userAgent: string | null;
+  /** The address that it signed in from; of IPv6, the network. */
+  address: string | null;
   /** Whether this request was sent with it. */
   current: boolean;
 }

@@ -11,6 +11,7 @@ import { Problem } from "../parts/problem.tsx";
 import { Loading } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import styles from "./account.module.css";
+import { browserName } from "./browserName.ts";
 
 /** As many as are shown at first, the newest; a person may have a hundred. */
 const SHOWN_AT_FIRST = 5;
@@ -28,25 +29,32 @@ export function Sessions() {
         <Loading rows={2} />
       ) : (
         <Rows label="Sessions">
-          {data.sessions.slice(0, whole ? undefined : SHOWN_AT_FIRST).map(({ id, createdAt, lastSeenAt, current }) => (
-            <li key={id} className={styles.row}>
-              <div>
-                <p>
-                  Seen <Time at={lastSeenAt} />
-                </p>
-                <p>
-                  signed in <Time at={createdAt} />
-                </p>
-              </div>
-              {current ? (
-                <Badge tone="accent">This one</Badge>
-              ) : (
-                <Button size="small" busy={end.isPending && end.variables.id === id} onClick={() => end.mutate({ id })}>
-                  Sign out
-                </Button>
-              )}
-            </li>
-          ))}
+          {data.sessions
+            .slice(0, whole ? undefined : SHOWN_AT_FIRST)
+            .map(({ id, createdAt, lastSeenAt, userAgent, address, current }) => (
+              <li key={id} className={styles.row}>
+                <div>
+                  <p>
+                    <bdi title={userAgent ?? undefined}>{browserName(userAgent)}</bdi>, seen <Time at={lastSeenAt} />
+                  </p>
+                  <p>
+                    signed in <Time at={createdAt} />
+                    {address !== null && ` from ${address}`}
+                  </p>
+                </div>
+                {current ? (
+                  <Badge tone="accent">This one</Badge>
+                ) : (
+                  <Button
+                    size="small"
+                    busy={end.isPending && end.variables.id === id}
+                    onClick={() => end.mutate({ id })}
+                  >
+                    Sign out
+                  </Button>
+                )}
+              </li>
+            ))}
         </Rows>
       )}
       {data !== undefined && !whole && data.sessions.length > SHOWN_AT_FIRST && (

@@ -3028,7 +3028,9 @@ export const SessionScalarFieldEnum = {
   createdAt: 'createdAt',
   lastSeenAt: 'lastSeenAt',
   endsAt: 'endsAt',
-  secondFactor: 'secondFactor'
+  secondFactor: 'secondFactor',
+  userAgent: 'userAgent',
+  address: 'address'
 } as const
 
 export type SessionScalarFieldEnum = (typeof SessionScalarFieldEnum)[keyof typeof SessionScalarFieldEnum]

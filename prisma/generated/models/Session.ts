@@ -32,6 +32,8 @@ export type SessionMinAggregateOutputType = {
   lastSeenAt: Date | null
   endsAt: Date | null
   secondFactor: boolean | null
+  userAgent: string | null
+  address: string | null
 }
 
 export type SessionMaxAggregateOutputType = {
@@ -42,6 +44,8 @@ export type SessionMaxAggregateOutputType = {
   lastSeenAt: Date | null
   endsAt: Date | null
   secondFactor: boolean | null
+  userAgent: string | null
+  address: string | null
 }
 
 export type SessionCountAggregateOutputType = {
@@ -52,6 +56,8 @@ export type SessionCountAggregateOutputType = {
   lastSeenAt: number
   endsAt: number
   secondFactor: number
+  userAgent: number
+  address: number
   _all: number
 }
 
@@ -64,6 +70,8 @@ export type SessionMinAggregateInputType = {
   lastSeenAt?: true
   endsAt?: true
   secondFactor?: true
+  userAgent?: true
+  address?: true
 }
 
 export type SessionMaxAggregateInputType = {
@@ -74,6 +82,8 @@ export type SessionMaxAggregateInputType = {
   lastSeenAt?: true
   endsAt?: true
   secondFactor?: true
+  userAgent?: true
+  address?: true
 }
 
 export type SessionCountAggregateInputType = {
@@ -84,6 +94,8 @@ export type SessionCountAggregateInputType = {
   lastSeenAt?: true
   endsAt?: true
   secondFactor?: true
+  userAgent?: true
+  address?: true
   _all?: true
 }
 
@@ -167,6 +179,8 @@ export type SessionGroupByOutputType = {
   lastSeenAt: Date
   endsAt: Date
   secondFactor: boolean
+  userAgent: string | null
+  address: string | null
   _count: SessionCountAggregateOutputType | null
   _min: SessionMinAggregateOutputType | null
   _max: SessionMaxAggregateOutputType | null
@@ -198,6 +212,8 @@ export type SessionWhereInput = {
   lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   secondFactor?: Prisma.BoolFilter<"Session"> | boolean
+  userAgent?: Prisma.StringNullableFilter<"Session"> | string | null
+  address?: Prisma.StringNullableFilter<"Session"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -209,6 +225,8 @@ export type SessionOrderByWithRelationInput = {
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
   secondFactor?: Prisma.SortOrder
+  userAgent?: Prisma.SortOrderInput | Prisma.SortOrder
+  address?: Prisma.SortOrderInput | Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -223,6 +241,8 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   secondFactor?: Prisma.BoolFilter<"Session"> | boolean
+  userAgent?: Prisma.StringNullableFilter<"Session"> | string | null
+  address?: Prisma.StringNullableFilter<"Session"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id">
 
@@ -234,6 +254,8 @@ export type SessionOrderByWithAggregationInput = {
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
   secondFactor?: Prisma.SortOrder
+  userAgent?: Prisma.SortOrderInput | Prisma.SortOrder
+  address?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.SessionCountOrderByAggregateInput
   _max?: Prisma.SessionMaxOrderByAggregateInput
   _min?: Prisma.SessionMinOrderByAggregateInput
@@ -250,6 +272,8 @@ export type SessionScalarWhereWithAggregatesInput = {
   lastSeenAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
   endsAt?: Prisma.DateTimeWithAggregatesFilter<"Session"> | Date | string
   secondFactor?: Prisma.BoolWithAggregatesFilter<"Session"> | boolean
+  userAgent?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
+  address?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
 }
 
 export type SessionCreateInput = {
@@ -259,6 +283,8 @@ export type SessionCreateInput = {
   lastSeenAt?: Date | string
   endsAt?: Date | string
   secondFactor?: boolean
+  userAgent?: string | null
+  address?: string | null
   user: Prisma.UserCreateNestedOneWithoutSessionsInput
 }
 
@@ -270,6 +296,8 @@ export type SessionUncheckedCreateInput = {
   lastSeenAt?: Date | string
   endsAt?: Date | string
   secondFactor?: boolean
+  userAgent?: string | null
+  address?: string | null
 }
 
 export type SessionUpdateInput = {
@@ -279,6 +307,8 @@ export type SessionUpdateInput = {
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   user?: Prisma.UserUpdateOneRequiredWithoutSessionsNestedInput
 }
 
@@ -290,6 +320,8 @@ export type SessionUncheckedUpdateInput = {
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type SessionCreateManyInput = {
@@ -300,6 +332,8 @@ export type SessionCreateManyInput = {
   lastSeenAt?: Date | string
   endsAt?: Date | string
   secondFactor?: boolean
+  userAgent?: string | null
+  address?: string | null
 }
 
 export type SessionUpdateManyMutationInput = {
@@ -309,6 +343,8 @@ export type SessionUpdateManyMutationInput = {
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type SessionUncheckedUpdateManyInput = {
@@ -319,6 +355,8 @@ export type SessionUncheckedUpdateManyInput = {
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type SessionListRelationFilter = {
@@ -339,6 +377,8 @@ export type SessionCountOrderByAggregateInput = {
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
   secondFactor?: Prisma.SortOrder
+  userAgent?: Prisma.SortOrder
+  address?: Prisma.SortOrder
 }
 
 export type SessionMaxOrderByAggregateInput = {
@@ -349,6 +389,8 @@ export type SessionMaxOrderByAggregateInput = {
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
   secondFactor?: Prisma.SortOrder
+  userAgent?: Prisma.SortOrder
+  address?: Prisma.SortOrder
 }
 
 export type SessionMinOrderByAggregateInput = {
@@ -359,6 +401,8 @@ export type SessionMinOrderByAggregateInput = {
   lastSeenAt?: Prisma.SortOrder
   endsAt?: Prisma.SortOrder
   secondFactor?: Prisma.SortOrder
+  userAgent?: Prisma.SortOrder
+  address?: Prisma.SortOrder
 }
 
 export type SessionCreateNestedManyWithoutUserInput = {
@@ -403,6 +447,10 @@ export type SessionUncheckedUpdateManyWithoutUserNestedInput = {
   deleteMany?: Prisma.SessionScalarWhereInput | Prisma.SessionScalarWhereInput[]
 }
 
+export type NullableStringFieldUpdateOperationsInput = {
+  set?: string | null
+}
+
 export type SessionCreateWithoutUserInput = {
   id?: string
   expiresAt: Date | string
@@ -410,6 +458,8 @@ export type SessionCreateWithoutUserInput = {
   lastSeenAt?: Date | string
   endsAt?: Date | string
   secondFactor?: boolean
+  userAgent?: string | null
+  address?: string | null
 }
 
 export type SessionUncheckedCreateWithoutUserInput = {
@@ -419,6 +469,8 @@ export type SessionUncheckedCreateWithoutUserInput = {
   lastSeenAt?: Date | string
   endsAt?: Date | string
   secondFactor?: boolean
+  userAgent?: string | null
+  address?: string | null
 }
 
 export type SessionCreateOrConnectWithoutUserInput = {
@@ -458,6 +510,8 @@ export type SessionScalarWhereInput = {
   lastSeenAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   endsAt?: Prisma.DateTimeFilter<"Session"> | Date | string
   secondFactor?: Prisma.BoolFilter<"Session"> | boolean
+  userAgent?: Prisma.StringNullableFilter<"Session"> | string | null
+  address?: Prisma.StringNullableFilter<"Session"> | string | null
 }
 
 export type SessionCreateManyUserInput = {
@@ -467,6 +521,8 @@ export type SessionCreateManyUserInput = {
   lastSeenAt?: Date | string
   endsAt?: Date | string
   secondFactor?: boolean
+  userAgent?: string | null
+  address?: string | null
 }
 
 export type SessionUpdateWithoutUserInput = {
@@ -476,6 +532,8 @@ export type SessionUpdateWithoutUserInput = {
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type SessionUncheckedUpdateWithoutUserInput = {
@@ -485,6 +543,8 @@ export type SessionUncheckedUpdateWithoutUserInput = {
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type SessionUncheckedUpdateManyWithoutUserInput = {
@@ -494,6 +554,8 @@ export type SessionUncheckedUpdateManyWithoutUserInput = {
   lastSeenAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endsAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   secondFactor?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  userAgent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  address?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -506,6 +568,8 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   lastSeenAt?: boolean
   endsAt?: boolean
   secondFactor?: boolean
+  userAgent?: boolean
+  address?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -517,6 +581,8 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   lastSeenAt?: boolean
   endsAt?: boolean
   secondFactor?: boolean
+  userAgent?: boolean
+  address?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -528,6 +594,8 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   lastSeenAt?: boolean
   endsAt?: boolean
   secondFactor?: boolean
+  userAgent?: boolean
+  address?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["session"]>
 
@@ -539,9 +607,11 @@ export type SessionSelectScalar = {
   lastSeenAt?: boolean
   endsAt?: boolean
   secondFactor?: boolean
+  userAgent?: boolean
+  address?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt" | "lastSeenAt" | "endsAt" | "secondFactor", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "expiresAt" | "createdAt" | "lastSeenAt" | "endsAt" | "secondFactor" | "userAgent" | "address", ExtArgs["result"]["session"]>
 export type SessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -565,6 +635,8 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     lastSeenAt: Date
     endsAt: Date
     secondFactor: boolean
+    userAgent: string | null
+    address: string | null
   }, ExtArgs["result"]["session"]>
   composites: {}
 }
@@ -996,6 +1068,8 @@ export interface SessionFieldRefs {
   readonly lastSeenAt: Prisma.FieldRef<"Session", 'DateTime'>
   readonly endsAt: Prisma.FieldRef<"Session", 'DateTime'>
   readonly secondFactor: Prisma.FieldRef<"Session", 'Boolean'>
+  readonly userAgent: Prisma.FieldRef<"Session", 'String'>
+  readonly address: Prisma.FieldRef<"Session", 'String'>
 }
     
 

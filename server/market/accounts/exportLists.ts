@@ -26,7 +26,7 @@ export const exportSources: Record<ExportListName, ExportList> = {
   sessions: {
     select: sql`
       SELECT s.id, s.created_at AS "createdAt", s.last_seen_at AS "lastSeenAt", s.expires_at AS "expiresAt",
-             s.second_factor AS "secondFactor"
+             s.user_agent AS "userAgent", s.address, s.second_factor AS "secondFactor"
       FROM sessions s`,
     ownedBy: (user) => sql`s.user_id = ${user}`,
     table: sql`s`,

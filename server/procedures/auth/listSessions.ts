@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { idOf, NoInput, Timestamp } from "../../schemas/common.ts";
+import { SessionOrigin } from "../../schemas/user.ts";
 import { sql } from "../../store/connection.ts";
 import { sessionOnly } from "../../trpc.ts";
 
@@ -8,6 +9,7 @@ const ListedSession = z
     id: idOf("session"),
     createdAt: Timestamp.meta({ description: "When the session began." }),
     lastSeenAt: Timestamp.meta({ description: "When it was last used, exact to a minute." }),
+    ...SessionOrigin.shape,
     current: z.boolean().meta({ description: "Whether this request was sent with it.", example: true }),
   })
   .meta({ id: "Session", description: "A browser session of yours." });
@@ -26,7 +28,7 @@ export const listSessions = sessionOnly
     const current = ctx.principal.kind === "session" ? ctx.principal.sessionId : null;
     return {
       sessions: await ctx.database.query<z.infer<typeof ListedSession>>(sql`
-        SELECT id, created_at AS "createdAt", last_seen_at AS "lastSeenAt", id = ${current}::uuid AS current
+        SELECT id, created_at AS "createdAt", last_seen_at AS "lastSeenAt", user_agent AS "userAgent", address, id = ${current}::uuid AS current
         FROM sessions
         WHERE user_id = ${ctx.userId}::uuid AND expires_at > ${ctx.clock.now().toISOString()}::timestamptz
         ORDER BY last_seen_at DESC, created_at DESC, id`),

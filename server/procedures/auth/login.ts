@@ -57,7 +57,7 @@ export const login = anyone
       .transaction(async (tx) => {
         const secondFactor = await hasSecondFactor(tx, found.id);
         await assertSecondFactor(tx, ctx, found.id, code);
-        const sessionId = await startSession(tx, found.id, ctx.clock.now(), { secondFactor });
+        const sessionId = await startSession(tx, found.id, ctx.clock.now(), { secondFactor, client: ctx.client });
         // The user is locked now. A change of the password that came first has ended the sessions of the old one.
         const [current] = await tx.query(sql`
           SELECT 1 FROM users WHERE id = ${found.id}::uuid AND password_hash = ${found.passwordHash}`);

@@ -33,7 +33,7 @@ export const signup = anyone
                   email_verified_at AS "emailVerifiedAt"`);
       if (!user) throw new ApiError("email_taken");
       await requestMail(tx, "verify_email", user.email, ctx.clock.now());
-      return { user, sessionId: await startSession(tx, user.id, ctx.clock.now()) };
+      return { user, sessionId: await startSession(tx, user.id, ctx.clock.now(), { client: ctx.client }) };
     });
     ctx.securityLog.record(ctx, "account.created", { userId: user.id });
     await ctx.sessionCookie.set(sessionId);
