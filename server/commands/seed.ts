@@ -1,13 +1,15 @@
 import { hashPassword } from "../auth/passwords.ts";
 import { readConfig } from "../config.ts";
+import { expireTask } from "../market/tasks/expireTask.ts";
 import { appRouter } from "../procedures/router.ts";
+import type { Task } from "../schemas/task.ts";
 import type { Services } from "../services.ts";
 import { sql } from "../store/connection.ts";
 import { buildContext } from "../trpc.ts";
 import { withServices } from "./openServices.ts";
 import { CommandFailure, runCommand, withArguments } from "./runCommand.ts";
 
-const usage = `Fills the marketplace of a running service with a few people, some money, and tasks in several states, and prints
+const usage = `Fills the marketplace of a running service with a few people, some money, and tasks in every state, and prints
 where to look at them. Running it again changes nothing.
 
 Usage, while Rebid runs:
@@ -16,8 +18,8 @@ Usage, while Rebid runs:
 const PASSWORD = "a seed password";
 const emailOf = (name: string) => `${name.toLowerCase()}@example.com`;
 
-/** How far a task goes. A task expires only with time, so none is expired. */
-type Stage = "open" | "awarded" | "delivered" | "accepted" | "rated" | "disputed" | "resolved" | "cancelled";
+/** How far a task goes: every status, and one that is also rated. */
+type Stage = Task["status"] | "rated";
 
 interface Story {
   title: string;
@@ -48,6 +50,7 @@ const stories: readonly Story[] = [
   { title: "Record a jingle of ten seconds", tags: ["audio"], maxBudgetCents: 15_000, stage: "resolved" },
   { title: "Clean a list of 2,000 addresses", tags: ["data"], maxBudgetCents: 11_000, stage: "disputed" },
   { title: "Find a name for a sailing boat", tags: ["writing"], maxBudgetCents: 5_000, stage: "cancelled" },
+  { title: "Photograph the harbour at dawn", tags: ["images"], maxBudgetCents: 7_000, stage: "expired" },
 ];
 
 const descriptionOf = (title: string) => `${title}, as described in [the brief](https://example.com/brief).
@@ -93,8 +96,18 @@ async function deliver(bidder: Caller, bidId: string): Promise<void> {
   await bidder.bids.deliveryFinalize({ id: bidId, storageKey });
 }
 
+/** Moves the time of a delivery so that the task expires now, and does what the background would do. */
+async function expire(services: Services, taskId: string): Promise<void> {
+  const { database, clock, settings } = services;
+  const dueAt = new Date(clock.now().getTime() - settings.deliveryGraceSeconds * 1000);
+  await database.query(sql`
+    UPDATE tasks SET delivery_due_at = ${dueAt.toISOString()}::timestamptz WHERE id = ${taskId}::uuid`);
+  await expireTask(services, { taskId });
+}
+
 /** Posts a task and takes it to its stage, and returns its id. */
-async function tell({ stage, ...input }: Story, buyer: Caller, { bo, cleo, mo }: People): Promise<string> {
+async function tell(services: Services, story: Story, buyer: Caller, { bo, cleo, mo }: People): Promise<string> {
+  const { stage, ...input } = story;
   const { task } = await buyer.tasks.create({ ...input, description: descriptionOf(input.title) });
   const { id } = task;
   const priceCents = Math.round(input.maxBudgetCents * 0.8);
@@ -103,7 +116,8 @@ async function tell({ stage, ...input }: Story, buyer: Caller, { bo, cleo, mo }:
   if (stage === "cancelled") await buyer.tasks.cancel({ id });
   if (stage === "cancelled" || stage === "open") return id;
   await buyer.tasks.award({ id, bidId: bid.id });
-  if (stage === "awarded") return id;
+  if (stage === "expired") await expire(services, id);
+  if (stage === "awarded" || stage === "expired") return id;
   await deliver(bo, bid.id);
   if (stage === "accepted" || stage === "rated") await buyer.tasks.accept({ id });
   if (stage === "rated") {
@@ -130,7 +144,7 @@ async function seed(services: Services): Promise<void> {
   const lines: string[] = [];
   for (const [index, story] of stories.entries()) {
     const [name, buyer] = index % 2 === 0 ? (["Ada", people.ada] as const) : (["Dev", people.dev] as const);
-    const id = await tell(story, buyer, people);
+    const id = await tell(unguarded, story, buyer, people);
     lines.push(`  ${story.stage.padEnd(9)}  ${name}  ${settings.publicUrl}/app/tasks/${id}  ${story.title}`);
   }
   console.log(`Created 5 people and ${stories.length} tasks:
