@@ -43,7 +43,7 @@ export function Bids({ task, first, canAward }: BidsProps) {
     );
   }
   return (
-    <Section title="Bids" id="bids" lead="The best comes first, by what you choose.">
+    <Section title="Bids" id="bids" lead={canAward ? "The best comes first, by what you choose." : undefined}>
       <Comparison task={task} bids={bids} canAward={canAward} />
       {others.hasNextPage && (
         <div className={styles.more}>
