@@ -2,7 +2,8 @@
  * What `npm run soak` looks at while the crash test runs: whether memory, open files, connections, tables and latencies stay
  * flat.
  */
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Kill, KillerSettings } from "./killer.ts";
@@ -62,6 +63,7 @@ export function startSoak(watched: Watched): { end(file: string): Promise<string
       await loop;
       const all = [...series.values(), ...latencies(watched.load)];
       for (const one of all) one.breaks = breaksOf(one.name, watched.kills);
+      await mkdir(dirname(file), { recursive: true });
       await writeFile(file, drawSoak(all, watched.kills));
       console.log(`\nthe picture is in ${file}`);
       return all.flatMap(judge);
