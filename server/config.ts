@@ -58,6 +58,8 @@ export interface Config {
   readonly spamGuard: boolean;
   /** Whether moderators must have signed in with a second factor to act as moderators. */
   readonly moderatorTotp: boolean;
+  /** Where spans are sent, under which name, and of what share of all traces, from 0 to 1. */
+  readonly tracing: { readonly endpoint: string; readonly serviceName: string; readonly share: number } | null;
   readonly logLevel: string;
 }
 
@@ -117,6 +119,11 @@ function readMail({ SMTP_URL, MAIL_FROM }: z.infer<typeof Environment>): MailSet
   return { smtpUrl: SMTP_URL, from: MAIL_FROM };
 }
 
+function readTracing(env: z.infer<typeof Environment>): Config["tracing"] {
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_SERVICE_NAME: serviceName, OTEL_TRACES_SAMPLER_ARG: share } = env;
+  return endpoint === undefined ? null : { endpoint, serviceName, share };
+}
+
 function parse<Settings>(schema: z.ZodType<Settings>, environment: Record<string, string | undefined>): Settings {
   // An empty variable counts as not set, as in `PORT= npm start`.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ""));
@@ -165,6 +172,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     rateLimits: env.RATE_LIMITS,
     spamGuard: env.SPAM_GUARD,
     moderatorTotp: env.MODERATOR_TOTP,
+    tracing: readTracing(env),
     logLevel: env.LOG_LEVEL,
   };
   if (config.metricsPort !== null && config.metricsPort === config.port) {

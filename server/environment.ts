@@ -156,6 +156,15 @@ export const Environment = z.object({
     .enum(["off", "required"])
     .default("off")
     .transform((value) => value === "required"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: must("be the address of a collector, such as http://localhost:4318") })
+    .optional(),
+  OTEL_SERVICE_NAME: text.default("rebid"),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number({ error: must("be a share from 0 to 1") })
+    .min(0, { error: must("be a share from 0 to 1") })
+    .max(1, { error: must("be a share from 0 to 1") })
+    .default(1),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
 });
 

@@ -20,6 +20,8 @@ import { type Database, openDatabase } from "./store/database.ts";
 import type { PoolSettings } from "./store/poolSettings.ts";
 import { type PublicReads, primaryReads, StandbyReads } from "./store/publicReads.ts";
 
+import { tracedCalls } from "./tracing.ts";
+
 /** The settings that procedures and jobs use. */
 export type Settings = Pick<
   Config,
@@ -124,15 +126,15 @@ export function createServices(
     publicReads,
     clock,
     testClock,
-    processor: stripeProcessor(processor),
-    storage: s3Storage(storage),
+    processor: tracedCalls("processor", stripeProcessor(processor)),
+    storage: tracedCalls("storage", s3Storage(storage)),
     inspector,
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     callerWatch: new CallerWatch({ database, clock, log }),
     eventFollower: new EventFollower({ database, log }),
     eventCursors: openCursors(sessionSecrets),
     isCommonPassword,
-    mail: mail && openMail(mail),
+    mail: mail && tracedCalls("mail", openMail(mail)),
     limiter: limiter && openLimiter(database, log, limiter),
     log,
     securityLog: openSecurityLog(securityLogger),

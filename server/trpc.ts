@@ -22,6 +22,7 @@ import { currentRequestId } from "./requestId.ts";
 import { findUnacceptable } from "./schemas/inputBounds.ts";
 import type { Scope } from "./schemas/scope.ts";
 import type { Services } from "./services.ts";
+import { traced } from "./tracing.ts";
 import { rpcCodeOf, toApiError } from "./translateErrors.ts";
 import { type CallTurns, type Pause, unlimitedTurns } from "./turns.ts";
 
@@ -124,30 +125,32 @@ function guarded<Caller, Added extends object>(
   admit: (call: Call) => Caller,
   extend: (call: Call, caller: Caller, pause: Pause) => Added,
 ) {
-  return t.procedure.meta({ access }).use(async ({ ctx, meta = {}, path, type, getRawInput, next }) => {
-    // 1. Who calls: the door has looked it up, in `ctx.principal`.
-    const call: Call = { ctx, meta, path, type, getRawInput };
-    try {
-      // 2. Not too often. The header is in every answer to a dry run, refusals included.
-      if (takesDryRun(meta) && isDryRun(ctx)) ctx.setHeader("Dry-Run", "true");
-      await ctx.limits.count({ group: rateGroupOf(meta, type), hashesPassword: meta.hashesPassword });
-      // 3. May they.
-      const caller = admit(call);
-      if (type === "mutation") assertDryRun(ctx, takesDryRun(meta));
-      // 4. The input is within bounds. Its schema comes with the procedure.
-      const issues = findUnacceptable(await getRawInput());
-      if (issues.length > 0) throw new ApiError("invalid_input", { issues });
-      // 5. The call's turn, and 6. the procedure.
-      const run = (pause: Pause) => next({ ctx: extend(call, caller, pause) });
-      const left = access === "public" ? () => ctx.client.left : ctx.callerLeft;
-      const result = await (takesTurn(call) ? ctx.turns.run({ onlyReads: type === "query", left }, run) : run(sleep));
-      if (result.ok) return result;
-      throw result.error;
-    } catch (thrown) {
-      // 7. An error from the catalogue.
-      return fail(call, thrown);
-    }
-  });
+  return t.procedure.meta({ access }).use(({ ctx, meta = {}, path, type, getRawInput, next }) =>
+    traced(path, async () => {
+      // 1. Who calls: the door has looked it up, in `ctx.principal`.
+      const call: Call = { ctx, meta, path, type, getRawInput };
+      try {
+        // 2. Not too often. The header is in every answer to a dry run, refusals included.
+        if (takesDryRun(meta) && isDryRun(ctx)) ctx.setHeader("Dry-Run", "true");
+        await ctx.limits.count({ group: rateGroupOf(meta, type), hashesPassword: meta.hashesPassword });
+        // 3. May they.
+        const caller = admit(call);
+        if (type === "mutation") assertDryRun(ctx, takesDryRun(meta));
+        // 4. The input is within bounds. Its schema comes with the procedure.
+        const issues = findUnacceptable(await getRawInput());
+        if (issues.length > 0) throw new ApiError("invalid_input", { issues });
+        // 5. The call's turn, and 6. the procedure.
+        const run = (pause: Pause) => next({ ctx: extend(call, caller, pause) });
+        const left = access === "public" ? () => ctx.client.left : ctx.callerLeft;
+        const result = await (takesTurn(call) ? ctx.turns.run({ onlyReads: type === "query", left }, run) : run(sleep));
+        if (result.ok) return result;
+        throw result.error;
+      } catch (thrown) {
+        // 7. An error from the catalogue.
+        return fail(call, thrown);
+      }
+    }),
+  );
 }
 
 /** An anonymous caller's signups, logins and password resets wait for password hashing instead: auth/passwords.ts has their turns. */

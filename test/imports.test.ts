@@ -23,6 +23,7 @@ const floors: readonly (readonly string[])[] = [
     "brand/",
     "fileLock.ts",
     "requestId.ts",
+    "tracing.ts",
     "turns.ts",
     "version.ts",
     "prisma/",

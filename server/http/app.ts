@@ -19,6 +19,7 @@ import { refuseAmbiguous } from "./refuseAmbiguous.ts";
 import { restApi } from "./rest.ts";
 import { rpcApi } from "./rpc.ts";
 import { sendError } from "./sendError.ts";
+import { traceRequests } from "./traceRequests.ts";
 
 /** Where the application is; by default, on a developer's machine without a proxy. `stopping` ends its readiness. */
 type Surroundings = Pick<Config, "trustProxy"> & Partial<MetricsAccess> & { stopping?: AbortSignal };
@@ -37,6 +38,7 @@ export function createApp(
   app.use(refuseAmbiguous);
   app.use(cors(services.settings));
   app.use(metrics.time);
+  app.use(traceRequests);
   app.use(publicMetrics(metrics, { production, metricsPort, metricsToken }));
   app.use(probes(services, config.stopping));
   app.use(shedLoad(load));

@@ -1,4 +1,5 @@
-import type { TaskList } from "graphile-worker";
+import { SpanKind } from "@opentelemetry/api";
+import type { JobHelpers, TaskList } from "graphile-worker";
 import type { z } from "zod";
 import { auditLedger } from "../audit/nightly.ts";
 import { sendAccountMail } from "../auth/accountMails.ts";
@@ -17,7 +18,8 @@ import { sweepUploads } from "../market/uploads/sweep.ts";
 import type { Services } from "../services.ts";
 import { crontab } from "../store/crontab.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
-import { pruneFailedJobs } from "../store/queue.ts";
+import { pruneFailedJobs, traceParentOf } from "../store/queue.ts";
+import { traced } from "../tracing.ts";
 import { startDeliverer } from "../webhooks/deliverer.ts";
 import { pruneWebhookDeliveries, pruneWebhookEndpoints } from "../webhooks/prune.ts";
 import { startRunner } from "./runner.ts";
@@ -49,7 +51,14 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
 
 function taskListOf(services: Services): TaskList {
   return Object.fromEntries(
-    Object.entries(handlers).map(([name, handle]) => [name, (payload: unknown) => handle(services, payload)]),
+    Object.entries(handlers).map(([name, handle]) => [
+      name,
+      (payload: unknown, { job }: JobHelpers) =>
+        traced(`job ${name}`, () => handle(services, payload), {
+          kind: SpanKind.CONSUMER,
+          parent: traceParentOf(job.flags),
+        }),
+    ]),
   );
 }
 

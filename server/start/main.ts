@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { ConfigError, productionWarnings, readConfig } from "../config.ts";
+import { traceIds } from "../tracing.ts";
 import { prepareGround } from "./ground.ts";
 import { prepareSites } from "./sites.ts";
 
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
     level: config.logLevel,
     redact: secretPaths,
     serializers: { error: pino.stdSerializers.err },
+    mixin: traceIds,
   });
   for (const warning of productionWarnings(config)) log.warn(warning);
   // `on`, not `once`: npm forwards a signal that the terminal also sends to us, and the second one must not kill us.
@@ -44,6 +46,7 @@ async function main(): Promise<void> {
     // Loaded only now, because that takes longer than finding a mistake in the settings.
     return { ...sites, ...(await import("./service.ts")) };
   };
+  const tracing = config.tracing && (await (await import("./sendSpans.ts")).sendSpans(config.tracing));
   const start = async () => {
     const [ground, { areReady, startService }] = await Promise.all([prepareGround(config, log), prepareAndLoad()]);
     return startService(config, log, ground, areReady);
@@ -61,6 +64,7 @@ async function main(): Promise<void> {
   };
   setTimeout(abort, config.drainSeconds * 1000 + SHUTDOWN_TIMEOUT_MS).unref();
   await service.stop();
+  await tracing?.stop();
 }
 
 main().then(

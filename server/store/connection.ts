@@ -2,7 +2,9 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { Prisma, PrismaClient } from "../../prisma/generated/client.ts";
 import type { TaskStatus } from "../schemas/task.ts";
+import { tracedWithin } from "../tracing.ts";
 import type { PoolSettings } from "./poolSettings.ts";
+import { statementName } from "./statementName.ts";
 
 export const { sql, join, empty } = Prisma;
 export type Sql = Prisma.Sql;
@@ -141,7 +143,7 @@ const statementNames = new Map<string, string>();
  * texts is the number of combinations of optional clauses. Texts beyond the limit, which only generated SQL could reach,
  * are not prepared.
  */
-function statementName(text: string): string | undefined {
+function preparedName(text: string): string | undefined {
   const known = statementNames.get(text);
   if (known !== undefined || statementNames.size >= MAX_STATEMENT_NAMES) return known;
   const name = `rebid_${statementNames.size}`;
@@ -153,8 +155,11 @@ function statementName(text: string): string | undefined {
 export function connectionOver(client: pg.Pool | pg.PoolClient, pooler?: PoolSettings["pooler"]): Connection {
   return {
     async query<Row extends object>({ text, values }: Sql, { plan = "cached" }: QueryOptions = {}) {
-      const name = plan === "cached" && pooler === undefined ? statementName(text) : undefined;
-      const result = await client.query<Row>({ name, text, values });
+      const name = plan === "cached" && pooler === undefined ? preparedName(text) : undefined;
+      const result = await tracedWithin(
+        () => statementName(text),
+        () => client.query<Row>({ name, text, values }),
+      );
       return result.rows;
     },
   };

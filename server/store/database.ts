@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { PrismaClient } from "../../prisma/generated/client.ts";
+import { tracedWithin } from "../tracing.ts";
 import { closeWhenSilent } from "./closeWhenSilent.ts";
 import { type Connection, connectionOver, openPool, openPrisma } from "./connection.ts";
 import { isRetryable } from "./databaseErrors.ts";
@@ -228,9 +229,21 @@ export function openDatabase(databaseUrl: string, settings: PoolSettings): Datab
       return prisma;
     },
     pool,
-    transaction: (work) => run(source, work, change),
-    rehearse: (work) => run(source, work, rehearsal),
-    snapshot: (read) => run(source, read, reading),
+    transaction: (work) =>
+      tracedWithin(
+        () => "transaction",
+        () => run(source, work, change),
+      ),
+    rehearse: (work) =>
+      tracedWithin(
+        () => "rehearsal",
+        () => run(source, work, rehearsal),
+      ),
+    snapshot: (read) =>
+      tracedWithin(
+        () => "snapshot",
+        () => run(source, read, reading),
+      ),
     async close() {
       await prisma?.$disconnect();
       await watch?.stop();

@@ -7,6 +7,7 @@ import {
   logCatalogue,
 } from "../schemas/event.ts";
 import { excerptOfBid, excerptOfDispute, excerptOfTask } from "../schemas/excerpts.ts";
+import { currentTraceParent } from "../tracing.ts";
 import { type Connection, queryOne, sql } from "./connection.ts";
 
 /**
@@ -53,8 +54,8 @@ export async function recordEvents(connection: Connection, events: readonly NewE
   );
   await connection.query(sql`
     WITH recorded AS (
-      INSERT INTO events (type, task_id, recipients, data, fanned_out_at)
-      SELECT type, task_id, recipients::uuid[], data::json, CASE WHEN for_webhooks OR EXISTS (
+      INSERT INTO events (type, task_id, recipients, data, trace_parent, fanned_out_at)
+      SELECT type, task_id, recipients::uuid[], data::json, ${currentTraceParent()}, CASE WHEN for_webhooks OR EXISTS (
           SELECT FROM webhook_endpoints e
           WHERE e.user_id = ANY (recipients::uuid[]) AND event.type = ANY (e.log_events) AND e.deleted_at IS NULL
         ) THEN NULL ELSE service_now() END
@@ -78,8 +79,8 @@ export async function recordSampleEvent(
   const { id } = await queryOne<{ id: string }>(
     connection,
     sql`
-    INSERT INTO events (type, recipients, data, fanned_out_at)
-    VALUES (${type}, '{}', ${JSON.stringify(dataOf(type, records))}::json, service_now())
+    INSERT INTO events (type, recipients, data, trace_parent, fanned_out_at)
+    VALUES (${type}, '{}', ${JSON.stringify(dataOf(type, records))}::json, ${currentTraceParent()}, service_now())
     RETURNING id`,
   );
   return id;

@@ -1,6 +1,15 @@
+import { currentTraceParent, TRACE_PARENT } from "../tracing.ts";
 import { type Connection, queryOne, sql } from "./connection.ts";
 import type { JobName, JobPayload } from "./jobPayloads.ts";
 import { deleteInBatches } from "./retention.ts";
+
+const TRACE_FLAG = `${TRACE_PARENT}=`;
+
+/** The span that added a job, from the job's flags; null for none. */
+export function traceParentOf(flags: Readonly<Record<string, unknown>> | null): string | null {
+  const flag = Object.keys(flags ?? {}).find((name) => name.startsWith(TRACE_FLAG));
+  return flag?.slice(TRACE_FLAG.length) ?? null;
+}
 
 /**
  * Adds a job in the caller's transaction, so that it exists if and only if the change commits. `runAt` is the earliest
@@ -14,9 +23,12 @@ export async function addJob<Name extends JobName>(
   options: { runAt?: Date; key?: string } = {},
 ): Promise<void> {
   const runAt = options.runAt?.toISOString() ?? null;
+  // A flag, which nothing forbids, and not a field of the payload: workers of an older version would refuse that.
+  const traceParent = currentTraceParent();
+  const flags = traceParent === null ? null : [`${TRACE_FLAG}${traceParent}`];
   await connection.query(sql`
     SELECT graphile_worker.add_job(${name}, ${JSON.stringify(payload)}::json, run_at => real_time_of(${runAt}::timestamptz),
-      job_key => ${options.key ?? null})`);
+      job_key => ${options.key ?? null}, flags => ${flags}::text[])`);
 }
 
 const FAILED_JOBS_KEPT_DAYS = 30;

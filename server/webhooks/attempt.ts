@@ -1,6 +1,9 @@
+import { SpanKind } from "@opentelemetry/api";
 import { EgressFailed, EgressRefused } from "../gateways/egressErrors.ts";
 import { timestampOf } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
+import { traced } from "../tracing.ts";
+import type { EventBody } from "./bodyCache.ts";
 import type { Outcome } from "./complete.ts";
 import { type Attempt, classifyResponse, retryDelaySeconds } from "./retries.ts";
 import { deliveryHeaders } from "./sign.ts";
@@ -10,7 +13,7 @@ import type { LeasedDelivery } from "./take.ts";
 export async function attemptOnce(
   { egress, clock, log }: Pick<Services, "egress" | "clock" | "log">,
   delivery: LeasedDelivery,
-  { body, timeoutMs }: { body: Buffer; timeoutMs: number },
+  { body, traceParent, timeoutMs }: EventBody & { timeoutMs: number },
 ): Promise<Attempt> {
   const reasonOf = (error: unknown): string => {
     if (error instanceof EgressFailed || error instanceof EgressRefused) return error.message;
@@ -19,16 +22,14 @@ export async function attemptOnce(
   };
   const now = clock.now();
   const startedMs = performance.now();
-  const result = await egress
-    .post(delivery.url, {
-      headers: deliveryHeaders({ eventId: delivery.eventId, body }, delivery.signingSecret, clock.real()),
-      body,
-      timeoutMs,
-    })
-    .then(
-      ({ statusCode }) => ({ statusCode, error: null }),
-      (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),
-    );
+  const post = () => {
+    const headers = deliveryHeaders({ eventId: delivery.eventId, body }, delivery.signingSecret, clock.real());
+    return egress.post(delivery.url, { headers, body, timeoutMs });
+  };
+  const result = await traced("webhook", post, { kind: SpanKind.PRODUCER, parent: traceParent }).then(
+    ({ statusCode }) => ({ statusCode, error: null }),
+    (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),
+  );
   return { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
 }
 

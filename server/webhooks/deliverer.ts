@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
 import { logFailure } from "../store/logFailure.ts";
 import { attemptOnce, outcomeOf } from "./attempt.ts";
-import { createBodyCache } from "./bodyCache.ts";
+import { createBodyCache, type EventBody } from "./bodyCache.ts";
 import { complete, type Outcome } from "./complete.ts";
 import { fanOut, nextBatchSize } from "./fanOut.ts";
 import { createHeldRounds } from "./heldRounds.ts";
@@ -164,12 +164,12 @@ class Deliverer {
     }
   }
 
-  async #send(delivery: LeasedDelivery, body: Buffer | undefined): Promise<Outcome> {
-    if (!delivery.active || body === undefined)
+  async #send(delivery: LeasedDelivery, event: EventBody | undefined): Promise<Outcome> {
+    if (!delivery.active || event === undefined)
       return { delivery, attempt: null, status: "failed", attemptsLeft: 0, dueAt: null, switchOff: false };
     const { settings, clock } = this.#services;
     const timeoutMs = settings.webhookTimeoutSeconds * 1000;
-    const attempt = await this.#inLane(delivery, () => attemptOnce(this.#services, delivery, { body, timeoutMs }));
+    const attempt = await this.#inLane(delivery, () => attemptOnce(this.#services, delivery, { ...event, timeoutMs }));
     return outcomeOf(delivery, attempt, settings.webhookRetrySeconds, clock.now());
   }
 

@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
+import { currentTraceParent, TRACE_PARENT } from "../tracing.ts";
 
 /** `whsec_` and 32 random bytes in hex. */
 export function generateSigningSecret(): string {
@@ -26,10 +27,12 @@ export function deliveryHeaders(
   signingSecret: string,
   now: Date,
 ): Record<string, string> {
+  const traceParent = currentTraceParent();
   return {
     "Content-Type": "application/json",
     "User-Agent": "Rebid-Webhooks/1",
     [EVENT_ID_HEADER]: eventId,
     [SIGNATURE_HEADER]: signatureOf(body, signingSecret, now),
+    ...(traceParent !== null && { [TRACE_PARENT]: traceParent }),
   };
 }

@@ -41,8 +41,11 @@ const FAULT_SHARE = { timeout_before: 0.01, timeout_after: 0.01, other: 0.025 } 
 const ACCEPTANCE_WINDOW_SECONDS = 3;
 /** The limit for restarting everything after the last kill, which takes seconds. */
 const RECOVERY_TIMEOUT_MS = 60_000;
-/** A killed worker's jobs are taken up within 60 s; the rest is done in less. */
-const SETTLE_TIMEOUT_MS = 90_000;
+/**
+ * A killed worker's jobs are taken up within 60 s; the rest is done in less. After a long run, payouts that waited for money are
+ * looked up at long intervals.
+ */
+const SETTLE_TIMEOUT_MS = { crash: 90_000, soak: 600_000 };
 
 /** Everything that the processor can do wrong. */
 const faults = [...callFaults, ...eventFaults];
@@ -244,11 +247,12 @@ async function auditDifferences(
 
 /** Waits until nothing is under way; what never settles is a problem. */
 async function settle(client: pg.Client, processorFile: string): Promise<void> {
-  for (const deadline = Date.now() + SETTLE_TIMEOUT_MS; ; await sleep(250)) {
+  const timeoutMs = SETTLE_TIMEOUT_MS[options.soak === undefined ? "crash" : "soak"];
+  for (const deadline = Date.now() + timeoutMs; ; await sleep(250)) {
     const unsettled = await findUnsettled(client, processorFile);
     if (unsettled.length === 0) return;
     if (Date.now() > deadline) {
-      problems.push(`still under way after ${SETTLE_TIMEOUT_MS / 1000} s: ${unsettled.join(", ")}`);
+      problems.push(`still under way after ${timeoutMs / 1000} s: ${unsettled.join(", ")}`);
       return;
     }
   }

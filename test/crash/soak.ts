@@ -17,7 +17,7 @@ const WARM_UP_SHARE = 0.35;
 /** How much the second half of what is judged may be above the first. */
 const MAX_GROWTH = 1.2;
 /** Tables whose rows change or go again and again. They grow with use, so their bytes a row are what must stay. */
-const busyTables = ["tasks", "wallets", "idempotency_keys"] as const;
+const busyTables = ["tasks", "wallets", "idempotency_keys", "graphile_worker._private_jobs"] as const;
 
 /** Postgres every two minutes, and each process once, so that both live long enough to show what they gather. */
 export function soakPlan(seconds: number): NonNullable<KillerSettings["plan"]> {
@@ -114,7 +114,7 @@ async function databaseFigures(url: string): Promise<Record<string, number>> {
     );
     const { rows } = await client.query<Record<string, number>>(`
       SELECT (SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'rebid%')::int AS connections,
-        pg_total_relation_size('graphile_worker._private_jobs') / 1000.0::float8 AS "table of jobs, kB", ${perRow.join(", ")}`);
+        ${perRow.join(", ")}`);
     return rows[0] ?? {};
   } finally {
     await client.end();

@@ -30,6 +30,7 @@ export type EventMinAggregateOutputType = {
   taskId: string | null
   createdAt: Date | null
   fannedOutAt: Date | null
+  traceParent: string | null
 }
 
 export type EventMaxAggregateOutputType = {
@@ -38,6 +39,7 @@ export type EventMaxAggregateOutputType = {
   taskId: string | null
   createdAt: Date | null
   fannedOutAt: Date | null
+  traceParent: string | null
 }
 
 export type EventCountAggregateOutputType = {
@@ -48,6 +50,7 @@ export type EventCountAggregateOutputType = {
   data: number
   createdAt: number
   fannedOutAt: number
+  traceParent: number
   _all: number
 }
 
@@ -58,6 +61,7 @@ export type EventMinAggregateInputType = {
   taskId?: true
   createdAt?: true
   fannedOutAt?: true
+  traceParent?: true
 }
 
 export type EventMaxAggregateInputType = {
@@ -66,6 +70,7 @@ export type EventMaxAggregateInputType = {
   taskId?: true
   createdAt?: true
   fannedOutAt?: true
+  traceParent?: true
 }
 
 export type EventCountAggregateInputType = {
@@ -76,6 +81,7 @@ export type EventCountAggregateInputType = {
   data?: true
   createdAt?: true
   fannedOutAt?: true
+  traceParent?: true
   _all?: true
 }
 
@@ -159,6 +165,7 @@ export type EventGroupByOutputType = {
   data: runtime.JsonValue
   createdAt: Date
   fannedOutAt: Date | null
+  traceParent: string | null
   _count: EventCountAggregateOutputType | null
   _min: EventMinAggregateOutputType | null
   _max: EventMaxAggregateOutputType | null
@@ -190,6 +197,7 @@ export type EventWhereInput = {
   data?: Prisma.JsonFilter<"Event">
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
+  traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
   logRow?: Prisma.EventLogRowListRelationFilter
@@ -203,6 +211,7 @@ export type EventOrderByWithRelationInput = {
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  traceParent?: Prisma.SortOrderInput | Prisma.SortOrder
   task?: Prisma.TaskOrderByWithRelationInput
   deliveries?: Prisma.WebhookDeliveryOrderByRelationAggregateInput
   logRow?: Prisma.EventLogRowOrderByRelationAggregateInput
@@ -219,6 +228,7 @@ export type EventWhereUniqueInput = Prisma.AtLeast<{
   data?: Prisma.JsonFilter<"Event">
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
+  traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
   task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
   deliveries?: Prisma.WebhookDeliveryListRelationFilter
   logRow?: Prisma.EventLogRowListRelationFilter
@@ -232,6 +242,7 @@ export type EventOrderByWithAggregationInput = {
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  traceParent?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.EventCountOrderByAggregateInput
   _max?: Prisma.EventMaxOrderByAggregateInput
   _min?: Prisma.EventMinOrderByAggregateInput
@@ -248,6 +259,7 @@ export type EventScalarWhereWithAggregatesInput = {
   data?: Prisma.JsonWithAggregatesFilter<"Event">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Event"> | Date | string
   fannedOutAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Event"> | Date | string | null
+  traceParent?: Prisma.StringNullableWithAggregatesFilter<"Event"> | string | null
 }
 
 export type EventCreateInput = {
@@ -257,6 +269,7 @@ export type EventCreateInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
@@ -270,6 +283,7 @@ export type EventUncheckedCreateInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
 }
@@ -281,6 +295,7 @@ export type EventUpdateInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
@@ -294,6 +309,7 @@ export type EventUncheckedUpdateInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
 }
@@ -306,6 +322,7 @@ export type EventCreateManyInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
 }
 
 export type EventUpdateManyMutationInput = {
@@ -315,6 +332,7 @@ export type EventUpdateManyMutationInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type EventUncheckedUpdateManyInput = {
@@ -325,6 +343,7 @@ export type EventUncheckedUpdateManyInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type EventListRelationFilter = {
@@ -345,6 +364,7 @@ export type EventCountOrderByAggregateInput = {
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrder
+  traceParent?: Prisma.SortOrder
 }
 
 export type EventMaxOrderByAggregateInput = {
@@ -353,6 +373,7 @@ export type EventMaxOrderByAggregateInput = {
   taskId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrder
+  traceParent?: Prisma.SortOrder
 }
 
 export type EventMinOrderByAggregateInput = {
@@ -361,6 +382,7 @@ export type EventMinOrderByAggregateInput = {
   taskId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   fannedOutAt?: Prisma.SortOrder
+  traceParent?: Prisma.SortOrder
 }
 
 export type EventScalarRelationFilter = {
@@ -454,6 +476,7 @@ export type EventCreateWithoutTaskInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
 }
@@ -465,6 +488,7 @@ export type EventUncheckedCreateWithoutTaskInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
 }
@@ -506,6 +530,7 @@ export type EventScalarWhereInput = {
   data?: Prisma.JsonFilter<"Event">
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
   fannedOutAt?: Prisma.DateTimeNullableFilter<"Event"> | Date | string | null
+  traceParent?: Prisma.StringNullableFilter<"Event"> | string | null
 }
 
 export type EventCreateWithoutLogRowInput = {
@@ -515,6 +540,7 @@ export type EventCreateWithoutLogRowInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   deliveries?: Prisma.WebhookDeliveryCreateNestedManyWithoutEventInput
 }
@@ -527,6 +553,7 @@ export type EventUncheckedCreateWithoutLogRowInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput
 }
 
@@ -553,6 +580,7 @@ export type EventUpdateWithoutLogRowInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
 }
@@ -565,6 +593,7 @@ export type EventUncheckedUpdateWithoutLogRowInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
 }
 
@@ -575,6 +604,7 @@ export type EventCreateWithoutDeliveriesInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
   task?: Prisma.TaskCreateNestedOneWithoutEventsInput
   logRow?: Prisma.EventLogRowCreateNestedManyWithoutEventInput
 }
@@ -587,6 +617,7 @@ export type EventUncheckedCreateWithoutDeliveriesInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
   logRow?: Prisma.EventLogRowUncheckedCreateNestedManyWithoutEventInput
 }
 
@@ -613,6 +644,7 @@ export type EventUpdateWithoutDeliveriesInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   task?: Prisma.TaskUpdateOneWithoutEventsNestedInput
   logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
 }
@@ -625,6 +657,7 @@ export type EventUncheckedUpdateWithoutDeliveriesInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
 }
 
@@ -635,6 +668,7 @@ export type EventCreateManyTaskInput = {
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   fannedOutAt?: Date | string | null
+  traceParent?: string | null
 }
 
 export type EventUpdateWithoutTaskInput = {
@@ -644,6 +678,7 @@ export type EventUpdateWithoutTaskInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUpdateManyWithoutEventNestedInput
 }
@@ -655,6 +690,7 @@ export type EventUncheckedUpdateWithoutTaskInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   deliveries?: Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput
   logRow?: Prisma.EventLogRowUncheckedUpdateManyWithoutEventNestedInput
 }
@@ -666,6 +702,7 @@ export type EventUncheckedUpdateManyWithoutTaskInput = {
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   fannedOutAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  traceParent?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -716,6 +753,7 @@ export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   data?: boolean
   createdAt?: boolean
   fannedOutAt?: boolean
+  traceParent?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
   logRow?: boolean | Prisma.Event$logRowArgs<ExtArgs>
@@ -730,6 +768,7 @@ export type EventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   data?: boolean
   createdAt?: boolean
   fannedOutAt?: boolean
+  traceParent?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
 }, ExtArgs["result"]["event"]>
 
@@ -741,6 +780,7 @@ export type EventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   data?: boolean
   createdAt?: boolean
   fannedOutAt?: boolean
+  traceParent?: boolean
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
 }, ExtArgs["result"]["event"]>
 
@@ -752,9 +792,10 @@ export type EventSelectScalar = {
   data?: boolean
   createdAt?: boolean
   fannedOutAt?: boolean
+  traceParent?: boolean
 }
 
-export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "type" | "taskId" | "recipients" | "data" | "createdAt" | "fannedOutAt", ExtArgs["result"]["event"]>
+export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "type" | "taskId" | "recipients" | "data" | "createdAt" | "fannedOutAt" | "traceParent", ExtArgs["result"]["event"]>
 export type EventInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   task?: boolean | Prisma.Event$taskArgs<ExtArgs>
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
@@ -783,6 +824,7 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     data: runtime.JsonValue
     createdAt: Date
     fannedOutAt: Date | null
+    traceParent: string | null
   }, ExtArgs["result"]["event"]>
   composites: {}
 }
@@ -1216,6 +1258,7 @@ export interface EventFieldRefs {
   readonly data: Prisma.FieldRef<"Event", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Event", 'DateTime'>
   readonly fannedOutAt: Prisma.FieldRef<"Event", 'DateTime'>
+  readonly traceParent: Prisma.FieldRef<"Event", 'String'>
 }
     
 
