@@ -23,6 +23,7 @@ const realTimeInSchema: Record<string, string> = {
 
 /** What goes by real time in the server's SQL, and why. */
 const realTimeInServer: Record<string, string> = {
+  "commands/doctor/database.ts": "whether the clocks of two machines agree",
   "market/waiting.ts": "jobs: graphile-worker goes by real time",
   "jobs/liveWorkers.ts": "heartbeats, and the locks of graphile-worker",
   "repeats/keptAnswers.ts": "leases, which say that a process lives",

@@ -3414,7 +3414,8 @@ export const EventScalarFieldEnum = {
   recipients: 'recipients',
   data: 'data',
   createdAt: 'createdAt',
-  fannedOutAt: 'fannedOutAt'
+  fannedOutAt: 'fannedOutAt',
+  traceParent: 'traceParent'
 } as const
 
 export type EventScalarFieldEnum = (typeof EventScalarFieldEnum)[keyof typeof EventScalarFieldEnum]
