@@ -115,4 +115,23 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       expect(await main.innerText()).toContain(text);
     await ada.fits();
   });
+
+  test("a word without end is not kerned, which takes a browser seconds; honest texts are", async () => {
+    const buyer = await createPerson(service, { cents: 40_000 });
+    const visitor = await console.arrive("Visitor");
+    for (const [text, kerning] of [
+      ["xy".repeat(10_000), "none"],
+      ["*a_".repeat(6_000), "none"],
+      ["word ".repeat(4_000), "auto"],
+    ] as const) {
+      const task = await postTask(buyer, { description: text });
+      await visitor.open(`/tasks/${task.id}`);
+      await visitor.button("Show the whole text").click();
+      await visitor.page.locator("main [dir=auto] p", { hasText: text.trim() }).waitFor();
+      const shown = await visitor.page.evaluate(
+        "getComputedStyle(document.querySelector('main [dir=auto] p')).fontKerning",
+      );
+      expect(shown, text.slice(0, 9)).toBe(kerning);
+    }
+  });
 });

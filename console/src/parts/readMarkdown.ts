@@ -3,7 +3,7 @@ import { Lexer, type Token, type Tokens, type TokensList } from "marked";
 /** Whoever nests deeper than this wants something else than to be read. */
 const MAX_DEPTH = 20;
 /** What may still be looked at, in characters. An honest text of 20,000 characters takes a fifth of it. */
-const MAX_WORK = 4_000_000;
+const MAX_WORK = 1_000_000;
 /** More blanks than this in a row are not seen, and the library looks at each from each of them. */
 const MAX_BLANKS = 100;
 
