@@ -146,7 +146,11 @@ describe("a forgotten password", () => {
 
 test("signing up mails a link that verifies the address, once; nothing waits for it", async () => {
   const email = "lovelace@example.com";
-  const answer = await post("/auth/signup", { email, password: newPassword, displayName: "Evil <a href=x>\u202fLovelace" });
+  const answer = await post("/auth/signup", {
+    email,
+    password: newPassword,
+    displayName: "Evil <a href=x>\u202fLovelace",
+  });
   expect([answer.status, answer.body.user.emailVerifiedAt]).toEqual([201, null]);
   const [cookie = ""] = (answer.headers.get("set-cookie") ?? "").split(";");
   const credentials = { cookie };

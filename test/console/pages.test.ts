@@ -78,23 +78,6 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await visitor.isAccessible();
   }
 
-  test("the first load of the console has less than 200 kB, gzipped", async () => {
-    const { page, context } = await console.arrive("Newcomer");
-    await context.setExtraHTTPHeaders({ "accept-encoding": "gzip" });
-    const sizes: Promise<number>[] = [];
-    const encodings = new Set<string | undefined>();
-    page.on("requestfinished", (request) => {
-      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize));
-      if (request.resourceType() === "script")
-        request.response().then((response) => encodings.add(response?.headers()["content-encoding"]));
-    });
-    await page.goto(`${service.url}/app`, { waitUntil: "networkidle" });
-    const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
-    expect(encodings).toContain("gzip");
-    expect(total).toBeGreaterThan(50_000);
-    expect(total).toBeLessThan(200_000);
-  });
-
   // Pages of one kind do not follow each other, so that the next one is recognised by its new title.
   test("axe finds nothing, and nothing is too wide, on any page of a visitor", async () => {
     const visitor = await console.arrive("Visitor");
