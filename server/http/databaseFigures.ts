@@ -1,0 +1,165 @@
+import { Gauge, Registry } from "prom-client";
+import { findLastAudit } from "../audit/nightly.ts";
+import { type Business, readBusiness } from "../market/business.ts";
+import { countUnfinishedPayouts } from "../market/payouts/unfinished.ts";
+import { countWaiting } from "../market/waiting.ts";
+import type { Services } from "../services.ts";
+import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
+import { readBacklog } from "../webhooks/backlog.ts";
+
+/**
+ * Reads the figures that the database holds. Each scrape gets a new registry, so that a figure that cannot be read is
+ * absent and not stale: while the database is unreachable, the registry has only `rebid_database_up`.
+ */
+async function readFigures(services: Services, business: () => Promise<Business>): Promise<Registry> {
+  const figures = new Registry();
+  let isUp = 1;
+  try {
+    await addAuditFigures(figures, services);
+    await addBacklogFigures(figures, services);
+    await addPayoutFigures(figures, services);
+    addBusinessFigures(figures, await business());
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error;
+    figures.clear();
+    isUp = 0;
+  }
+  addGauge(figures, "rebid_database_up", "1 if the database responds, otherwise 0.", isUp);
+  return figures;
+}
+
+function addGauge(registry: Registry, name: string, help: string, value = 0): void {
+  new Gauge({ name, help, registers: [registry] }).set(value);
+}
+
+function addGaugeBy(registry: Registry, label: string, name: string, help: string, values: [string, number][]): void {
+  const gauge = new Gauge({ name, help, labelNames: [label], registers: [registry] });
+  for (const [key, value] of values) gauge.set({ [label]: key }, value);
+}
+
+/** Adds nothing before the first audit, so an alert should fire on a timestamp that is absent or old. */
+async function addAuditFigures(registry: Registry, services: Services): Promise<void> {
+  const last = await findLastAudit(services);
+  if (last === null) return;
+  const { checks, notCompared } = last.report;
+  addGaugeBy(
+    registry,
+    "check",
+    "rebid_ledger_discrepancies",
+    "Discrepancies that the last audit of the ledger found, by check.",
+    checks.map(({ name, count }) => [name, count]),
+  );
+  addGauge(
+    registry,
+    "rebid_ledger_audit_complete",
+    "1 when the last audit made all its checks, 0 when it could not compare with the payment processor.",
+    notCompared ? 0 : 1,
+  );
+  addGauge(
+    registry,
+    "rebid_ledger_audit_timestamp_seconds",
+    "Unix time at which the last audit of the ledger ended.",
+    Date.parse(last.finishedAt) / 1000,
+  );
+}
+
+async function addBacklogFigures(registry: Registry, { database, clock }: Services): Promise<void> {
+  const waiting = await countWaiting(database);
+  const now = clock.now();
+  const { pending, oldestDueAt } = await readBacklog(database, now);
+  const lateSeconds = oldestDueAt === null ? 0 : Math.max(0, (now.getTime() - Date.parse(oldestDueAt)) / 1000);
+  const add = (name: string, help: string, value: number) => addGauge(registry, name, help, value);
+  add("rebid_jobs_waiting", "Jobs that are due and that no worker has taken yet.", waiting.jobs);
+  add("rebid_jobs_oldest_due_seconds", "Time since the oldest of them became due.", waiting.oldestJobSeconds);
+  add("rebid_jobs_failed", "Jobs that have failed as often as they may.", waiting.failedJobs);
+  add(
+    "rebid_processor_events_waiting",
+    "Events of the payment processor that are not applied yet.",
+    waiting.processorEvents,
+  );
+  add(
+    "rebid_processor_events_oldest_waiting_seconds",
+    "Age of the oldest of them.",
+    waiting.oldestProcessorEventSeconds,
+  );
+  add(
+    "rebid_event_log_lag_seconds",
+    "Age of the oldest event that has no place in the log yet.",
+    waiting.eventLogLagSeconds,
+  );
+  add(
+    "rebid_deadlines_overdue",
+    "Tasks whose deadline has passed by more than a minute, counted up to 1,000.",
+    waiting.overdue,
+  );
+  add("rebid_payouts_due", "Payouts whose next step is due.", waiting.payouts);
+  add("rebid_webhook_deliveries_pending", "Webhook deliveries not sent yet, counted up to 10,000.", pending);
+  add("rebid_webhook_oldest_due_seconds", "Time since the oldest due webhook delivery became due.", lateSeconds);
+}
+
+async function addPayoutFigures(registry: Registry, services: Services): Promise<void> {
+  const unfinished = await countUnfinishedPayouts(services);
+  addGaugeBy(
+    registry,
+    "state",
+    "rebid_payouts_unfinished",
+    "Payouts that are neither paid nor failed, by state.",
+    unfinished.map(({ state, count }) => [state, count]),
+  );
+  addGaugeBy(
+    registry,
+    "state",
+    "rebid_payouts_oldest_unfinished_seconds",
+    "Age of the oldest of them, by state; 0 when there are none.",
+    unfinished.map(({ state, oldestSeconds }) => [state, oldestSeconds]),
+  );
+}
+
+/** Sums over all wallets and tasks: read at most this often. */
+const BUSINESS_SECONDS = 60;
+
+/** Returns what `read` last returned, for so many seconds. */
+function keptFor<Value>(seconds: number, read: () => Promise<Value>): () => Promise<Value> {
+  let kept: { value: Promise<Value>; readAtMs: number } | null = null;
+  return () => {
+    if (kept === null || performance.now() - kept.readAtMs > seconds * 1_000) {
+      const value = read();
+      kept = { value, readAtMs: performance.now() };
+      value.catch(() => {
+        kept = null;
+      });
+    }
+    return kept.value;
+  };
+}
+
+function addBusinessFigures(
+  registry: Registry,
+  { tasks, availableCents, heldCents, debtCents, payoutCents }: Business,
+) {
+  addGaugeBy(
+    registry,
+    "status",
+    "rebid_tasks",
+    "Tasks by status, once a minute; of those that have ended, what the database estimates.",
+    tasks.map(({ status, count }) => [status, count]),
+  );
+  addGaugeBy(
+    registry,
+    "state",
+    "rebid_money_cents",
+    "Money of all users, once a minute: available, held for tasks, owed, or on its way out.",
+    [
+      ["available", availableCents],
+      ["held", heldCents],
+      ["debt", debtCents],
+      ["payout", payoutCents],
+    ],
+  );
+}
+
+/** Returns a function that reads the figures of the database, anew or, where that takes long, once a minute. */
+export function databaseFigures(services: Services): () => Promise<Registry> {
+  const business = keptFor(BUSINESS_SECONDS, () => readBusiness(services));
+  return () => readFigures(services, business);
+}
