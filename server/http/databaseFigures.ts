@@ -11,14 +11,14 @@ import { readBacklog } from "../webhooks/backlog.ts";
  * Reads the figures that the database holds. Each scrape gets a new registry, so that a figure that cannot be read is
  * absent and not stale: while the database is unreachable, the registry has only `rebid_database_up`.
  */
-async function readFigures(services: Services, business: () => Promise<Business>): Promise<Registry> {
+async function readFigures(services: Services, business: () => Business | null): Promise<Registry> {
   const figures = new Registry();
   let isUp = 1;
   try {
     await addAuditFigures(figures, services);
     await addBacklogFigures(figures, services);
     await addPayoutFigures(figures, services);
-    addBusinessFigures(figures, await business());
+    addBusinessFigures(figures, business());
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
     figures.clear();
@@ -63,8 +63,9 @@ async function addAuditFigures(registry: Registry, services: Services): Promise<
   );
 }
 
-async function addBacklogFigures(registry: Registry, { database, clock }: Services): Promise<void> {
-  const waiting = await countWaiting(database);
+async function addBacklogFigures(registry: Registry, services: Services): Promise<void> {
+  const { database, clock } = services;
+  const waiting = await countWaiting(services);
   const now = clock.now();
   const { pending, oldestDueAt } = await readBacklog(database, now);
   const lateSeconds = oldestDueAt === null ? 0 : Math.max(0, (now.getTime() - Date.parse(oldestDueAt)) / 1000);
@@ -89,7 +90,7 @@ async function addBacklogFigures(registry: Registry, { database, clock }: Servic
   );
   add(
     "rebid_deadlines_overdue",
-    "Tasks whose deadline has passed by more than a minute, counted up to 1,000.",
+    "Tasks that should have been accepted or have expired by the clock more than a minute ago, counted up to 1,000.",
     waiting.overdue,
   );
   add("rebid_payouts_due", "Payouts whose next step is due.", waiting.payouts);
@@ -115,28 +116,36 @@ async function addPayoutFigures(registry: Registry, services: Services): Promise
   );
 }
 
-/** Sums over all wallets and tasks: read at most this often. */
-const BUSINESS_SECONDS = 60;
+/** Sums over all wallets and tasks take long: they are read once in a while, and no scrape waits for them. */
+const BUSINESS_INTERVAL_MS = 60_000;
+const BUSINESS_MAX_AGE_MS = 5 * BUSINESS_INTERVAL_MS;
 
-/** Returns what `read` last returned, for so many seconds. */
-function keptFor<Value>(seconds: number, read: () => Promise<Value>): () => Promise<Value> {
-  let kept: { value: Promise<Value>; readAtMs: number } | null = null;
-  return () => {
-    if (kept === null || performance.now() - kept.readAtMs > seconds * 1_000) {
-      const value = read();
-      kept = { value, readAtMs: performance.now() };
-      value.catch(() => {
-        kept = null;
-      });
+/** Returns a function that returns the last reading, null if it is too old, and begins a new one when it is due. */
+function businessReader(services: Services): () => Business | null {
+  let last: { value: Business; readAtMs: number } | null = null;
+  let isReading = false;
+  const ageMs = () => (last === null ? Number.POSITIVE_INFINITY : performance.now() - last.readAtMs);
+  const read = async () => {
+    isReading = true;
+    try {
+      const value = await readBusiness(services);
+      last = { value, readAtMs: performance.now() };
+    } catch (error) {
+      if (!isDatabaseUnavailable(error)) services.log.error({ error }, "the business figures could not be read");
+    } finally {
+      isReading = false;
     }
-    return kept.value;
+  };
+  return () => {
+    if (!isReading && ageMs() > BUSINESS_INTERVAL_MS) void read();
+    return ageMs() < BUSINESS_MAX_AGE_MS ? (last?.value ?? null) : null;
   };
 }
 
-function addBusinessFigures(
-  registry: Registry,
-  { tasks, availableCents, heldCents, debtCents, payoutCents }: Business,
-) {
+/** Adds nothing before the first reading has ended. */
+function addBusinessFigures(registry: Registry, business: Business | null): void {
+  if (business === null) return;
+  const { tasks, availableCents, heldCents, debtCents, payoutCents } = business;
   addGaugeBy(
     registry,
     "status",
@@ -158,8 +167,8 @@ function addBusinessFigures(
   );
 }
 
-/** Returns a function that reads the figures of the database, anew or, where that takes long, once a minute. */
+/** Returns a function that reads the figures of the database: sums over all users once a minute, all others anew. */
 export function databaseFigures(services: Services): () => Promise<Registry> {
-  const business = keptFor(BUSINESS_SECONDS, () => readBusiness(services));
+  const business = businessReader(services);
   return () => readFigures(services, business);
 }

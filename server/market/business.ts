@@ -21,7 +21,7 @@ export async function readBusiness({ database }: Pick<Services, "database">): Pr
     database.query<{ status: string; count: number }>(sql`
       SELECT status, count(*) FROM tasks WHERE status = ANY (${underWay}::text[]) GROUP BY status`),
     database.query<{ status: string; count: number }>(sql`
-      SELECT status, round(share * (SELECT reltuples FROM pg_class WHERE oid = 'tasks'::regclass))::float8 AS count
+      SELECT status, round(share * greatest(0, (SELECT reltuples FROM pg_class WHERE oid = 'tasks'::regclass)))::float8 AS count
       FROM pg_stats, unnest(most_common_vals::text::text[], most_common_freqs) AS common (status, share)
       WHERE schemaname = 'public' AND tablename = 'tasks' AND attname = 'status'`),
     queryOne<Omit<Business, "tasks">>(

@@ -1,4 +1,5 @@
-import { type Connection, queryOne, sql } from "../store/connection.ts";
+import type { Services } from "../services.ts";
+import { queryOne, sql } from "../store/connection.ts";
 
 /** What waits to be done, besides deliveries of webhooks. */
 export interface Waiting {
@@ -13,16 +14,17 @@ export interface Waiting {
   oldestProcessorEventSeconds: number;
   /** Age of the oldest event that is not numbered yet. */
   eventLogLagSeconds: number;
-  /** Tasks whose acceptance window has ended more than a minute ago, up to 1,000. */
+  /** Tasks that should have been accepted or have expired by the clock more than a minute ago, up to 1,000. */
   overdue: number;
   /** Payouts whose next step is due. */
   payouts: number;
 }
 
 /** Counts what waits, for operators. */
-export function countWaiting(connection: Connection): Promise<Waiting> {
+export function countWaiting({ database, settings }: Pick<Services, "database" | "settings">): Promise<Waiting> {
+  const lateSeconds = 60;
   return queryOne<Waiting>(
-    connection,
+    database,
     sql`
     SELECT
       (SELECT count(*) FROM graphile_worker.jobs
@@ -37,7 +39,11 @@ export function countWaiting(connection: Connection): Promise<Waiting> {
         FROM (SELECT event_id FROM event_log_queue ORDER BY id LIMIT 1) AS oldest JOIN events e ON e.id = oldest.event_id)
         AS "eventLogLagSeconds",
       (SELECT count(*) FROM (SELECT FROM tasks
-        WHERE status = 'delivered' AND acceptance_deadline_at < service_now() - interval '1 minute' LIMIT 1000) AS late) AS overdue,
+        WHERE status = 'delivered' AND acceptance_deadline_at < service_now() - make_interval(secs => ${lateSeconds})
+        UNION ALL
+        SELECT FROM tasks
+        WHERE status = 'awarded' AND delivery_due_at < service_now() - make_interval(secs => ${lateSeconds + settings.deliveryGraceSeconds})
+        LIMIT 1000) AS late) AS overdue,
       (SELECT count(*) FROM payouts WHERE next_step_at < service_now()) AS payouts`,
   );
 }

@@ -68,7 +68,10 @@ test("every figure is described, and appears once", () => {
   for (const name of names) expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, "m"));
 });
 
-test("tasks by status and money by state are there, for operators", () => {
+test("tasks by status and money by state are there soon after the first scrape, which does not wait for them", async () => {
+  const scrape = async () => (await rest(service.url, "GET", "/metrics")).text;
+  await expect.poll(scrape).toContain("rebid_money_cents");
+  const text = await scrape();
   for (const status of ["open", "awarded", "expired"])
     expect(text).toMatch(new RegExp(`^rebid_tasks\\{status="${status}"\\} 0$`, "m"));
   for (const state of ["available", "held", "debt", "payout"]) {

@@ -22,6 +22,7 @@ test("a worker tells on METRICS_PORT what it does and whether it can: its jobs, 
     'rebid_outside_call_duration_seconds_count{part="mail",call="send",outcome="done"} 1',
   ];
   await expect.poll(metrics).toEqual(expect.arrayContaining(done));
+  await expect.poll(metrics).toContain('rebid_tasks{status="open"} 0');
   const lines = await metrics();
   for (const name of [
     'rebid_database_pool_connections{pool="jobs"}',
