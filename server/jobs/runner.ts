@@ -11,12 +11,13 @@ const POLL_INTERVAL_MS = 500;
 /** Pause before a pool that has ended is restarted; it usually ends because the database is unreachable. */
 const RESTART_PAUSE_MS = 500;
 
-/** Forwards graphile-worker's log to ours. */
-function createGraphileLogger(services: Services): GraphileLogger {
+/** Forwards graphile-worker's log to ours. Of a pool that has broken, the reason is enough: a new one replaces it. */
+function createGraphileLogger({ log }: Services, isBroken: () => boolean): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
-    if (level === "error") logFailure(services.log, meta?.error, {}, message);
-    else if (level === "warning") services.log.warn(message);
-    else services.log.debug(message);
+    const error = meta?.error ?? meta?.fatalError;
+    if (level === "error" && (error !== undefined || !isBroken())) logFailure(log, error, {}, message);
+    else if (level === "warning" && !isBroken()) log.warn(message);
+    else log.debug(message);
   });
 }
 
@@ -39,13 +40,19 @@ async function startPool(services: Services, options: RunnerOptions): Promise<Po
   const poolId = new Promise<string>((resolve) => {
     events.once("pool:create", ({ workerPool }) => resolve(workerPool.id));
   });
-  const broken = new Promise<void>((resolve) => events.once("pool:fatalError", () => resolve()));
+  let isBroken = false;
+  const broken = new Promise<void>((resolve) => {
+    events.once("pool:fatalError", () => {
+      isBroken = true;
+      resolve();
+    });
+  });
   const runner = await run({
     ...options,
     pgPool: services.database.pool,
     pollInterval: POLL_INTERVAL_MS,
     noHandleSignals: true,
-    logger: createGraphileLogger(services),
+    logger: createGraphileLogger(services, () => isBroken),
     events,
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
   });
@@ -73,6 +80,8 @@ async function startPool(services: Services, options: RunnerOptions): Promise<Po
  * replaced by a new one. Jobs that the old pool still had locked are unlocked like those of a dead worker.
  */
 export async function startRunner(services: Services, options: RunnerOptions): Promise<{ stop(): Promise<void> }> {
+  // It prints the stack of each worker of a broken pool, past its own log. Nothing else of the service calls this.
+  console.trace = (error: unknown) => services.log.debug({ error }, "a worker of the job runner ended");
   let stopping = false;
   let pool = await startPool(services, options);
   const restart = async () => {
