@@ -143,6 +143,11 @@ export type ProcessorEvent = Prisma.ProcessorEventModel
  */
 export type ProcessorEventRead = Prisma.ProcessorEventReadModel
 /**
+ * Model ReconciliationState
+ * 
+ */
+export type ReconciliationState = Prisma.ReconciliationStateModel
+/**
  * Model IdempotencyKey
  * 
  */

@@ -13,21 +13,31 @@ const RECHECK_PAUSE_MS = 3_000;
 const MARGIN_SECONDS = 3_600;
 
 /**
- * Compares our rows since `since` (null: all) with the processor's lists. The two cannot be read at the same moment, so
- * discrepancies are read again, up to 5 times and 3 seconds apart, while events under way arrive. Only those that
- * appear every time are reported. Throws ProcessorUnavailable or ProcessorRefused.
+ * Compares our rows since `since` (null: all) with the processor's lists. Throws ProcessorUnavailable or ProcessorRefused.
  */
-export async function compareWithProcessor(books: Books, since: Date | null): Promise<Discrepancy[]> {
-  let found = await compareOnce(books, since);
-  for (let recheck = 0; recheck < RECHECKS && found.length > 0; recheck++) {
-    await new Promise((resume) => setTimeout(resume, RECHECK_PAUSE_MS));
-    const foundAgain = new Set((await compareOnce(books, since)).map(keyOf));
-    found = found.filter((discrepancy) => foundAgain.has(keyOf(discrepancy)));
-  }
-  return found;
-}
+export const compareWithProcessor = (books: Books, since: Date | null): Promise<Discrepancy[]> =>
+  findLasting(
+    () => compareOnce(books, since),
+    ({ check, subject }) => `${check} ${subject}`,
+  );
 
-const keyOf = ({ check, subject }: Discrepancy) => `${check} ${subject}`;
+/**
+ * Our rows and the processor's lists cannot be read at the same moment, so what is found is looked for again, up to 5 times and
+ * 3 seconds apart, while events under way arrive. Returns what was found every time.
+ */
+export async function findLasting<Found>(
+  find: () => Promise<readonly Found[]>,
+  keyOf: (found: Found) => string,
+  pauseMs = RECHECK_PAUSE_MS,
+): Promise<Found[]> {
+  let lasting = [...(await find())];
+  for (let recheck = 0; recheck < RECHECKS && lasting.length > 0; recheck++) {
+    await new Promise((resume) => setTimeout(resume, pauseMs));
+    const foundAgain = new Set((await find()).map(keyOf));
+    lasting = lasting.filter((found) => foundAgain.has(keyOf(found)));
+  }
+  return lasting;
+}
 
 /** Compares once, so events under way may show up as discrepancies. */
 export async function compareOnce(books: Books, since: Date | null): Promise<Discrepancy[]> {

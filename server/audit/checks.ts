@@ -27,6 +27,9 @@ export const databaseChecks: Record<string, Sql> = {
       (2, 'task_earning available +, task_payment held -'),
       (1, 'topup available +, topup outside -'),
       (1, 'payout available -, payout outside +'),
+      -- One that was booked after a restore, when the wallet no longer had the money.
+      (1, 'payout available -, payout debt -, payout outside +'),
+      (1, 'payout debt -, payout outside +'),
       (1, 'payout_reversal available +, payout_reversal outside -'),
       (1, 'topup_refund available -, topup_refund outside +'),
       (1, 'topup_refund available -, topup_refund debt -, topup_refund outside +'),
@@ -164,16 +167,17 @@ export const databaseChecks: Record<string, Sql> = {
     WHERE coalesce(p.cents, 0) <> coalesce(e.amount_cents, 0)`,
 
   "each payout was debited, and credited back if and only if it failed": sql`
-    SELECT coalesce('payout ' || p.id, 'entry ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,
+    SELECT coalesce('payout ' || p.id, 'transfer ' || e.id) AS subject, coalesce(p.cents, 0) AS expected,
            coalesce(e.amount_cents, 0) AS actual
     FROM (
       SELECT id, user_id, 'payout:' || id AS reference, -amount_cents AS cents FROM payouts
       UNION ALL
       SELECT id, user_id, 'payout:' || id || ':reversal', amount_cents FROM payouts WHERE state = 'failed'
     ) p FULL JOIN (
-      SELECT e.id, e.user_id, t.external_ref AS reference, e.amount_cents
+      SELECT t.id, e.user_id, t.external_ref AS reference, sum(e.amount_cents) AS amount_cents
       FROM ledger_entries e JOIN ledger_transfers t ON t.id = e.transfer_id
-      WHERE e.kind IN ('payout', 'payout_reversal') AND e.bucket = 'available'
+      WHERE e.kind IN ('payout', 'payout_reversal') AND e.user_id IS NOT NULL
+      GROUP BY t.id, e.user_id
     ) e USING (user_id, reference)
     WHERE coalesce(p.cents, 0) <> coalesce(e.amount_cents, 0)`,
 };

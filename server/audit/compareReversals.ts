@@ -5,7 +5,7 @@ import type { Books, Discrepancy } from "./discrepancy.ts";
 export const REVERSALS = "refunds and disputes agree with the processor's balance";
 
 /** Returns the ledger's reference for a movement of the platform's balance; null if no refund or dispute caused it. */
-function referenceOf({ id, sourceKind, sourceId, amountCents }: ProcessorBalanceTransaction): string | null {
+export function referenceOf({ id, sourceKind, sourceId, amountCents }: ProcessorBalanceTransaction): string | null {
   // By its source and not its type, because slow payment methods such as bank debits use other types.
   if (sourceKind === "dispute") return `dispute:${sourceId}:${id}`;
   if (sourceKind !== "refund") return null;

@@ -18,14 +18,20 @@ export interface CheckoutSession {
    * reference cannot be trusted: on a payment link it is whatever the link says.
    */
   topupId: string | null;
+  /** Our user's id, from the same metadata. */
+  userId: string | null;
   /** A slow payment failed for good. Known only from `getCheckoutSession`, not from a list or an event. */
   paymentFailed: boolean;
   /** Epoch seconds. */
   expiresAt: number;
+  /** Epoch seconds. */
+  createdAt: number;
 }
 
 export interface ProcessorAccount {
   accountId: string;
+  /** Our user's id, from the metadata. */
+  userId: string | null;
   transfersActive: boolean;
   payoutsActive: boolean;
   /** The person has entered something on the onboarding pages. */

@@ -62,6 +62,7 @@ export function accountCalls(stripe: Stripe, accountCountry: string): AccountCal
       const balance = account.configuration?.recipient?.capabilities?.stripe_balance;
       return {
         accountId: account.id,
+        userId: account.metadata?.userId ?? null,
         transfersActive: balance?.stripe_transfers?.status === "active",
         payoutsActive: balance?.payouts?.status === "active",
         onboardingStarted: account.identity?.entity_type !== undefined,

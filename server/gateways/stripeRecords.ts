@@ -19,8 +19,10 @@ export function checkoutSession(session: Stripe.Checkout.Session): CheckoutSessi
     amountCents: session.amount_total,
     currency: session.currency,
     topupId: session.metadata?.topupId ?? null,
+    userId: session.metadata?.userId ?? null,
     paymentFailed: session.status === "complete" && hasFailed(session.payment_intent),
     expiresAt: session.expires_at,
+    createdAt: session.created,
   };
 }
 

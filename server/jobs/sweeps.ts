@@ -1,3 +1,4 @@
+import { checkAfterRestore } from "../audit/reconcile/afterRestore.ts";
 import { findWindingDown, windDown } from "../market/accounts/windDown.ts";
 import { advancePayout, findDuePayouts } from "../market/payouts/advance.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "../market/processorEvents/apply.ts";
@@ -56,6 +57,7 @@ const createSweeps = (): Record<string, Sweep> => ({
   missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),
   unsettledTopups: sweep(findUnsettledTopups, checkTopup),
+  afterRestore: checkAfterRestore,
   duePayouts: sweep(findDuePayouts, advancePayout),
   keptAnswers: pruneKeptAnswers,
 });

@@ -15,7 +15,8 @@ type ReturnKind = "hold_release" | "dispute_refund";
  * the money that the seed command creates.
  */
 type IncomingKind = "topup" | "payout_reversal" | "topup_refund" | "chargeback" | "adjustment";
-type ClawBackKind = "topup_refund" | "chargeback";
+/** `payout`: one that was sent and is not in the books. */
+type ClawBackKind = "topup_refund" | "chargeback" | "payout";
 
 /** One side of a movement between users; a negative amount leaves the bucket. */
 interface Side {

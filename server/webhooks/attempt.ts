@@ -1,6 +1,5 @@
 import { SpanKind } from "@opentelemetry/api";
 import { EgressFailed, EgressRefused } from "../gateways/egressErrors.ts";
-import { measureWebhook } from "../measures.ts";
 import { timestampOf } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
 import { traced } from "../tracing.ts";
@@ -31,9 +30,7 @@ export async function attemptOnce(
     ({ statusCode }) => ({ statusCode, error: null }),
     (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),
   );
-  const attempt = { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
-  measureWebhook(classifyResponse(attempt), attempt.durationMs);
-  return attempt;
+  return { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
 }
 
 /** Decides whether a delivery has succeeded, failed or is retried after an attempt. `schedule` is in seconds. */

@@ -422,6 +422,7 @@ export const ModelName = {
   Payout: 'Payout',
   ProcessorEvent: 'ProcessorEvent',
   ProcessorEventRead: 'ProcessorEventRead',
+  ReconciliationState: 'ReconciliationState',
   IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
   EventLogQueueRow: 'EventLogQueueRow',
@@ -446,7 +447,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "moderationAction" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "moderationAction" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -2300,6 +2301,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    ReconciliationState: {
+      payload: Prisma.$ReconciliationStatePayload<ExtArgs>
+      fields: Prisma.ReconciliationStateFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ReconciliationStateFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ReconciliationStateFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>
+        }
+        findFirst: {
+          args: Prisma.ReconciliationStateFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ReconciliationStateFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>
+        }
+        findMany: {
+          args: Prisma.ReconciliationStateFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>[]
+        }
+        create: {
+          args: Prisma.ReconciliationStateCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>
+        }
+        createMany: {
+          args: Prisma.ReconciliationStateCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ReconciliationStateCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>[]
+        }
+        delete: {
+          args: Prisma.ReconciliationStateDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>
+        }
+        update: {
+          args: Prisma.ReconciliationStateUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>
+        }
+        deleteMany: {
+          args: Prisma.ReconciliationStateDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ReconciliationStateUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ReconciliationStateUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>[]
+        }
+        upsert: {
+          args: Prisma.ReconciliationStateUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ReconciliationStatePayload>
+        }
+        aggregate: {
+          args: Prisma.ReconciliationStateAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateReconciliationState>
+        }
+        groupBy: {
+          args: Prisma.ReconciliationStateGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReconciliationStateGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ReconciliationStateCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ReconciliationStateCountAggregateOutputType> | number
+        }
+      }
+    }
     IdempotencyKey: {
       payload: Prisma.$IdempotencyKeyPayload<ExtArgs>
       fields: Prisma.IdempotencyKeyFieldRefs
@@ -3392,6 +3467,16 @@ export const ProcessorEventReadScalarFieldEnum = {
 export type ProcessorEventReadScalarFieldEnum = (typeof ProcessorEventReadScalarFieldEnum)[keyof typeof ProcessorEventReadScalarFieldEnum]
 
 
+export const ReconciliationStateScalarFieldEnum = {
+  id: 'id',
+  origin: 'origin',
+  noticedOrigin: 'noticedOrigin',
+  nextCheckAt: 'nextCheckAt'
+} as const
+
+export type ReconciliationStateScalarFieldEnum = (typeof ReconciliationStateScalarFieldEnum)[keyof typeof ReconciliationStateScalarFieldEnum]
+
+
 export const IdempotencyKeyScalarFieldEnum = {
   userId: 'userId',
   key: 'key',
@@ -3858,6 +3943,7 @@ export type GlobalOmitConfig = {
   payout?: Prisma.PayoutOmit
   processorEvent?: Prisma.ProcessorEventOmit
   processorEventRead?: Prisma.ProcessorEventReadOmit
+  reconciliationState?: Prisma.ReconciliationStateOmit
   idempotencyKey?: Prisma.IdempotencyKeyOmit
   event?: Prisma.EventOmit
   eventLogQueueRow?: Prisma.EventLogQueueRowOmit

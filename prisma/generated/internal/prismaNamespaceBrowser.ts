@@ -76,6 +76,7 @@ export const ModelName = {
   Payout: 'Payout',
   ProcessorEvent: 'ProcessorEvent',
   ProcessorEventRead: 'ProcessorEventRead',
+  ReconciliationState: 'ReconciliationState',
   IdempotencyKey: 'IdempotencyKey',
   Event: 'Event',
   EventLogQueueRow: 'EventLogQueueRow',
@@ -488,6 +489,16 @@ export const ProcessorEventReadScalarFieldEnum = {
 } as const
 
 export type ProcessorEventReadScalarFieldEnum = (typeof ProcessorEventReadScalarFieldEnum)[keyof typeof ProcessorEventReadScalarFieldEnum]
+
+
+export const ReconciliationStateScalarFieldEnum = {
+  id: 'id',
+  origin: 'origin',
+  noticedOrigin: 'noticedOrigin',
+  nextCheckAt: 'nextCheckAt'
+} as const
+
+export type ReconciliationStateScalarFieldEnum = (typeof ReconciliationStateScalarFieldEnum)[keyof typeof ReconciliationStateScalarFieldEnum]
 
 
 export const IdempotencyKeyScalarFieldEnum = {

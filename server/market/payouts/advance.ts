@@ -2,6 +2,7 @@ import { IdempotencyKeyReused, ProcessorRefused, ProcessorUnavailable } from "..
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
+import { needsReconciliation } from "../../store/reconciliation.ts";
 import { syncPayoutAccount } from "./accounts.ts";
 import { recordResult } from "./recordResult.ts";
 import { ageOfKey, payoutStates } from "./rules.ts";
@@ -72,6 +73,6 @@ async function afterFailedCall(
 /** Returns payouts whose next step is due, whether or not a job for it still exists. */
 export function findDuePayouts({ database, clock }: Services, limit: number): Promise<{ payoutId: string }[]> {
   return database.query<{ payoutId: string }>(sql`
-    SELECT id AS "payoutId" FROM payouts WHERE next_step_at <= ${clock.now().toISOString()}::timestamptz
+    SELECT id AS "payoutId" FROM payouts WHERE next_step_at <= ${clock.now().toISOString()}::timestamptz AND NOT ${needsReconciliation}
     ORDER BY next_step_at LIMIT ${limit}`);
 }

@@ -7,10 +7,10 @@ import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eve
 import { accountOfEvent } from "../payouts/accountEvents.ts";
 import { syncPayoutAccount } from "../payouts/accounts.ts";
 import { applyPayoutEvent, applyTransferEvent } from "../payouts/events.ts";
+import { interpretCheckout } from "../topups/adopt.ts";
 import { applyDispute, readDispute } from "../topups/chargebacks.ts";
 import { type PaidTopup, settlePaidTopup } from "../topups/paid.ts";
 import { applyRefund, readRefund } from "../topups/refunds.ts";
-import { applyCheckout, interpretCheckout } from "../topups/settle.ts";
 
 /** What an event does inside the transaction that marks it as processed. */
 export type Effect = (tx: Transaction) => Promise<EventOutcome> | EventOutcome;
@@ -24,10 +24,7 @@ export async function interpretEvent(services: Services, event: ProcessorEvent):
   const { type, data, account } = event;
   // Charges, refunds, disputes and transfers on a connected account are not our money, even if they contain our ids.
   if (account !== null && /^(checkout\.session|charge|refund|transfer)\./.test(type)) return () => notOurs;
-  if (type.startsWith("checkout.session.")) {
-    const update = await interpretCheckout(services, event);
-    return update === null ? notA("checkout session") : (tx) => applyCheckout(tx, update);
-  }
+  if (type.startsWith("checkout.session.")) return interpretCheckout(services, event);
   if (type.startsWith("refund.") || type === "charge.refund.updated") {
     const refund = readRefund(data);
     return refund === null ? notA("refund") : onTopup(services, refund.paymentIntentId, refund, applyRefund);

@@ -1,6 +1,7 @@
+import { OurId } from "../../gateways/snapshots.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, sql } from "../../store/connection.ts";
-import { applyCheckout, updateFromSession } from "./settle.ts";
+import { settleSession } from "./adopt.ts";
 
 /** A credited top-up, for refunds and disputes. */
 export interface PaidTopup {
@@ -8,7 +9,7 @@ export interface PaidTopup {
   userId: string;
 }
 
-async function findPaidTopup(connection: Connection, paymentIntentId: string): Promise<PaidTopup | null> {
+export async function findPaidTopup(connection: Connection, paymentIntentId: string): Promise<PaidTopup | null> {
   const [topup] = await connection.query<PaidTopup>(sql`
     SELECT id, user_id AS "userId" FROM topups WHERE payment_intent_id = ${paymentIntentId}`);
   return topup ?? null;
@@ -28,11 +29,9 @@ export async function settlePaidTopup(
   if (known !== null) return known;
   const session = await processor.findCheckoutSession(paymentIntentId);
   if (session === null) return "notOurs";
-  const update = updateFromSession(session);
+  await database.transaction((tx) => settleSession(tx, session));
   const [ours] = await database.query(sql`
     SELECT id FROM topups
-    WHERE session_id = ${update.sessionId} OR (id = ${update.topupId}::uuid AND session_id IS NULL)`);
-  if (!ours) return "notOurs";
-  await database.transaction((tx) => applyCheckout(tx, update));
-  return (await findPaidTopup(database, paymentIntentId)) ?? "unsettled";
+    WHERE session_id = ${session.id} OR (id = ${OurId.parse(session.topupId)}::uuid AND session_id IS NULL)`);
+  return (await findPaidTopup(database, paymentIntentId)) ?? (ours ? "unsettled" : "notOurs");
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { ProcessorRefund } from "../../gateways/processorRecords.ts";
+import type { Processor } from "../../gateways/processor.ts";
+import type { CheckoutSession, ProcessorRefund } from "../../gateways/processorRecords.ts";
 import { Related } from "../../gateways/snapshots.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored } from "../eventOutcome.ts";
@@ -47,4 +48,14 @@ export async function applyRefund(tx: Transaction, topup: PaidTopup, refund: Ref
   const credit = await tx.ledger.deposit(topup.userId, "topup_refund", amountCents, `refund:${id}:failed`);
   if (credit !== null) await recordReversal(tx, topup, { kind: "topup_refund", amountCents });
   return credit === null ? ignored("already credited back") : applied("credited back");
+}
+
+/** Whether the payer has the whole amount back, so that nobody is owed anything. */
+export async function isRefunded(
+  processor: Processor,
+  { paymentIntentId, amountCents }: Pick<CheckoutSession, "paymentIntentId" | "amountCents">,
+): Promise<boolean> {
+  if (paymentIntentId === null) return false;
+  const refunds = (await processor.findRefunds(paymentIntentId)).filter(({ status }) => status === "succeeded");
+  return refunds.reduce((sum, refund) => sum + refund.amountCents, 0) === amountCents;
 }

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { CheckoutSession, ProcessorEvent } from "../../gateways/processorRecords.ts";
 import { OurId, Related } from "../../gateways/snapshots.ts";
-import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { applied, type EventOutcome, ignored, notOurs, unexpected } from "../eventOutcome.ts";
@@ -26,23 +25,8 @@ const SessionSnapshot = z.object({
   currency: z.string().nullish(),
 });
 
-/**
- * Reads a `checkout.session.*` event; null if it does not contain a checkout session. When the response to the call
- * that created a session was lost, only the event's client reference links it to a top-up, and a payer may have chosen
- * that reference, so the session itself is fetched from the processor. Throws ProcessorUnavailable or ProcessorRefused.
- */
-export async function interpretCheckout(
-  { database, processor }: Services,
-  event: Pick<ProcessorEvent, "type" | "data">,
-): Promise<CheckoutUpdate | null> {
-  const update = readCheckoutEvent(event);
-  if (update === null || update.topupId === null) return update;
-  const [unanswered] = await database.query(sql`
-    SELECT id FROM topups WHERE id = ${update.topupId}::uuid AND session_id IS NULL`);
-  return unanswered ? updateFromSession(await processor.getCheckoutSession(update.sessionId)) : update;
-}
-
-function readCheckoutEvent({ type, data }: Pick<ProcessorEvent, "type" | "data">): CheckoutUpdate | null {
+/** Reads a `checkout.session.*` event; null if it does not contain a checkout session. */
+export function readCheckoutEvent({ type, data }: Pick<ProcessorEvent, "type" | "data">): CheckoutUpdate | null {
   const session = SessionSnapshot.safeParse(data).data;
   if (session === undefined) return null;
   return {

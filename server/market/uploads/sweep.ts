@@ -1,6 +1,7 @@
 import type { Services } from "../../services.ts";
 import { sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
+import { isUnreconciled } from "../../store/reconciliation.ts";
 import { UPLOAD_EXPIRES_IN_SECONDS } from "./declare.ts";
 import { isIdle } from "./lease.ts";
 
@@ -20,6 +21,8 @@ const stages = ["uploads", "samples/", "deliveries/"] as const;
  * be repeated, and run several times in parallel. Artifacts are under another prefix.
  */
 export async function sweepUploads(services: Services, payload: JobPayload<"sweepUploads">): Promise<void> {
+  // A database that was restored to an earlier time does not know the newest files. If it is restored again, it may need them.
+  if (await isUnreconciled(services.database)) return;
   const next = await sweepPart(services, payload, OBJECTS_PER_RUN);
   if (next !== null) await services.database.transaction(async (tx) => tx.jobs.add("sweepUploads", next));
 }

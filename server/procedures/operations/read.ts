@@ -22,7 +22,7 @@ export const read = moderator
     return {
       audit: last && { ...last.report, finishedAt: last.finishedAt },
       unfinishedPayouts: await countUnfinishedPayouts(ctx),
-      waiting: await countWaiting(ctx),
+      waiting: await countWaiting(database),
       deliveries: await readBacklog(database, clock.now()),
     };
   });

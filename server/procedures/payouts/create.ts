@@ -6,7 +6,11 @@ import { recordPayoutUpdated } from "../../market/payouts/publicRecord.ts";
 import { Currency, idOf, MAX_INT32 } from "../../schemas/common.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 import { refuseOverdraft } from "../../store/ledger.ts";
+import { needsReconciliation } from "../../store/reconciliation.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
+
+/** When to ask again while payouts are paused. */
+const PAUSE_SECONDS = 60;
 
 export const create = scoped("payouts:write")
   .meta({
@@ -46,7 +50,12 @@ export const create = scoped("payouts:write")
       const accountId = await requireActiveAccount(ctx);
       const now = ctx.clock.now().toISOString();
       return change(async (tx) => {
-        const payout = await queryOne<{ id: string }>(tx, sql`SELECT uuid_v7() AS id`);
+        const payout = await queryOne<{ id: string; paused: boolean }>(
+          tx,
+          sql`SELECT uuid_v7() AS id, ${needsReconciliation} AS paused`,
+        );
+        // After a restore, a wallet may have money that was paid out already.
+        if (payout.paused) throw new ApiError("unavailable", { retryAfterSeconds: PAUSE_SECONDS });
         await countSpending(tx, ctx, amountCents);
         const pendingLedgerId = await tx.ledger.withdraw(ctx.userId, amountCents, `payout:${payout.id}`);
         if (pendingLedgerId === null) throw new Error(`payout ${payout.id} was already booked`);

@@ -42,8 +42,7 @@ export const list = anyone
     const statuses = taskStatuses.filter((status) => input.status.includes(status));
     const tag = input.tag?.trim();
     const search = { statuses, tag, query, minBudgetCents, maxBudgetCents, cursor, limit };
-    const work = (connection: Connection) => searchTasks(connection, search);
-    const page = { page: JSON.stringify(search), cursor, work };
-    const tasks = ctx.principal === null ? await ctx.publicReads.read(page) : await work(ctx.database);
+    const read = (connection: Connection) => searchTasks(connection, search);
+    const tasks = ctx.principal === null ? await ctx.publicReads.read(read, cursor) : await read(ctx.database);
     return { tasks, nextCursor: nextCursorOf(tasks, limit) };
   });
