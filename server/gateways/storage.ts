@@ -67,12 +67,15 @@ export interface StorageSettings {
   secretAccessKey: string;
 }
 
-const SEALED_PREFIX = "sealed/";
+export const SEALED_PREFIX = "sealed/";
 
 /** Returns a new key for the copy of an upload. */
 export function createSealedKey(storageKey: string): string {
   return `${SEALED_PREFIX}${storageKey}/${randomUUID()}`;
 }
+
+/** The key of the upload that a copy was made of. */
+export const uploadKeyOf = (sealedKey: string) => sealedKey.slice(SEALED_PREFIX.length, sealedKey.lastIndexOf("/"));
 
 /** Whether a key is that of a copy. */
 export const isSealed = (storageKey: string) => storageKey.startsWith(SEALED_PREFIX);

@@ -113,6 +113,7 @@ async function examineSchema(client: pg.Client, url: string, production: boolean
     const found = [
       ok(`all ${(await migrationNames()).length} migrations are applied`),
       ...(await missingRights(client)),
+      await examineReconciliation(client),
     ];
     if (!roleOwnsSchema) return [...found, ok("the service's role cannot change the schema")];
     const advice = "Give the service a role of its own, as docs/guides/production.md describes.";
@@ -123,6 +124,18 @@ async function examineSchema(client: pg.Client, url: string, production: boolean
     if (!production && error.message.includes("test clock")) return [ok("it is a developer's, with a test clock")];
     return [problem("the schema does not fit this version", error.message)];
   }
+}
+
+async function examineReconciliation(client: pg.Client): Promise<Found> {
+  const { rows } = await client.query<{ isPaused: boolean }>(`SELECT needs_reconciliation() AS "isPaused"`);
+  if (!rows[0]?.isPaused)
+    return ok("it was not restored since it was last compared with the processor: payouts are sent");
+  const advice =
+    "`npm run reconcile` shows what the books lack, and with `-- --apply` books it and lets payouts be sent.";
+  return problem(
+    "it was restored or has failed over: no payout is sent until the books agree with the processor",
+    advice,
+  );
 }
 
 /** The tables that the service's role cannot use, although `npm run migrate` lets it. */
