@@ -23,6 +23,7 @@ export class Rebid {
   readonly tasks: Tasks;
   readonly bids: Bids;
   readonly payouts: generated.PayoutsApi;
+  readonly questions: generated.QuestionsApi;
   readonly disputes: generated.DisputesApi;
   readonly events: Events;
   readonly users: generated.UsersApi;
@@ -43,6 +44,7 @@ export class Rebid {
     this.tasks = new Tasks(requests);
     this.bids = new Bids(requests);
     this.payouts = new generated.PayoutsApi(requests);
+    this.questions = new generated.QuestionsApi(requests);
     this.disputes = new generated.DisputesApi(requests);
     this.events = new Events(requests);
     this.users = new generated.UsersApi(requests);

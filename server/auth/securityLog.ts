@@ -24,6 +24,7 @@ export const securityActions = {
   "user.suspended": "a moderator or an operator suspended a user",
   "user.reinstated": "a moderator or an operator lifted a suspension",
   "account.closed": "someone closed their account",
+  "question.removed": "a moderator removed a question",
   "dispute.resolved": "a moderator or an operator decided a dispute",
 } as const;
 export type SecurityAction = keyof typeof securityActions;

@@ -7,6 +7,7 @@ import { keysRouter } from "./keys/router.ts";
 import { moderationRouter } from "./moderation/router.ts";
 import { operationsRouter } from "./operations/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
+import { questionsRouter } from "./questions/router.ts";
 import { tasksRouter } from "./tasks/router.ts";
 import { testRouter } from "./test/router.ts";
 import { usersRouter } from "./users/router.ts";
@@ -19,6 +20,7 @@ export const appRouter = router({
   wallet: walletRouter,
   tasks: tasksRouter,
   bids: bidsRouter,
+  questions: questionsRouter,
   payouts: payoutsRouter,
   disputes: disputesRouter,
   events: eventsRouter,

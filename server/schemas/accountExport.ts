@@ -8,6 +8,7 @@ import { LedgerEntry } from "./ledgerEntry.ts";
 import { must } from "./messages.ts";
 import { ModeratedUser, ModerationAction } from "./moderation.ts";
 import { Payout } from "./payout.ts";
+import { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
 import { Task } from "./task.ts";
 import { SessionOrigin } from "./user.ts";
@@ -73,6 +74,8 @@ export const exportLists = {
         .meta({ id: "ExportedFile", description: "A file that was uploaded, without its bytes." }),
     )
     .meta({ description: "Samples and deliveries that you uploaded." }),
+  questions: z.array(Question).meta({ description: "Questions that you asked." }),
+  answers: z.array(Question).meta({ description: "Questions about your tasks that you answered." }),
   disputes: z.array(Dispute).meta({ description: "Disputes of your tasks." }),
   ratingsGiven: z.array(Rating).meta({ description: "What you said of others." }),
   ratingsReceived: z.array(Rating).meta({ description: "What others said of you." }),

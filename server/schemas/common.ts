@@ -73,6 +73,7 @@ export const exampleIds = {
   "top-up": "019aa1b2-0000-7000-8000-000000000010",
   decision: "019aa1b2-0000-7000-8000-000000000011",
   "second factor": "019aa1b2-0000-7000-8000-000000000012",
+  question: "019aa1b2-0000-7000-8000-000000000013",
 } as const;
 
 /** The id of a record of this kind. */

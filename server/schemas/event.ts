@@ -3,8 +3,9 @@ import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
 import { idOf, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
-import { BidExcerpt, DisputeExcerpt, TaskExcerpt } from "./excerpts.ts";
+import { BidExcerpt, DisputeExcerpt, QuestionExcerpt, TaskExcerpt } from "./excerpts.ts";
 import { Payout } from "./payout.ts";
+import type { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
 import type { Task } from "./task.ts";
 import { CreditedTopup, TopupReversal } from "./topup.ts";
@@ -22,6 +23,10 @@ const withBid = taskAndBid.meta({
 const withDispute = taskAndBid
   .extend({ dispute: DisputeExcerpt.meta({ description: "The dispute as it was right after the change." }) })
   .meta({ id: "DisputeEventData", description: "What events about a dispute have." });
+
+const withQuestion = taskOnly
+  .extend({ question: QuestionExcerpt.meta({ description: "The question as it was right after the change." }) })
+  .meta({ id: "QuestionEventData", description: "What events about a question have." });
 
 const theParties = "the buyer and the awarded bidder";
 
@@ -79,6 +84,12 @@ const logOnlyCatalogue = {
       .extend({ rating: Rating.meta({ description: "The new rating." }) })
       .meta({ id: "RatingEventData", description: "What events about a rating have." }),
   },
+  "question.asked": { when: "somebody asks about an open task", to: "the task's buyer", data: withQuestion },
+  "question.answered": {
+    when: "the buyer answers a question, or changes the answer",
+    to: "the asker and the bidders whose bids are active",
+    data: withQuestion,
+  },
   "topup.credited": {
     when: "a top-up is credited to the wallet",
     to: "the wallet's owner",
@@ -128,6 +139,7 @@ export interface EventRecords {
   dispute?: Dispute;
   sample?: SampleRecord;
   rating?: Rating;
+  question?: Question;
   topup?: CreditedTopup;
   reversal?: TopupReversal;
   payout?: Payout;
@@ -167,6 +179,8 @@ export const eventBodies = {
   "bid.rejected": bodyOf("bid.rejected", logCatalogue["bid.rejected"]),
   "sample.posted": bodyOf("sample.posted", logCatalogue["sample.posted"]),
   "rating.posted": bodyOf("rating.posted", logCatalogue["rating.posted"]),
+  "question.asked": bodyOf("question.asked", logCatalogue["question.asked"]),
+  "question.answered": bodyOf("question.answered", logCatalogue["question.answered"]),
   "topup.credited": bodyOf("topup.credited", logCatalogue["topup.credited"]),
   "topup.reversed": bodyOf("topup.reversed", logCatalogue["topup.reversed"]),
   "payout.updated": bodyOf("payout.updated", logCatalogue["payout.updated"]),

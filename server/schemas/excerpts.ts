@@ -2,6 +2,7 @@ import { z } from "zod";
 import { Bid } from "./bid.ts";
 import { Person, Price } from "./common.ts";
 import { Dispute } from "./dispute.ts";
+import { Answer, Question } from "./question.ts";
 import { Task, TaskListItem } from "./task.ts";
 
 /**
@@ -59,6 +60,23 @@ export const TaskExcerpt = Task.extend({
 });
 export type TaskExcerpt = z.infer<typeof TaskExcerpt>;
 
+/** A question as events show it. */
+export const QuestionExcerpt = Question.extend({
+  asker: Person.meta({ description: "Who asked." }),
+  textTruncated: truncated("text"),
+  answer: Answer.extend({ textTruncated: truncated("text") })
+    .meta({
+      id: "AnswerExcerpt",
+      description: `An answer as events show it: the first ${EXCERPT_CHARACTERS} characters.`,
+    })
+    .nullable()
+    .meta({ description: "Null until the buyer answers." }),
+}).meta({
+  id: "QuestionExcerpt",
+  description: `A question as events show it: of its texts, the first ${EXCERPT_CHARACTERS} characters.`,
+});
+export type QuestionExcerpt = z.infer<typeof QuestionExcerpt>;
+
 /** Shortens a text as Postgres' `left` does, by code points. */
 function shorten(text: string): string {
   if (text.length <= EXCERPT_CHARACTERS) return text;
@@ -79,6 +97,18 @@ export function excerptOfDispute(dispute: Dispute): DisputeExcerpt {
     ...{ ...dispute, reason, note },
     ...(reason !== dispute.reason && { reasonTruncated: true as const }),
     ...(note !== dispute.note && { noteTruncated: true as const }),
+  };
+}
+
+/** For a question with its asker, which only anonymous callers do not see. */
+export function excerptOfQuestion({ asker, ...question }: Question): QuestionExcerpt {
+  if (asker === null) throw new Error(`question ${question.id} has no asker`);
+  const text = question.text && shorten(question.text);
+  const answer = question.answer && { ...question.answer, text: shorten(question.answer.text) };
+  return {
+    ...{ ...question, asker, text },
+    ...(text !== question.text && { textTruncated: true as const }),
+    answer: answer && { ...answer, ...(answer.text !== question.answer?.text && { textTruncated: true as const }) },
   };
 }
 

@@ -22,6 +22,7 @@ const moderationActions = [
   "add_moderator",
   "remove_moderator",
   "remove_second_factor",
+  "remove_question",
 ] as const;
 
 /** What a moderator, or an operator at the command line, did. */
@@ -30,8 +31,9 @@ export const ModerationAction = z
     id: idOf("decision"),
     action: z.enum(moderationActions).meta({ description: "What was done.", example: "suspend_user" }),
     moderator: Person.nullable().meta({ description: "Null for an operator at the command line." }),
-    user: Person.nullable().meta({ description: "On whom; null for a dispute." }),
+    user: Person.nullable().meta({ description: "On whom; null for a dispute. Of a question, who asked it." }),
     disputeId: Id.nullable().meta({ description: "The dispute that was resolved.", example: null }),
+    questionId: Id.nullable().meta({ description: "The question that was removed.", example: null }),
     reason: z.string().nullable().meta({
       description: "Why.",
       example: "Posts the same task from several accounts.",

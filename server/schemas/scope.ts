@@ -1,5 +1,12 @@
 /** What an API key can be allowed to do. Sessions may do everything; no key can have `*`. Source: docs/contract.md "Authentication". */
-export const scopes = ["task:write", "bid:write", "payouts:write", "webhook:read", "webhook:write"] as const;
+export const scopes = [
+  "task:write",
+  "bid:write",
+  "payouts:write",
+  "webhook:read",
+  "webhook:write",
+  "message:write",
+] as const;
 export type Scope = (typeof scopes)[number];
 
 /** What a key with a scope may do, in words for those who hold it. */
@@ -9,4 +16,5 @@ export const scopeWords: Record<Scope, string> = {
   "payouts:write": "request payouts",
   "webhook:read": "list webhooks",
   "webhook:write": "change webhooks",
+  "message:write": "ask and answer questions about tasks",
 };

@@ -8,6 +8,8 @@ export const taskOperations = [
   "tasks.accept",
   "tasks.dispute",
   "tasks.rate",
+  "tasks.ask",
+  "questions.answer",
   "bids.place",
   "bids.update",
   "bids.withdraw",

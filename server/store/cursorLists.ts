@@ -27,6 +27,7 @@ export const cursorLists = {
   "tasks.listOwn": { table: "tasks", createdAt: sql`t.created_at`, filterColumns: ["buyer_id", "awarded_bidder_id"] },
   "bids.listForTask": { table: "bids", createdAt: sql`b.created_at`, filterColumns: ["task_id"] },
   "bids.listOwn": { table: "bids", createdAt: sql`b.created_at`, filterColumns: ["bidder_id"] },
+  "questions.list": { table: "questions", createdAt: sql`q.created_at`, filterColumns: ["task_id"] },
   // A trigger gives the entries of a wallet strictly increasing times, so its constraint is never violated by chance.
   "wallet.ledger": { table: "ledger_entries", createdAt: sql`e.created_at`, filterColumns: ["user_id"] },
   "payouts.list": { table: "payouts", createdAt: sql`p.created_at`, filterColumns: ["user_id"] },

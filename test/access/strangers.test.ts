@@ -32,6 +32,7 @@ interface World {
   webhookId: string;
   webhookDeliveryId: string;
   payoutId: string;
+  questionId: string;
 }
 
 let world: World;
@@ -52,6 +53,7 @@ beforeAll(async () => {
     url: "https://hooks.example.com/buyer",
     events: ["task.created"],
   });
+  const asked = await bidder.post(`/tasks/${open.id}/questions`, { text: "How many words?" });
   const payee = await createPayee(service);
   await requestPayout(payee, 2_000);
   world = {
@@ -68,6 +70,7 @@ beforeAll(async () => {
     webhookId: webhook.id,
     webhookDeliveryId: (await buyer.post(`/webhooks/${webhook.id}/test`)).body.delivery.id,
     payoutId: (await payee.get("/payouts")).body.payouts[0].id,
+    questionId: asked.body.question.id,
   };
 });
 
@@ -119,6 +122,10 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "tasks.accept": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
   "tasks.dispute": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
   "tasks.rate": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, stars: 1 })],
+  "tasks.ask": ["open", ({ openTaskId }) => ({ id: openTaskId, text: "How many words?" })],
+  "questions.list": ["open", ({ openTaskId }) => ({ id: openTaskId })],
+  "questions.answer": ["forbidden", ({ questionId }) => ({ id: questionId, text: "Mine." })],
+  "questions.remove": ["forbidden", ({ questionId }) => ({ id: questionId, reason: "Mine." })],
   "tasks.listOwn": ["own view", () => ({})],
   "disputes.list": ["own view", () => ({})],
   "disputes.read": ["not_found", ({ disputeId }) => ({ id: disputeId })],
@@ -229,7 +236,7 @@ test("each side of a task is a stranger to what belongs to the other", async () 
 test("an anonymous caller sees only a task's public fields", async () => {
   const response = await fetch(`${service.url}/tasks/${world.deliveredTaskId}`);
   const body = (await response.json()) as { task: object };
-  expect(Object.keys(body)).toEqual(["task"]);
+  expect(Object.keys(body).sort()).toEqual(["questionCount", "task"]);
   expect(Object.keys(body.task).sort()).toEqual(
     ["bidCount", "createdAt", "description", "id", "maxBudgetCents", "status", "tags", "title"].sort(),
   );

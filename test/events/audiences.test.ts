@@ -32,6 +32,8 @@ const audiences: Partial<Record<LogEventType, Role[]>> = {
   "task.disputed": ["buyer", "winner"],
   "task.dispute_resolved": ["buyer", "winner"],
   "rating.posted": ["buyer", "winner"],
+  "question.asked": ["buyer"],
+  "question.answered": ["winner", "loser", "stranger"],
   "topup.credited": ["buyer"],
   "topup.reversed": ["buyer"],
   "payout.updated": ["winner"],
@@ -56,11 +58,13 @@ async function readAll(person: TestPerson): Promise<{ id: string; type: LogEvent
 }
 
 test("every type is in the logs of those whom it concerns, and in no other; webhooks are not asked for those they do not have", async () => {
-  const { buyer, winner, loser, moderator } = people;
+  const { buyer, winner, loser, stranger, moderator } = people;
   const task = await postTask(buyer);
   const [winning, losing] = [await placeBid(winner, task.id), await placeBid(loser, task.id)];
   await buyer.patch(`/tasks/${task.id}`, { description: "Another one." });
   await loser.patch(`/bids/${losing.id}`, { priceCents: 7_000 });
+  const { question } = (await stranger.post(`/tasks/${task.id}/questions`, { text: "How many words?" })).body;
+  await buyer.post(`/questions/${question.id}/answer`, { text: "Five hundred." });
   await buyer.post(`/tasks/${task.id}/award`, { bidId: winning.id });
   const storageKey = await upload(winner, winning.id, "sample");
   await winner.post(`/bids/${winning.id}/sample/finalize`, { storageKey });

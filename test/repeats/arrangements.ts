@@ -1,5 +1,6 @@
 /** For every operation that takes an `Idempotency-Key`: a caller and an input with which it succeeds, each time anew. */
 import { sql } from "../../server/store/connection.ts";
+import { askedQuestion } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
@@ -109,6 +110,18 @@ export const arrangements: Record<string, Arrange> = {
     const { buyer, made } = await delivered(service);
     await buyer.post(`/tasks/${made.task.id}/accept`);
     return { caller: buyer, input: { id: made.task.id, stars: 5, comment: "Thank you." } };
+  },
+  "tasks.ask": async (service) => {
+    const { bidder, made } = await openTask(service);
+    return { caller: bidder, input: { id: made.id, text: "How many words?" } };
+  },
+  "questions.answer": async (service) => {
+    const { buyer, made } = await between(service, askedQuestion);
+    return { caller: buyer, input: { id: made.id, text: "Five hundred." } };
+  },
+  "questions.remove": async (service) => {
+    const { made } = await between(service, askedQuestion);
+    return { caller: await createModerator(service), input: { id: made.id, reason: "Names a person." } };
   },
   "bids.place": async (service) => {
     const { bidder, made } = await openTask(service);

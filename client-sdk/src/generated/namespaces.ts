@@ -9,6 +9,10 @@ import type {
   AcceptTaskResponse,
   AccountExport,
   AdvanceTestClock,
+  AnswerQuestion,
+  AnswerQuestionResponse,
+  AskQuestion,
+  AskQuestionResponse,
   AwardTask,
   AwardTaskResponse,
   BidExcerpt,
@@ -58,6 +62,8 @@ import type {
   ListOwnTasksResponse,
   ListPayouts,
   ListPayoutsResponse,
+  ListQuestions,
+  ListQuestionsResponse,
   ListSessionsResponse,
   ListTaskBids,
   ListTaskBidsResponse,
@@ -78,6 +84,7 @@ import type {
   Payout,
   PlaceBid,
   PlaceBidResponse,
+  Question,
   RateTask,
   RateTaskResponse,
   ReadBid,
@@ -90,6 +97,7 @@ import type {
   ReadTaskResponse,
   ReinstateUser,
   ReinstateUserResponse,
+  RemoveQuestion,
   RemoveTotp,
   RemoveWebhook,
   ReplayWebhookDeliveries,
@@ -614,6 +622,21 @@ export class TasksApi extends Namespace {
   }
 
   /**
+   * Ask about a task.
+   *
+   * Asks the buyer of an open task a question. Everyone sees it, and the answer; anonymous callers do not see who
+   * asked. Of your questions about one task, up to 20 may wait for an answer (`limit_reached`).
+   *
+   * `POST /tasks/{id}/questions`. An API key needs the scope `message:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `limit_reached` (409), `idempotency_conflict` (409).
+   */
+  ask(input: AskQuestion, options: TryOptions = {}): Call<AskQuestionResponse> {
+    return this.requests.change("POST", "/tasks/{id}/questions", input, options);
+  }
+
+  /**
    * List my tasks.
    *
    * Lists the tasks that you posted or were awarded, newest first. `GET /tasks/{id}` has all fields of one.
@@ -781,6 +804,53 @@ export class BidsApi extends Namespace {
    */
   deliveryFinalize(input: FinalizeDelivery, options: ChangeOptions = {}): Call<FinalizeDeliveryResponse> {
     return this.requests.change("POST", "/bids/{id}/delivery/finalize", input, options);
+  }
+}
+
+export class QuestionsApi extends Namespace {
+  /**
+   * List a task's questions.
+   *
+   * Lists the questions about a task with their answers, newest first. A question that a moderator has removed stays
+   * in the list without its words. Anonymous callers do not see who asked.
+   *
+   * `GET /tasks/{id}/questions`. Anyone may call it.
+   *
+   * @throws {RebidError} `not_found` (404).
+   */
+  list(input: ListQuestions, options: RequestOptions = {}): List<Question, ListQuestionsResponse> {
+    return this.requests.readList("/tasks/{id}/questions", "questions", input, options);
+  }
+
+  /**
+   * Answer a question.
+   *
+   * Answers a question about an open task of yours. Everyone sees the answer. A second answer replaces the first,
+   * and `editedAt` says when.
+   *
+   * `POST /questions/{id}/answer`. An API key needs the scope `message:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  answer(input: AnswerQuestion, options: TryOptions = {}): Call<AnswerQuestionResponse> {
+    return this.requests.change("POST", "/questions/{id}/answer", input, options);
+  }
+
+  /**
+   * Remove a question.
+   *
+   * Erases the words of a question and of its answer, as a moderator, whatever the task's status. The question stays
+   * in the list without them, and the removal is recorded with its reason. Nothing happens to one that was removed
+   * already.
+   *
+   * `DELETE /questions/{id}`. With a moderator's browser session.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `not_found` (404), `idempotency_conflict`
+   * (409).
+   */
+  remove(input: RemoveQuestion, options: TryOptions = {}): Call<void> {
+    return this.requests.change("DELETE", "/questions/{id}", input, options);
   }
 }
 

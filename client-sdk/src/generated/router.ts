@@ -13,7 +13,11 @@ import type {
   AcceptTaskResponse,
   AccountExport,
   AdvanceTestClock,
+  AnswerQuestion,
+  AnswerQuestionResponse,
   ApiError,
+  AskQuestion,
+  AskQuestionResponse,
   AwardTask,
   AwardTaskResponse,
   Caller,
@@ -60,6 +64,8 @@ import type {
   ListOwnTasksResponse,
   ListPayouts,
   ListPayoutsResponse,
+  ListQuestions,
+  ListQuestionsResponse,
   ListSessionsResponse,
   ListTaskBids,
   ListTaskBidsResponse,
@@ -89,6 +95,7 @@ import type {
   ReadTaskResponse,
   ReinstateUser,
   ReinstateUserResponse,
+  RemoveQuestion,
   RemoveTotp,
   RemoveWebhook,
   ReplayWebhookDeliveries,
@@ -219,6 +226,8 @@ export type RebidRouter = TRPCBuiltRouter<
       dispute: Mutation<DisputeTask, DisputeTaskResponse>;
       /** Rate the other side. */
       rate: Mutation<RateTask, RateTaskResponse>;
+      /** Ask about a task. */
+      ask: Mutation<AskQuestion, AskQuestionResponse>;
       /** List my tasks. */
       listOwn: Query<ListOwnTasks, ListOwnTasksResponse>;
     };
@@ -243,6 +252,14 @@ export type RebidRouter = TRPCBuiltRouter<
       deliveryInit: Mutation<InitDelivery, UploadTarget>;
       /** Deliver. */
       deliveryFinalize: Mutation<FinalizeDelivery, FinalizeDeliveryResponse>;
+    };
+    questions: {
+      /** List a task's questions. */
+      list: Query<ListQuestions, ListQuestionsResponse>;
+      /** Answer a question. */
+      answer: Mutation<AnswerQuestion, AnswerQuestionResponse>;
+      /** Remove a question. */
+      remove: Mutation<RemoveQuestion, void>;
     };
     payouts: {
       /** Start or continue the payout onboarding. */

@@ -27,6 +27,10 @@ export interface AccountExport {
   bids: Bid[];
   /** Samples and deliveries that you uploaded. */
   files: ExportedFile[];
+  /** Questions that you asked. */
+  questions: Question[];
+  /** Questions about your tasks that you answered. */
+  answers: Question[];
   /** Disputes of your tasks. */
   disputes: Dispute[];
   /** What you said of others. */
@@ -54,6 +58,39 @@ export interface AccountExport {
 export interface AdvanceTestClock {
   /** Weeks, days, hours, minutes and seconds, in this order. */
   advance: string;
+}
+
+/** The buyer's answer to a question. */
+export interface Answer {
+  /** What the buyer says. */
+  text: string;
+  /** When the question was first answered. ISO 8601. */
+  createdAt: string;
+  /** When the answer was last replaced. ISO 8601. */
+  editedAt: string | null;
+}
+
+/** An answer as events show it: the first 500 characters. */
+export interface AnswerExcerpt {
+  /** What the buyer says. */
+  text: string;
+  /** When the question was first answered. ISO 8601. */
+  createdAt: string;
+  /** When the answer was last replaced. ISO 8601. */
+  editedAt: string | null;
+  /** Present, and true, if `text` has only the first 500 characters. */
+  textTruncated?: true;
+}
+
+export interface AnswerQuestion {
+  id: string;
+  /** The answer. Everyone sees it. 1 to 5,000 characters. */
+  text: string;
+}
+
+export interface AnswerQuestionResponse {
+  /** The question, with its answer. */
+  question: Question;
 }
 
 /** The body of every error. */
@@ -107,7 +144,7 @@ export interface ApiError {
   /** With `sample_too_large` and `delivery_too_large`: every limit that is exceeded. */
   violations?: LimitViolation[];
   /** With `missing_scope`: the scope that the API key lacks. */
-  requiredScope?: "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write";
+  requiredScope?: "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write" | "message:write";
   /** What an earlier request with the same `Idempotency-Key` created. */
   id?: string;
   /** With `active_bid_exists`: the active bid. */
@@ -145,6 +182,17 @@ export interface ApiKey {
   expiresAt: string | null;
   /** Null for a key without a limit. */
   spendLimit: SpendLimit | null;
+}
+
+export interface AskQuestion {
+  id: string;
+  /** What you want to know. Everyone sees it. 1 to 2,000 characters. */
+  text: string;
+}
+
+export interface AskQuestionResponse {
+  /** The new question. */
+  question: Question;
 }
 
 /** The result of an audit of the ledger. */
@@ -354,7 +402,7 @@ export interface CallerCredentials {
   /** How this request is authenticated. */
   kind: "session" | "apiKey";
   /** What it may do; `*` is everything. */
-  scopes: ("*" | "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write")[];
+  scopes: ("*" | "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write" | "message:write")[];
   /** Whether this is a session that may do what moderators do. */
   moderator: boolean;
   /** The key itself, with what is left of its limits. Absent for a session. */
@@ -850,9 +898,12 @@ export interface ExportedModerationAction {
     | "reinstate_user"
     | "add_moderator"
     | "remove_moderator"
-    | "remove_second_factor";
+    | "remove_second_factor"
+    | "remove_question";
   /** The dispute that was resolved. */
   disputeId: string | null;
+  /** The question that was removed. */
+  questionId: string | null;
   /** Why. */
   reason: string | null;
   /** When it was done. ISO 8601. */
@@ -1101,7 +1152,7 @@ export interface ListEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 18 items. */
+  /** The types of events to return; all by default. 1 to 20 items. */
   types?:
     | (
         | "task.created"
@@ -1119,6 +1170,8 @@ export interface ListEvents {
         | "bid.rejected"
         | "sample.posted"
         | "rating.posted"
+        | "question.asked"
+        | "question.answered"
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
@@ -1248,6 +1301,24 @@ export interface ListPayoutsResponse {
   nextCursor: string | null;
 }
 
+export interface ListQuestions {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page. Up to 64 characters.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. 1 to 100. Default: 50. */
+  limit?: number | undefined;
+  id: string;
+}
+
+export interface ListQuestionsResponse {
+  /** Newest first. */
+  questions: Question[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
+}
+
 export interface ListSessionsResponse {
   /** The one last used first. */
   sessions: Session[];
@@ -1328,7 +1399,7 @@ export interface ListWebhookDeliveries {
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
-  /** Deliveries of these events; all by default. 1 to 18 items. */
+  /** Deliveries of these events; all by default. 1 to 20 items. */
   event?:
     | (
         | "task.created"
@@ -1346,6 +1417,8 @@ export interface ListWebhookDeliveries {
         | "bid.rejected"
         | "sample.posted"
         | "rating.posted"
+        | "question.asked"
+        | "question.answered"
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
@@ -1449,6 +1522,8 @@ export type LogEvent =
   | BidRejectedEvent
   | SamplePostedEvent
   | RatingPostedEvent
+  | QuestionAskedEvent
+  | QuestionAnsweredEvent
   | TopupCreditedEvent
   | TopupReversedEvent
   | PayoutUpdatedEvent;
@@ -1471,6 +1546,8 @@ export type LogOnlyEventType =
   | "bid.rejected"
   | "sample.posted"
   | "rating.posted"
+  | "question.asked"
+  | "question.answered"
   | "topup.credited"
   | "topup.reversed"
   | "payout.updated";
@@ -1519,13 +1596,16 @@ export interface ModerationAction {
     | "reinstate_user"
     | "add_moderator"
     | "remove_moderator"
-    | "remove_second_factor";
+    | "remove_second_factor"
+    | "remove_question";
   /** Null for an operator at the command line. */
   moderator: Person | null;
-  /** On whom; null for a dispute. */
+  /** On whom; null for a dispute. Of a question, who asked it. */
   user: Person | null;
   /** The dispute that was resolved. */
   disputeId: string | null;
+  /** The question that was removed. */
+  questionId: string | null;
   /** Why. */
   reason: string | null;
   /** When it was done. ISO 8601. */
@@ -1662,6 +1742,75 @@ export interface PlaceBidResponse {
   bid: Bid;
 }
 
+/** A question about a task, with the buyer's answer. */
+export interface Question {
+  id: string;
+  /** The task that the question is about. */
+  taskId: string;
+  /** Who asked. Null for anonymous callers. */
+  asker: Person | null;
+  /** What is asked. Null if a moderator has removed it. */
+  text: string | null;
+  /** When it was asked. ISO 8601. */
+  createdAt: string;
+  /** When a moderator removed it. ISO 8601. */
+  removedAt: string | null;
+  /** Null until the buyer answers. */
+  answer: Answer | null;
+}
+
+/**
+ * Happens when the buyer answers a question, or changes the answer; for the asker and the bidders whose bids are
+ * active.
+ */
+export interface QuestionAnsweredEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "question.answered";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: QuestionEventData;
+}
+
+/** Happens when somebody asks about an open task; for the task's buyer. */
+export interface QuestionAskedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "question.asked";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: QuestionEventData;
+}
+
+/** What events about a question have. */
+export interface QuestionEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+  /** The question as it was right after the change. */
+  question: QuestionExcerpt;
+}
+
+/** A question as events show it: of its texts, the first 500 characters. */
+export interface QuestionExcerpt {
+  id: string;
+  /** The task that the question is about. */
+  taskId: string;
+  /** Who asked. */
+  asker: Person;
+  /** What is asked. Null if a moderator has removed it. */
+  text: string | null;
+  /** When it was asked. ISO 8601. */
+  createdAt: string;
+  /** When a moderator removed it. ISO 8601. */
+  removedAt: string | null;
+  /** Null until the buyer answers. */
+  answer: AnswerExcerpt | null;
+  /** Present, and true, if `text` has only the first 500 characters. */
+  textTruncated?: true;
+}
+
 export interface RateTask {
   id: string;
   /** 5 is the best. 1 to 5. */
@@ -1745,6 +1894,8 @@ export interface ReadTask {
 
 export interface ReadTaskResponse {
   task: TaskDetail;
+  /** Number of questions, without removed ones. */
+  questionCount: number;
   /**
    * For signed-in callers: the operations of typed RPC that you could do now to this task, or to your own bid on it,
    * with these credentials. None of them is refused for your role, scopes or the status; all others are.
@@ -1771,6 +1922,12 @@ export interface ReinstateUser {
 export interface ReinstateUserResponse {
   /** The user. */
   user: ModeratedUser;
+}
+
+export interface RemoveQuestion {
+  id: string;
+  /** Why. Only moderators see it, and the asker in their export. 1 to 2,000 characters. */
+  reason: string;
 }
 
 export interface RemoveTotp {
@@ -1934,7 +2091,7 @@ export interface SampleRecord {
  * place, change and withdraw bids, upload samples and deliveries. `payouts:write`: request payouts.
  * `webhook:read`, `webhook:write`: list webhook endpoints; register, test, replay and delete them.
  */
-export type Scope = "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write";
+export type Scope = "task:write" | "bid:write" | "payouts:write" | "webhook:read" | "webhook:write" | "message:write";
 
 /** A browser session of yours. */
 export interface Session {
@@ -1994,7 +2151,7 @@ export interface StreamEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 18 items. */
+  /** The types of events to return; all by default. 1 to 20 items. */
   types?:
     | (
         | "task.created"
@@ -2012,6 +2169,8 @@ export interface StreamEvents {
         | "bid.rejected"
         | "sample.posted"
         | "rating.posted"
+        | "question.asked"
+        | "question.answered"
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
@@ -2269,6 +2428,8 @@ export type TaskOperation =
   | "tasks.accept"
   | "tasks.dispute"
   | "tasks.rate"
+  | "tasks.ask"
+  | "questions.answer"
   | "bids.place"
   | "bids.update"
   | "bids.withdraw"
@@ -2556,6 +2717,8 @@ export interface WebhookDelivery {
     | "bid.rejected"
     | "sample.posted"
     | "rating.posted"
+    | "question.asked"
+    | "question.answered"
     | "topup.credited"
     | "topup.reversed"
     | "payout.updated";
@@ -2605,6 +2768,8 @@ export type LogEventType =
   | "bid.rejected"
   | "sample.posted"
   | "rating.posted"
+  | "question.asked"
+  | "question.answered"
   | "topup.credited"
   | "topup.reversed"
   | "payout.updated";

@@ -30,6 +30,7 @@ export type ModerationActionMinAggregateOutputType = {
   action: string | null
   userId: string | null
   disputeId: string | null
+  questionId: string | null
   reason: string | null
   createdAt: Date | null
 }
@@ -40,6 +41,7 @@ export type ModerationActionMaxAggregateOutputType = {
   action: string | null
   userId: string | null
   disputeId: string | null
+  questionId: string | null
   reason: string | null
   createdAt: Date | null
 }
@@ -50,6 +52,7 @@ export type ModerationActionCountAggregateOutputType = {
   action: number
   userId: number
   disputeId: number
+  questionId: number
   reason: number
   createdAt: number
   _all: number
@@ -62,6 +65,7 @@ export type ModerationActionMinAggregateInputType = {
   action?: true
   userId?: true
   disputeId?: true
+  questionId?: true
   reason?: true
   createdAt?: true
 }
@@ -72,6 +76,7 @@ export type ModerationActionMaxAggregateInputType = {
   action?: true
   userId?: true
   disputeId?: true
+  questionId?: true
   reason?: true
   createdAt?: true
 }
@@ -82,6 +87,7 @@ export type ModerationActionCountAggregateInputType = {
   action?: true
   userId?: true
   disputeId?: true
+  questionId?: true
   reason?: true
   createdAt?: true
   _all?: true
@@ -165,6 +171,7 @@ export type ModerationActionGroupByOutputType = {
   action: string
   userId: string | null
   disputeId: string | null
+  questionId: string | null
   reason: string | null
   createdAt: Date
   _count: ModerationActionCountAggregateOutputType | null
@@ -196,10 +203,12 @@ export type ModerationActionWhereInput = {
   action?: Prisma.StringFilter<"ModerationAction"> | string
   userId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
   disputeId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
+  questionId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
   reason?: Prisma.StringNullableFilter<"ModerationAction"> | string | null
   createdAt?: Prisma.DateTimeFilter<"ModerationAction"> | Date | string
   moderator?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
   user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  question?: Prisma.XOR<Prisma.QuestionNullableScalarRelationFilter, Prisma.QuestionWhereInput> | null
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
 }
 
@@ -209,10 +218,12 @@ export type ModerationActionOrderByWithRelationInput = {
   action?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   disputeId?: Prisma.SortOrderInput | Prisma.SortOrder
+  questionId?: Prisma.SortOrderInput | Prisma.SortOrder
   reason?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   moderator?: Prisma.UserOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
+  question?: Prisma.QuestionOrderByWithRelationInput
   dispute?: Prisma.DisputeOrderByWithRelationInput
 }
 
@@ -226,9 +237,11 @@ export type ModerationActionWhereUniqueInput = Prisma.AtLeast<{
   action?: Prisma.StringFilter<"ModerationAction"> | string
   userId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
   disputeId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
+  questionId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
   reason?: Prisma.StringNullableFilter<"ModerationAction"> | string | null
   moderator?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
   user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  question?: Prisma.XOR<Prisma.QuestionNullableScalarRelationFilter, Prisma.QuestionWhereInput> | null
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
 }, "id" | "createdAt">
 
@@ -238,6 +251,7 @@ export type ModerationActionOrderByWithAggregationInput = {
   action?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   disputeId?: Prisma.SortOrderInput | Prisma.SortOrder
+  questionId?: Prisma.SortOrderInput | Prisma.SortOrder
   reason?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.ModerationActionCountOrderByAggregateInput
@@ -254,6 +268,7 @@ export type ModerationActionScalarWhereWithAggregatesInput = {
   action?: Prisma.StringWithAggregatesFilter<"ModerationAction"> | string
   userId?: Prisma.UuidNullableWithAggregatesFilter<"ModerationAction"> | string | null
   disputeId?: Prisma.UuidNullableWithAggregatesFilter<"ModerationAction"> | string | null
+  questionId?: Prisma.UuidNullableWithAggregatesFilter<"ModerationAction"> | string | null
   reason?: Prisma.StringNullableWithAggregatesFilter<"ModerationAction"> | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"ModerationAction"> | Date | string
 }
@@ -265,6 +280,7 @@ export type ModerationActionCreateInput = {
   createdAt?: Date | string
   moderator?: Prisma.UserCreateNestedOneWithoutModeratedInput
   user?: Prisma.UserCreateNestedOneWithoutModerationsInput
+  question?: Prisma.QuestionCreateNestedOneWithoutRemovalsInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutActionsInput
 }
 
@@ -274,6 +290,7 @@ export type ModerationActionUncheckedCreateInput = {
   action: string
   userId?: string | null
   disputeId?: string | null
+  questionId?: string | null
   reason?: string | null
   createdAt?: Date | string
 }
@@ -285,6 +302,7 @@ export type ModerationActionUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   moderator?: Prisma.UserUpdateOneWithoutModeratedNestedInput
   user?: Prisma.UserUpdateOneWithoutModerationsNestedInput
+  question?: Prisma.QuestionUpdateOneWithoutRemovalsNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutActionsNestedInput
 }
 
@@ -294,6 +312,7 @@ export type ModerationActionUncheckedUpdateInput = {
   action?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   disputeId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  questionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -304,6 +323,7 @@ export type ModerationActionCreateManyInput = {
   action: string
   userId?: string | null
   disputeId?: string | null
+  questionId?: string | null
   reason?: string | null
   createdAt?: Date | string
 }
@@ -321,6 +341,7 @@ export type ModerationActionUncheckedUpdateManyInput = {
   action?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   disputeId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  questionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -341,6 +362,7 @@ export type ModerationActionCountOrderByAggregateInput = {
   action?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   disputeId?: Prisma.SortOrder
+  questionId?: Prisma.SortOrder
   reason?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
@@ -351,6 +373,7 @@ export type ModerationActionMaxOrderByAggregateInput = {
   action?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   disputeId?: Prisma.SortOrder
+  questionId?: Prisma.SortOrder
   reason?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
@@ -361,6 +384,7 @@ export type ModerationActionMinOrderByAggregateInput = {
   action?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   disputeId?: Prisma.SortOrder
+  questionId?: Prisma.SortOrder
   reason?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
@@ -449,6 +473,48 @@ export type ModerationActionUncheckedUpdateManyWithoutUserNestedInput = {
   deleteMany?: Prisma.ModerationActionScalarWhereInput | Prisma.ModerationActionScalarWhereInput[]
 }
 
+export type ModerationActionCreateNestedManyWithoutQuestionInput = {
+  create?: Prisma.XOR<Prisma.ModerationActionCreateWithoutQuestionInput, Prisma.ModerationActionUncheckedCreateWithoutQuestionInput> | Prisma.ModerationActionCreateWithoutQuestionInput[] | Prisma.ModerationActionUncheckedCreateWithoutQuestionInput[]
+  connectOrCreate?: Prisma.ModerationActionCreateOrConnectWithoutQuestionInput | Prisma.ModerationActionCreateOrConnectWithoutQuestionInput[]
+  createMany?: Prisma.ModerationActionCreateManyQuestionInputEnvelope
+  connect?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+}
+
+export type ModerationActionUncheckedCreateNestedManyWithoutQuestionInput = {
+  create?: Prisma.XOR<Prisma.ModerationActionCreateWithoutQuestionInput, Prisma.ModerationActionUncheckedCreateWithoutQuestionInput> | Prisma.ModerationActionCreateWithoutQuestionInput[] | Prisma.ModerationActionUncheckedCreateWithoutQuestionInput[]
+  connectOrCreate?: Prisma.ModerationActionCreateOrConnectWithoutQuestionInput | Prisma.ModerationActionCreateOrConnectWithoutQuestionInput[]
+  createMany?: Prisma.ModerationActionCreateManyQuestionInputEnvelope
+  connect?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+}
+
+export type ModerationActionUpdateManyWithoutQuestionNestedInput = {
+  create?: Prisma.XOR<Prisma.ModerationActionCreateWithoutQuestionInput, Prisma.ModerationActionUncheckedCreateWithoutQuestionInput> | Prisma.ModerationActionCreateWithoutQuestionInput[] | Prisma.ModerationActionUncheckedCreateWithoutQuestionInput[]
+  connectOrCreate?: Prisma.ModerationActionCreateOrConnectWithoutQuestionInput | Prisma.ModerationActionCreateOrConnectWithoutQuestionInput[]
+  upsert?: Prisma.ModerationActionUpsertWithWhereUniqueWithoutQuestionInput | Prisma.ModerationActionUpsertWithWhereUniqueWithoutQuestionInput[]
+  createMany?: Prisma.ModerationActionCreateManyQuestionInputEnvelope
+  set?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+  disconnect?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+  delete?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+  connect?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+  update?: Prisma.ModerationActionUpdateWithWhereUniqueWithoutQuestionInput | Prisma.ModerationActionUpdateWithWhereUniqueWithoutQuestionInput[]
+  updateMany?: Prisma.ModerationActionUpdateManyWithWhereWithoutQuestionInput | Prisma.ModerationActionUpdateManyWithWhereWithoutQuestionInput[]
+  deleteMany?: Prisma.ModerationActionScalarWhereInput | Prisma.ModerationActionScalarWhereInput[]
+}
+
+export type ModerationActionUncheckedUpdateManyWithoutQuestionNestedInput = {
+  create?: Prisma.XOR<Prisma.ModerationActionCreateWithoutQuestionInput, Prisma.ModerationActionUncheckedCreateWithoutQuestionInput> | Prisma.ModerationActionCreateWithoutQuestionInput[] | Prisma.ModerationActionUncheckedCreateWithoutQuestionInput[]
+  connectOrCreate?: Prisma.ModerationActionCreateOrConnectWithoutQuestionInput | Prisma.ModerationActionCreateOrConnectWithoutQuestionInput[]
+  upsert?: Prisma.ModerationActionUpsertWithWhereUniqueWithoutQuestionInput | Prisma.ModerationActionUpsertWithWhereUniqueWithoutQuestionInput[]
+  createMany?: Prisma.ModerationActionCreateManyQuestionInputEnvelope
+  set?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+  disconnect?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+  delete?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+  connect?: Prisma.ModerationActionWhereUniqueInput | Prisma.ModerationActionWhereUniqueInput[]
+  update?: Prisma.ModerationActionUpdateWithWhereUniqueWithoutQuestionInput | Prisma.ModerationActionUpdateWithWhereUniqueWithoutQuestionInput[]
+  updateMany?: Prisma.ModerationActionUpdateManyWithWhereWithoutQuestionInput | Prisma.ModerationActionUpdateManyWithWhereWithoutQuestionInput[]
+  deleteMany?: Prisma.ModerationActionScalarWhereInput | Prisma.ModerationActionScalarWhereInput[]
+}
+
 export type ModerationActionCreateNestedManyWithoutDisputeInput = {
   create?: Prisma.XOR<Prisma.ModerationActionCreateWithoutDisputeInput, Prisma.ModerationActionUncheckedCreateWithoutDisputeInput> | Prisma.ModerationActionCreateWithoutDisputeInput[] | Prisma.ModerationActionUncheckedCreateWithoutDisputeInput[]
   connectOrCreate?: Prisma.ModerationActionCreateOrConnectWithoutDisputeInput | Prisma.ModerationActionCreateOrConnectWithoutDisputeInput[]
@@ -497,6 +563,7 @@ export type ModerationActionCreateWithoutModeratorInput = {
   reason?: string | null
   createdAt?: Date | string
   user?: Prisma.UserCreateNestedOneWithoutModerationsInput
+  question?: Prisma.QuestionCreateNestedOneWithoutRemovalsInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutActionsInput
 }
 
@@ -505,6 +572,7 @@ export type ModerationActionUncheckedCreateWithoutModeratorInput = {
   action: string
   userId?: string | null
   disputeId?: string | null
+  questionId?: string | null
   reason?: string | null
   createdAt?: Date | string
 }
@@ -525,6 +593,7 @@ export type ModerationActionCreateWithoutUserInput = {
   reason?: string | null
   createdAt?: Date | string
   moderator?: Prisma.UserCreateNestedOneWithoutModeratedInput
+  question?: Prisma.QuestionCreateNestedOneWithoutRemovalsInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutActionsInput
 }
 
@@ -533,6 +602,7 @@ export type ModerationActionUncheckedCreateWithoutUserInput = {
   moderatorId?: string | null
   action: string
   disputeId?: string | null
+  questionId?: string | null
   reason?: string | null
   createdAt?: Date | string
 }
@@ -572,6 +642,7 @@ export type ModerationActionScalarWhereInput = {
   action?: Prisma.StringFilter<"ModerationAction"> | string
   userId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
   disputeId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
+  questionId?: Prisma.UuidNullableFilter<"ModerationAction"> | string | null
   reason?: Prisma.StringNullableFilter<"ModerationAction"> | string | null
   createdAt?: Prisma.DateTimeFilter<"ModerationAction"> | Date | string
 }
@@ -592,6 +663,52 @@ export type ModerationActionUpdateManyWithWhereWithoutUserInput = {
   data: Prisma.XOR<Prisma.ModerationActionUpdateManyMutationInput, Prisma.ModerationActionUncheckedUpdateManyWithoutUserInput>
 }
 
+export type ModerationActionCreateWithoutQuestionInput = {
+  id?: string
+  action: string
+  reason?: string | null
+  createdAt?: Date | string
+  moderator?: Prisma.UserCreateNestedOneWithoutModeratedInput
+  user?: Prisma.UserCreateNestedOneWithoutModerationsInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutActionsInput
+}
+
+export type ModerationActionUncheckedCreateWithoutQuestionInput = {
+  id?: string
+  moderatorId?: string | null
+  action: string
+  userId?: string | null
+  disputeId?: string | null
+  reason?: string | null
+  createdAt?: Date | string
+}
+
+export type ModerationActionCreateOrConnectWithoutQuestionInput = {
+  where: Prisma.ModerationActionWhereUniqueInput
+  create: Prisma.XOR<Prisma.ModerationActionCreateWithoutQuestionInput, Prisma.ModerationActionUncheckedCreateWithoutQuestionInput>
+}
+
+export type ModerationActionCreateManyQuestionInputEnvelope = {
+  data: Prisma.ModerationActionCreateManyQuestionInput | Prisma.ModerationActionCreateManyQuestionInput[]
+  skipDuplicates?: boolean
+}
+
+export type ModerationActionUpsertWithWhereUniqueWithoutQuestionInput = {
+  where: Prisma.ModerationActionWhereUniqueInput
+  update: Prisma.XOR<Prisma.ModerationActionUpdateWithoutQuestionInput, Prisma.ModerationActionUncheckedUpdateWithoutQuestionInput>
+  create: Prisma.XOR<Prisma.ModerationActionCreateWithoutQuestionInput, Prisma.ModerationActionUncheckedCreateWithoutQuestionInput>
+}
+
+export type ModerationActionUpdateWithWhereUniqueWithoutQuestionInput = {
+  where: Prisma.ModerationActionWhereUniqueInput
+  data: Prisma.XOR<Prisma.ModerationActionUpdateWithoutQuestionInput, Prisma.ModerationActionUncheckedUpdateWithoutQuestionInput>
+}
+
+export type ModerationActionUpdateManyWithWhereWithoutQuestionInput = {
+  where: Prisma.ModerationActionScalarWhereInput
+  data: Prisma.XOR<Prisma.ModerationActionUpdateManyMutationInput, Prisma.ModerationActionUncheckedUpdateManyWithoutQuestionInput>
+}
+
 export type ModerationActionCreateWithoutDisputeInput = {
   id?: string
   action: string
@@ -599,6 +716,7 @@ export type ModerationActionCreateWithoutDisputeInput = {
   createdAt?: Date | string
   moderator?: Prisma.UserCreateNestedOneWithoutModeratedInput
   user?: Prisma.UserCreateNestedOneWithoutModerationsInput
+  question?: Prisma.QuestionCreateNestedOneWithoutRemovalsInput
 }
 
 export type ModerationActionUncheckedCreateWithoutDisputeInput = {
@@ -606,6 +724,7 @@ export type ModerationActionUncheckedCreateWithoutDisputeInput = {
   moderatorId?: string | null
   action: string
   userId?: string | null
+  questionId?: string | null
   reason?: string | null
   createdAt?: Date | string
 }
@@ -641,6 +760,7 @@ export type ModerationActionCreateManyModeratorInput = {
   action: string
   userId?: string | null
   disputeId?: string | null
+  questionId?: string | null
   reason?: string | null
   createdAt?: Date | string
 }
@@ -650,6 +770,7 @@ export type ModerationActionCreateManyUserInput = {
   moderatorId?: string | null
   action: string
   disputeId?: string | null
+  questionId?: string | null
   reason?: string | null
   createdAt?: Date | string
 }
@@ -660,6 +781,7 @@ export type ModerationActionUpdateWithoutModeratorInput = {
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneWithoutModerationsNestedInput
+  question?: Prisma.QuestionUpdateOneWithoutRemovalsNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutActionsNestedInput
 }
 
@@ -668,6 +790,7 @@ export type ModerationActionUncheckedUpdateWithoutModeratorInput = {
   action?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   disputeId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  questionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -677,6 +800,7 @@ export type ModerationActionUncheckedUpdateManyWithoutModeratorInput = {
   action?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   disputeId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  questionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -687,6 +811,7 @@ export type ModerationActionUpdateWithoutUserInput = {
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   moderator?: Prisma.UserUpdateOneWithoutModeratedNestedInput
+  question?: Prisma.QuestionUpdateOneWithoutRemovalsNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutActionsNestedInput
 }
 
@@ -695,6 +820,7 @@ export type ModerationActionUncheckedUpdateWithoutUserInput = {
   moderatorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   action?: Prisma.StringFieldUpdateOperationsInput | string
   disputeId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  questionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -703,6 +829,47 @@ export type ModerationActionUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   moderatorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   action?: Prisma.StringFieldUpdateOperationsInput | string
+  disputeId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  questionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type ModerationActionCreateManyQuestionInput = {
+  id?: string
+  moderatorId?: string | null
+  action: string
+  userId?: string | null
+  disputeId?: string | null
+  reason?: string | null
+  createdAt?: Date | string
+}
+
+export type ModerationActionUpdateWithoutQuestionInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  action?: Prisma.StringFieldUpdateOperationsInput | string
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  moderator?: Prisma.UserUpdateOneWithoutModeratedNestedInput
+  user?: Prisma.UserUpdateOneWithoutModerationsNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutActionsNestedInput
+}
+
+export type ModerationActionUncheckedUpdateWithoutQuestionInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  moderatorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  action?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  disputeId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type ModerationActionUncheckedUpdateManyWithoutQuestionInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  moderatorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  action?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   disputeId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -713,6 +880,7 @@ export type ModerationActionCreateManyDisputeInput = {
   moderatorId?: string | null
   action: string
   userId?: string | null
+  questionId?: string | null
   reason?: string | null
   createdAt?: Date | string
 }
@@ -724,6 +892,7 @@ export type ModerationActionUpdateWithoutDisputeInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   moderator?: Prisma.UserUpdateOneWithoutModeratedNestedInput
   user?: Prisma.UserUpdateOneWithoutModerationsNestedInput
+  question?: Prisma.QuestionUpdateOneWithoutRemovalsNestedInput
 }
 
 export type ModerationActionUncheckedUpdateWithoutDisputeInput = {
@@ -731,6 +900,7 @@ export type ModerationActionUncheckedUpdateWithoutDisputeInput = {
   moderatorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   action?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  questionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -740,6 +910,7 @@ export type ModerationActionUncheckedUpdateManyWithoutDisputeInput = {
   moderatorId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   action?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  questionId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   reason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -752,10 +923,12 @@ export type ModerationActionSelect<ExtArgs extends runtime.Types.Extensions.Inte
   action?: boolean
   userId?: boolean
   disputeId?: boolean
+  questionId?: boolean
   reason?: boolean
   createdAt?: boolean
   moderator?: boolean | Prisma.ModerationAction$moderatorArgs<ExtArgs>
   user?: boolean | Prisma.ModerationAction$userArgs<ExtArgs>
+  question?: boolean | Prisma.ModerationAction$questionArgs<ExtArgs>
   dispute?: boolean | Prisma.ModerationAction$disputeArgs<ExtArgs>
 }, ExtArgs["result"]["moderationAction"]>
 
@@ -765,10 +938,12 @@ export type ModerationActionSelectCreateManyAndReturn<ExtArgs extends runtime.Ty
   action?: boolean
   userId?: boolean
   disputeId?: boolean
+  questionId?: boolean
   reason?: boolean
   createdAt?: boolean
   moderator?: boolean | Prisma.ModerationAction$moderatorArgs<ExtArgs>
   user?: boolean | Prisma.ModerationAction$userArgs<ExtArgs>
+  question?: boolean | Prisma.ModerationAction$questionArgs<ExtArgs>
   dispute?: boolean | Prisma.ModerationAction$disputeArgs<ExtArgs>
 }, ExtArgs["result"]["moderationAction"]>
 
@@ -778,10 +953,12 @@ export type ModerationActionSelectUpdateManyAndReturn<ExtArgs extends runtime.Ty
   action?: boolean
   userId?: boolean
   disputeId?: boolean
+  questionId?: boolean
   reason?: boolean
   createdAt?: boolean
   moderator?: boolean | Prisma.ModerationAction$moderatorArgs<ExtArgs>
   user?: boolean | Prisma.ModerationAction$userArgs<ExtArgs>
+  question?: boolean | Prisma.ModerationAction$questionArgs<ExtArgs>
   dispute?: boolean | Prisma.ModerationAction$disputeArgs<ExtArgs>
 }, ExtArgs["result"]["moderationAction"]>
 
@@ -791,24 +968,28 @@ export type ModerationActionSelectScalar = {
   action?: boolean
   userId?: boolean
   disputeId?: boolean
+  questionId?: boolean
   reason?: boolean
   createdAt?: boolean
 }
 
-export type ModerationActionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "moderatorId" | "action" | "userId" | "disputeId" | "reason" | "createdAt", ExtArgs["result"]["moderationAction"]>
+export type ModerationActionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "moderatorId" | "action" | "userId" | "disputeId" | "questionId" | "reason" | "createdAt", ExtArgs["result"]["moderationAction"]>
 export type ModerationActionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   moderator?: boolean | Prisma.ModerationAction$moderatorArgs<ExtArgs>
   user?: boolean | Prisma.ModerationAction$userArgs<ExtArgs>
+  question?: boolean | Prisma.ModerationAction$questionArgs<ExtArgs>
   dispute?: boolean | Prisma.ModerationAction$disputeArgs<ExtArgs>
 }
 export type ModerationActionIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   moderator?: boolean | Prisma.ModerationAction$moderatorArgs<ExtArgs>
   user?: boolean | Prisma.ModerationAction$userArgs<ExtArgs>
+  question?: boolean | Prisma.ModerationAction$questionArgs<ExtArgs>
   dispute?: boolean | Prisma.ModerationAction$disputeArgs<ExtArgs>
 }
 export type ModerationActionIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   moderator?: boolean | Prisma.ModerationAction$moderatorArgs<ExtArgs>
   user?: boolean | Prisma.ModerationAction$userArgs<ExtArgs>
+  question?: boolean | Prisma.ModerationAction$questionArgs<ExtArgs>
   dispute?: boolean | Prisma.ModerationAction$disputeArgs<ExtArgs>
 }
 
@@ -817,6 +998,7 @@ export type $ModerationActionPayload<ExtArgs extends runtime.Types.Extensions.In
   objects: {
     moderator: Prisma.$UserPayload<ExtArgs> | null
     user: Prisma.$UserPayload<ExtArgs> | null
+    question: Prisma.$QuestionPayload<ExtArgs> | null
     dispute: Prisma.$DisputePayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
@@ -825,6 +1007,7 @@ export type $ModerationActionPayload<ExtArgs extends runtime.Types.Extensions.In
     action: string
     userId: string | null
     disputeId: string | null
+    questionId: string | null
     reason: string | null
     createdAt: Date
   }, ExtArgs["result"]["moderationAction"]>
@@ -1223,6 +1406,7 @@ export interface Prisma__ModerationActionClient<T, Null = never, ExtArgs extends
   readonly [Symbol.toStringTag]: "PrismaPromise"
   moderator<T extends Prisma.ModerationAction$moderatorArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ModerationAction$moderatorArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   user<T extends Prisma.ModerationAction$userArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ModerationAction$userArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  question<T extends Prisma.ModerationAction$questionArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ModerationAction$questionArgs<ExtArgs>>): Prisma.Prisma__QuestionClient<runtime.Types.Result.GetResult<Prisma.$QuestionPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   dispute<T extends Prisma.ModerationAction$disputeArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ModerationAction$disputeArgs<ExtArgs>>): Prisma.Prisma__DisputeClient<runtime.Types.Result.GetResult<Prisma.$DisputePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
@@ -1258,6 +1442,7 @@ export interface ModerationActionFieldRefs {
   readonly action: Prisma.FieldRef<"ModerationAction", 'String'>
   readonly userId: Prisma.FieldRef<"ModerationAction", 'String'>
   readonly disputeId: Prisma.FieldRef<"ModerationAction", 'String'>
+  readonly questionId: Prisma.FieldRef<"ModerationAction", 'String'>
   readonly reason: Prisma.FieldRef<"ModerationAction", 'String'>
   readonly createdAt: Prisma.FieldRef<"ModerationAction", 'DateTime'>
 }
@@ -1696,6 +1881,25 @@ export type ModerationAction$userArgs<ExtArgs extends runtime.Types.Extensions.I
    */
   include?: Prisma.UserInclude<ExtArgs> | null
   where?: Prisma.UserWhereInput
+}
+
+/**
+ * ModerationAction.question
+ */
+export type ModerationAction$questionArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Question
+   */
+  select?: Prisma.QuestionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Question
+   */
+  omit?: Prisma.QuestionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.QuestionInclude<ExtArgs> | null
+  where?: Prisma.QuestionWhereInput
 }
 
 /**

@@ -30,12 +30,14 @@ export type TaskAvgAggregateOutputType = {
   maxBudgetCents: number | null
   postedTextHash: number | null
   bidCount: number | null
+  questionCount: number | null
 }
 
 export type TaskSumAggregateOutputType = {
   maxBudgetCents: number | null
   postedTextHash: bigint | null
   bidCount: number | null
+  questionCount: number | null
 }
 
 export type TaskMinAggregateOutputType = {
@@ -48,6 +50,7 @@ export type TaskMinAggregateOutputType = {
   postedTextHash: bigint | null
   status: string | null
   bidCount: number | null
+  questionCount: number | null
   awardedBidId: string | null
   awardedBidderId: string | null
   awardedAt: Date | null
@@ -71,6 +74,7 @@ export type TaskMaxAggregateOutputType = {
   postedTextHash: bigint | null
   status: string | null
   bidCount: number | null
+  questionCount: number | null
   awardedBidId: string | null
   awardedBidderId: string | null
   awardedAt: Date | null
@@ -95,6 +99,7 @@ export type TaskCountAggregateOutputType = {
   postedTextHash: number
   status: number
   bidCount: number
+  questionCount: number
   awardedBidId: number
   awardedBidderId: number
   awardedAt: number
@@ -114,12 +119,14 @@ export type TaskAvgAggregateInputType = {
   maxBudgetCents?: true
   postedTextHash?: true
   bidCount?: true
+  questionCount?: true
 }
 
 export type TaskSumAggregateInputType = {
   maxBudgetCents?: true
   postedTextHash?: true
   bidCount?: true
+  questionCount?: true
 }
 
 export type TaskMinAggregateInputType = {
@@ -132,6 +139,7 @@ export type TaskMinAggregateInputType = {
   postedTextHash?: true
   status?: true
   bidCount?: true
+  questionCount?: true
   awardedBidId?: true
   awardedBidderId?: true
   awardedAt?: true
@@ -155,6 +163,7 @@ export type TaskMaxAggregateInputType = {
   postedTextHash?: true
   status?: true
   bidCount?: true
+  questionCount?: true
   awardedBidId?: true
   awardedBidderId?: true
   awardedAt?: true
@@ -179,6 +188,7 @@ export type TaskCountAggregateInputType = {
   postedTextHash?: true
   status?: true
   bidCount?: true
+  questionCount?: true
   awardedBidId?: true
   awardedBidderId?: true
   awardedAt?: true
@@ -290,6 +300,7 @@ export type TaskGroupByOutputType = {
   postedTextHash: bigint | null
   status: string
   bidCount: number
+  questionCount: number
   awardedBidId: string | null
   awardedBidderId: string | null
   awardedAt: Date | null
@@ -337,6 +348,7 @@ export type TaskWhereInput = {
   postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
+  questionCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedBidderId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
@@ -353,6 +365,7 @@ export type TaskWhereInput = {
   awardedBid?: Prisma.XOR<Prisma.BidNullableScalarRelationFilter, Prisma.BidWhereInput> | null
   bids?: Prisma.BidListRelationFilter
   artifacts?: Prisma.ArtifactListRelationFilter
+  questions?: Prisma.QuestionListRelationFilter
   events?: Prisma.EventListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
@@ -371,6 +384,7 @@ export type TaskOrderByWithRelationInput = {
   postedTextHash?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrderInput | Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrderInput | Prisma.SortOrder
   awardedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -387,6 +401,7 @@ export type TaskOrderByWithRelationInput = {
   awardedBid?: Prisma.BidOrderByWithRelationInput
   bids?: Prisma.BidOrderByRelationAggregateInput
   artifacts?: Prisma.ArtifactOrderByRelationAggregateInput
+  questions?: Prisma.QuestionOrderByRelationAggregateInput
   events?: Prisma.EventOrderByRelationAggregateInput
   transfers?: Prisma.LedgerTransferOrderByRelationAggregateInput
   dispute?: Prisma.DisputeOrderByWithRelationInput
@@ -409,6 +424,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
+  questionCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedBidderId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
@@ -424,6 +440,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   awardedBid?: Prisma.XOR<Prisma.BidNullableScalarRelationFilter, Prisma.BidWhereInput> | null
   bids?: Prisma.BidListRelationFilter
   artifacts?: Prisma.ArtifactListRelationFilter
+  questions?: Prisma.QuestionListRelationFilter
   events?: Prisma.EventListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
@@ -442,6 +459,7 @@ export type TaskOrderByWithAggregationInput = {
   postedTextHash?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrderInput | Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrderInput | Prisma.SortOrder
   awardedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -474,6 +492,7 @@ export type TaskScalarWhereWithAggregatesInput = {
   postedTextHash?: Prisma.BigIntNullableWithAggregatesFilter<"Task"> | bigint | number | null
   status?: Prisma.StringWithAggregatesFilter<"Task"> | string
   bidCount?: Prisma.IntWithAggregatesFilter<"Task"> | number
+  questionCount?: Prisma.IntWithAggregatesFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableWithAggregatesFilter<"Task"> | string | null
   awardedBidderId?: Prisma.UuidNullableWithAggregatesFilter<"Task"> | string | null
   awardedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
@@ -497,6 +516,7 @@ export type TaskCreateInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -511,6 +531,7 @@ export type TaskCreateInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -529,6 +550,7 @@ export type TaskUncheckedCreateInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -542,6 +564,7 @@ export type TaskUncheckedCreateInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -559,6 +582,7 @@ export type TaskUpdateInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -573,6 +597,7 @@ export type TaskUpdateInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -591,6 +616,7 @@ export type TaskUncheckedUpdateInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -604,6 +630,7 @@ export type TaskUncheckedUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -622,6 +649,7 @@ export type TaskCreateManyInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -645,6 +673,7 @@ export type TaskUpdateManyMutationInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -667,6 +696,7 @@ export type TaskUncheckedUpdateManyInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -711,6 +741,7 @@ export type TaskCountOrderByAggregateInput = {
   postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrder
   awardedAt?: Prisma.SortOrder
@@ -728,6 +759,7 @@ export type TaskAvgOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
   postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  questionCount?: Prisma.SortOrder
 }
 
 export type TaskMaxOrderByAggregateInput = {
@@ -740,6 +772,7 @@ export type TaskMaxOrderByAggregateInput = {
   postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrder
   awardedAt?: Prisma.SortOrder
@@ -763,6 +796,7 @@ export type TaskMinOrderByAggregateInput = {
   postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrder
   awardedAt?: Prisma.SortOrder
@@ -780,6 +814,7 @@ export type TaskSumOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
   postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  questionCount?: Prisma.SortOrder
 }
 
 export type TaskCreateNestedManyWithoutBuyerInput = {
@@ -864,6 +899,20 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput = {
   update?: Prisma.TaskUpdateWithWhereUniqueWithoutAwardedBidderInput | Prisma.TaskUpdateWithWhereUniqueWithoutAwardedBidderInput[]
   updateMany?: Prisma.TaskUpdateManyWithWhereWithoutAwardedBidderInput | Prisma.TaskUpdateManyWithWhereWithoutAwardedBidderInput[]
   deleteMany?: Prisma.TaskScalarWhereInput | Prisma.TaskScalarWhereInput[]
+}
+
+export type TaskCreateNestedOneWithoutQuestionsInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutQuestionsInput, Prisma.TaskUncheckedCreateWithoutQuestionsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutQuestionsInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneRequiredWithoutQuestionsNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutQuestionsInput, Prisma.TaskUncheckedCreateWithoutQuestionsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutQuestionsInput
+  upsert?: Prisma.TaskUpsertWithoutQuestionsInput
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutQuestionsInput, Prisma.TaskUpdateWithoutQuestionsInput>, Prisma.TaskUncheckedUpdateWithoutQuestionsInput>
 }
 
 export type TaskCreateNestedOneWithoutDisputeInput = {
@@ -1031,6 +1080,7 @@ export type TaskCreateWithoutBuyerInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -1044,6 +1094,7 @@ export type TaskCreateWithoutBuyerInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -1061,6 +1112,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -1074,6 +1126,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -1101,6 +1154,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -1114,6 +1168,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -1132,6 +1187,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -1144,6 +1200,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -1191,6 +1248,7 @@ export type TaskScalarWhereInput = {
   postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
+  questionCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedBidderId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
@@ -1220,7 +1278,7 @@ export type TaskUpdateManyWithWhereWithoutAwardedBidderInput = {
   data: Prisma.XOR<Prisma.TaskUpdateManyMutationInput, Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderInput>
 }
 
-export type TaskCreateWithoutDisputeInput = {
+export type TaskCreateWithoutQuestionsInput = {
   id?: string
   title: string
   description: string
@@ -1230,6 +1288,7 @@ export type TaskCreateWithoutDisputeInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -1244,6 +1303,151 @@ export type TaskCreateWithoutDisputeInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutQuestionsInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutQuestionsInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutQuestionsInput, Prisma.TaskUncheckedCreateWithoutQuestionsInput>
+}
+
+export type TaskUpsertWithoutQuestionsInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutQuestionsInput, Prisma.TaskUncheckedUpdateWithoutQuestionsInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutQuestionsInput, Prisma.TaskUncheckedCreateWithoutQuestionsInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutQuestionsInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutQuestionsInput, Prisma.TaskUncheckedUpdateWithoutQuestionsInput>
+}
+
+export type TaskUpdateWithoutQuestionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutQuestionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskCreateWithoutDisputeInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
@@ -1261,6 +1465,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -1274,6 +1479,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
@@ -1306,6 +1512,7 @@ export type TaskUpdateWithoutDisputeInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1320,6 +1527,7 @@ export type TaskUpdateWithoutDisputeInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
@@ -1337,6 +1545,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1350,6 +1559,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
@@ -1366,6 +1576,7 @@ export type TaskCreateWithoutRatingsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -1380,6 +1591,7 @@ export type TaskCreateWithoutRatingsInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -1397,6 +1609,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -1410,6 +1623,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -1442,6 +1656,7 @@ export type TaskUpdateWithoutRatingsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1456,6 +1671,7 @@ export type TaskUpdateWithoutRatingsInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -1473,6 +1689,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1486,6 +1703,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -1502,6 +1720,7 @@ export type TaskCreateWithoutMedianOfInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -1516,6 +1735,7 @@ export type TaskCreateWithoutMedianOfInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -1533,6 +1753,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -1546,6 +1767,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -1578,6 +1800,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1592,6 +1815,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -1609,6 +1833,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1622,6 +1847,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -1638,6 +1864,7 @@ export type TaskCreateWithoutTransfersInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -1652,6 +1879,7 @@ export type TaskCreateWithoutTransfersInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
@@ -1669,6 +1897,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -1682,6 +1911,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
@@ -1714,6 +1944,7 @@ export type TaskUpdateWithoutTransfersInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1728,6 +1959,7 @@ export type TaskUpdateWithoutTransfersInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
@@ -1745,6 +1977,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1758,6 +1991,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
@@ -1774,6 +2008,7 @@ export type TaskCreateWithoutBidsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -1787,6 +2022,7 @@ export type TaskCreateWithoutBidsInput = {
   awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -1805,6 +2041,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -1817,6 +2054,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -1839,6 +2077,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -1852,6 +2091,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -1870,6 +2110,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -1882,6 +2123,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -1920,6 +2162,7 @@ export type TaskUpdateWithoutBidsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1933,6 +2176,7 @@ export type TaskUpdateWithoutBidsInput = {
   awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -1951,6 +2195,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1963,6 +2208,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -1996,6 +2242,7 @@ export type TaskCreateWithoutArtifactsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -2009,6 +2256,7 @@ export type TaskCreateWithoutArtifactsInput = {
   awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
@@ -2027,6 +2275,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -2039,6 +2288,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
@@ -2072,6 +2322,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2085,6 +2336,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -2103,6 +2355,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2115,6 +2368,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -2132,6 +2386,7 @@ export type TaskCreateWithoutEventsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
   deliveredAt?: Date | string | null
@@ -2146,6 +2401,7 @@ export type TaskCreateWithoutEventsInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
@@ -2163,6 +2419,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -2176,6 +2433,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
@@ -2208,6 +2466,7 @@ export type TaskUpdateWithoutEventsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2222,6 +2481,7 @@ export type TaskUpdateWithoutEventsInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
@@ -2239,6 +2499,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2252,6 +2513,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
@@ -2268,6 +2530,7 @@ export type TaskCreateManyBuyerInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -2292,6 +2555,7 @@ export type TaskCreateManyAwardedBidderInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidId?: string | null
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -2314,6 +2578,7 @@ export type TaskUpdateWithoutBuyerInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2327,6 +2592,7 @@ export type TaskUpdateWithoutBuyerInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -2344,6 +2610,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2357,6 +2624,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -2374,6 +2642,7 @@ export type TaskUncheckedUpdateManyWithoutBuyerInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2397,6 +2666,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2410,6 +2680,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -2428,6 +2699,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2440,6 +2712,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -2458,6 +2731,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2481,6 +2755,7 @@ export type TaskCreateManyAwardedBidInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  questionCount?: number
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -2503,6 +2778,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2516,6 +2792,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
@@ -2534,6 +2811,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2546,6 +2824,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
@@ -2564,6 +2843,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2584,6 +2864,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
 export type TaskCountOutputType = {
   bids: number
   artifacts: number
+  questions: number
   events: number
   transfers: number
   ratings: number
@@ -2593,6 +2874,7 @@ export type TaskCountOutputType = {
 export type TaskCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   bids?: boolean | TaskCountOutputTypeCountBidsArgs
   artifacts?: boolean | TaskCountOutputTypeCountArtifactsArgs
+  questions?: boolean | TaskCountOutputTypeCountQuestionsArgs
   events?: boolean | TaskCountOutputTypeCountEventsArgs
   transfers?: boolean | TaskCountOutputTypeCountTransfersArgs
   ratings?: boolean | TaskCountOutputTypeCountRatingsArgs
@@ -2621,6 +2903,13 @@ export type TaskCountOutputTypeCountBidsArgs<ExtArgs extends runtime.Types.Exten
  */
 export type TaskCountOutputTypeCountArtifactsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ArtifactWhereInput
+}
+
+/**
+ * TaskCountOutputType without action
+ */
+export type TaskCountOutputTypeCountQuestionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.QuestionWhereInput
 }
 
 /**
@@ -2663,6 +2952,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
+  questionCount?: boolean
   awardedBidId?: boolean
   awardedBidderId?: boolean
   awardedAt?: boolean
@@ -2679,6 +2969,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   awardedBid?: boolean | Prisma.Task$awardedBidArgs<ExtArgs>
   bids?: boolean | Prisma.Task$bidsArgs<ExtArgs>
   artifacts?: boolean | Prisma.Task$artifactsArgs<ExtArgs>
+  questions?: boolean | Prisma.Task$questionsArgs<ExtArgs>
   events?: boolean | Prisma.Task$eventsArgs<ExtArgs>
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
   dispute?: boolean | Prisma.Task$disputeArgs<ExtArgs>
@@ -2698,6 +2989,7 @@ export type TaskSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
+  questionCount?: boolean
   awardedBidId?: boolean
   awardedBidderId?: boolean
   awardedAt?: boolean
@@ -2725,6 +3017,7 @@ export type TaskSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
+  questionCount?: boolean
   awardedBidId?: boolean
   awardedBidderId?: boolean
   awardedAt?: boolean
@@ -2752,6 +3045,7 @@ export type TaskSelectScalar = {
   postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
+  questionCount?: boolean
   awardedBidId?: boolean
   awardedBidderId?: boolean
   awardedAt?: boolean
@@ -2765,13 +3059,14 @@ export type TaskSelectScalar = {
   updatedAt?: boolean
 }
 
-export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
+export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "questionCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
 export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   awardedBidder?: boolean | Prisma.Task$awardedBidderArgs<ExtArgs>
   awardedBid?: boolean | Prisma.Task$awardedBidArgs<ExtArgs>
   bids?: boolean | Prisma.Task$bidsArgs<ExtArgs>
   artifacts?: boolean | Prisma.Task$artifactsArgs<ExtArgs>
+  questions?: boolean | Prisma.Task$questionsArgs<ExtArgs>
   events?: boolean | Prisma.Task$eventsArgs<ExtArgs>
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
   dispute?: boolean | Prisma.Task$disputeArgs<ExtArgs>
@@ -2798,6 +3093,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     awardedBid: Prisma.$BidPayload<ExtArgs> | null
     bids: Prisma.$BidPayload<ExtArgs>[]
     artifacts: Prisma.$ArtifactPayload<ExtArgs>[]
+    questions: Prisma.$QuestionPayload<ExtArgs>[]
     events: Prisma.$EventPayload<ExtArgs>[]
     transfers: Prisma.$LedgerTransferPayload<ExtArgs>[]
     dispute: Prisma.$DisputePayload<ExtArgs> | null
@@ -2815,6 +3111,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     postedTextHash: bigint | null
     status: string
     bidCount: number
+    questionCount: number
     awardedBidId: string | null
     awardedBidderId: string | null
     awardedAt: Date | null
@@ -3225,6 +3522,7 @@ export interface Prisma__TaskClient<T, Null = never, ExtArgs extends runtime.Typ
   awardedBid<T extends Prisma.Task$awardedBidArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$awardedBidArgs<ExtArgs>>): Prisma.Prisma__BidClient<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   bids<T extends Prisma.Task$bidsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$bidsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   artifacts<T extends Prisma.Task$artifactsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$artifactsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ArtifactPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  questions<T extends Prisma.Task$questionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$questionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$QuestionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   events<T extends Prisma.Task$eventsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$eventsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$EventPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   transfers<T extends Prisma.Task$transfersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$transfersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LedgerTransferPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   dispute<T extends Prisma.Task$disputeArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$disputeArgs<ExtArgs>>): Prisma.Prisma__DisputeClient<runtime.Types.Result.GetResult<Prisma.$DisputePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
@@ -3269,6 +3567,7 @@ export interface TaskFieldRefs {
   readonly postedTextHash: Prisma.FieldRef<"Task", 'BigInt'>
   readonly status: Prisma.FieldRef<"Task", 'String'>
   readonly bidCount: Prisma.FieldRef<"Task", 'Int'>
+  readonly questionCount: Prisma.FieldRef<"Task", 'Int'>
   readonly awardedBidId: Prisma.FieldRef<"Task", 'String'>
   readonly awardedBidderId: Prisma.FieldRef<"Task", 'String'>
   readonly awardedAt: Prisma.FieldRef<"Task", 'DateTime'>
@@ -3764,6 +4063,30 @@ export type Task$artifactsArgs<ExtArgs extends runtime.Types.Extensions.Internal
   take?: number
   skip?: number
   distinct?: Prisma.ArtifactScalarFieldEnum | Prisma.ArtifactScalarFieldEnum[]
+}
+
+/**
+ * Task.questions
+ */
+export type Task$questionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Question
+   */
+  select?: Prisma.QuestionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Question
+   */
+  omit?: Prisma.QuestionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.QuestionInclude<ExtArgs> | null
+  where?: Prisma.QuestionWhereInput
+  orderBy?: Prisma.QuestionOrderByWithRelationInput | Prisma.QuestionOrderByWithRelationInput[]
+  cursor?: Prisma.QuestionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.QuestionScalarFieldEnum | Prisma.QuestionScalarFieldEnum[]
 }
 
 /**

@@ -228,6 +228,7 @@ export type UserWhereInput = {
   tasks?: Prisma.TaskListRelationFilter
   awardedTasks?: Prisma.TaskListRelationFilter
   bids?: Prisma.BidListRelationFilter
+  questions?: Prisma.QuestionListRelationFilter
   topups?: Prisma.TopupListRelationFilter
   payoutAccount?: Prisma.XOR<Prisma.PayoutAccountNullableScalarRelationFilter, Prisma.PayoutAccountWhereInput> | null
   payouts?: Prisma.PayoutListRelationFilter
@@ -260,6 +261,7 @@ export type UserOrderByWithRelationInput = {
   tasks?: Prisma.TaskOrderByRelationAggregateInput
   awardedTasks?: Prisma.TaskOrderByRelationAggregateInput
   bids?: Prisma.BidOrderByRelationAggregateInput
+  questions?: Prisma.QuestionOrderByRelationAggregateInput
   topups?: Prisma.TopupOrderByRelationAggregateInput
   payoutAccount?: Prisma.PayoutAccountOrderByWithRelationInput
   payouts?: Prisma.PayoutOrderByRelationAggregateInput
@@ -295,6 +297,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   tasks?: Prisma.TaskListRelationFilter
   awardedTasks?: Prisma.TaskListRelationFilter
   bids?: Prisma.BidListRelationFilter
+  questions?: Prisma.QuestionListRelationFilter
   topups?: Prisma.TopupListRelationFilter
   payoutAccount?: Prisma.XOR<Prisma.PayoutAccountNullableScalarRelationFilter, Prisma.PayoutAccountWhereInput> | null
   payouts?: Prisma.PayoutListRelationFilter
@@ -359,6 +362,7 @@ export type UserCreateInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -391,6 +395,7 @@ export type UserUncheckedCreateInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -423,6 +428,7 @@ export type UserUpdateInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -455,6 +461,7 @@ export type UserUncheckedUpdateInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -642,6 +649,20 @@ export type UserUpdateOneRequiredWithoutRecoveryCodesNestedInput = {
   upsert?: Prisma.UserUpsertWithoutRecoveryCodesInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutRecoveryCodesInput, Prisma.UserUpdateWithoutRecoveryCodesInput>, Prisma.UserUncheckedUpdateWithoutRecoveryCodesInput>
+}
+
+export type UserCreateNestedOneWithoutQuestionsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutQuestionsInput, Prisma.UserUncheckedCreateWithoutQuestionsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutQuestionsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutQuestionsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutQuestionsInput, Prisma.UserUncheckedCreateWithoutQuestionsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutQuestionsInput
+  upsert?: Prisma.UserUpsertWithoutQuestionsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutQuestionsInput, Prisma.UserUpdateWithoutQuestionsInput>, Prisma.UserUncheckedUpdateWithoutQuestionsInput>
 }
 
 export type UserCreateNestedOneWithoutResolutionsInput = {
@@ -864,6 +885,7 @@ export type UserCreateWithoutSessionsInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -895,6 +917,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -942,6 +965,7 @@ export type UserUpdateWithoutSessionsInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -973,6 +997,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -1004,6 +1029,7 @@ export type UserCreateWithoutAccountTokensInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -1035,6 +1061,7 @@ export type UserUncheckedCreateWithoutAccountTokensInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -1082,6 +1109,7 @@ export type UserUpdateWithoutAccountTokensInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -1113,6 +1141,7 @@ export type UserUncheckedUpdateWithoutAccountTokensInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -1144,6 +1173,7 @@ export type UserCreateWithoutApiKeysInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -1175,6 +1205,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -1222,6 +1253,7 @@ export type UserUpdateWithoutApiKeysInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -1253,6 +1285,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -1285,6 +1318,7 @@ export type UserCreateWithoutTotpFactorInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -1316,6 +1350,7 @@ export type UserUncheckedCreateWithoutTotpFactorInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -1363,6 +1398,7 @@ export type UserUpdateWithoutTotpFactorInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -1394,6 +1430,7 @@ export type UserUncheckedUpdateWithoutTotpFactorInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -1425,6 +1462,7 @@ export type UserCreateWithoutRecoveryCodesInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -1456,6 +1494,7 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -1503,6 +1542,7 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -1534,6 +1574,7 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -1544,6 +1585,150 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
   webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutQuestionsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutQuestionsInput = {
+  id?: string
+  email: string
+  passwordHash: string
+  displayName: string
+  role?: string
+  suspendedAt?: Date | string | null
+  windingDown?: boolean
+  closedAt?: Date | string | null
+  createdAt?: Date | string
+  emailVerifiedAt?: Date | string | null
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
+  tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
+  awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
+  payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
+  wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
+  resolutions?: Prisma.DisputeUncheckedCreateNestedManyWithoutResolverInput
+  ratingsGiven?: Prisma.RatingUncheckedCreateNestedManyWithoutRaterInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutRateeInput
+  reputation?: Prisma.ReputationUncheckedCreateNestedOneWithoutUserInput
+  webhooks?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  totpFactor?: Prisma.TotpFactorUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  moderated?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutModeratorInput
+  moderations?: Prisma.ModerationActionUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutQuestionsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutQuestionsInput, Prisma.UserUncheckedCreateWithoutQuestionsInput>
+}
+
+export type UserUpsertWithoutQuestionsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutQuestionsInput, Prisma.UserUncheckedUpdateWithoutQuestionsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutQuestionsInput, Prisma.UserUncheckedCreateWithoutQuestionsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutQuestionsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutQuestionsInput, Prisma.UserUncheckedUpdateWithoutQuestionsInput>
+}
+
+export type UserUpdateWithoutQuestionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  moderated?: Prisma.ModerationActionUpdateManyWithoutModeratorNestedInput
+  moderations?: Prisma.ModerationActionUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutQuestionsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.StringFieldUpdateOperationsInput | string
+  passwordHash?: Prisma.StringFieldUpdateOperationsInput | string
+  displayName?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.StringFieldUpdateOperationsInput | string
+  suspendedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  windingDown?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  emailVerifiedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
+  tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
+  awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
+  payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
+  payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
+  wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
+  resolutions?: Prisma.DisputeUncheckedUpdateManyWithoutResolverNestedInput
+  ratingsGiven?: Prisma.RatingUncheckedUpdateManyWithoutRaterNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutRateeNestedInput
+  reputation?: Prisma.ReputationUncheckedUpdateOneWithoutUserNestedInput
+  webhooks?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  totpFactor?: Prisma.TotpFactorUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   moderated?: Prisma.ModerationActionUncheckedUpdateManyWithoutModeratorNestedInput
   moderations?: Prisma.ModerationActionUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1565,6 +1750,7 @@ export type UserCreateWithoutResolutionsInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -1596,6 +1782,7 @@ export type UserUncheckedCreateWithoutResolutionsInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -1643,6 +1830,7 @@ export type UserUpdateWithoutResolutionsInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -1674,6 +1862,7 @@ export type UserUncheckedUpdateWithoutResolutionsInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -1705,6 +1894,7 @@ export type UserCreateWithoutRatingsGivenInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -1736,6 +1926,7 @@ export type UserUncheckedCreateWithoutRatingsGivenInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -1772,6 +1963,7 @@ export type UserCreateWithoutRatingsInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -1803,6 +1995,7 @@ export type UserUncheckedCreateWithoutRatingsInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -1850,6 +2043,7 @@ export type UserUpdateWithoutRatingsGivenInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -1881,6 +2075,7 @@ export type UserUncheckedUpdateWithoutRatingsGivenInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -1923,6 +2118,7 @@ export type UserUpdateWithoutRatingsInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -1954,6 +2150,7 @@ export type UserUncheckedUpdateWithoutRatingsInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -1985,6 +2182,7 @@ export type UserCreateWithoutReputationInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -2016,6 +2214,7 @@ export type UserUncheckedCreateWithoutReputationInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -2063,6 +2262,7 @@ export type UserUpdateWithoutReputationInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -2094,6 +2294,7 @@ export type UserUncheckedUpdateWithoutReputationInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -2125,6 +2326,7 @@ export type UserCreateWithoutWalletInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -2156,6 +2358,7 @@ export type UserUncheckedCreateWithoutWalletInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -2203,6 +2406,7 @@ export type UserUpdateWithoutWalletInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -2234,6 +2438,7 @@ export type UserUncheckedUpdateWithoutWalletInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -2264,6 +2469,7 @@ export type UserCreateWithoutTasksInput = {
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -2295,6 +2501,7 @@ export type UserUncheckedCreateWithoutTasksInput = {
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -2331,6 +2538,7 @@ export type UserCreateWithoutAwardedTasksInput = {
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -2362,6 +2570,7 @@ export type UserUncheckedCreateWithoutAwardedTasksInput = {
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -2409,6 +2618,7 @@ export type UserUpdateWithoutTasksInput = {
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -2440,6 +2650,7 @@ export type UserUncheckedUpdateWithoutTasksInput = {
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -2482,6 +2693,7 @@ export type UserUpdateWithoutAwardedTasksInput = {
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -2513,6 +2725,7 @@ export type UserUncheckedUpdateWithoutAwardedTasksInput = {
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -2544,6 +2757,7 @@ export type UserCreateWithoutBidsInput = {
   accountTokens?: Prisma.AccountTokenCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -2575,6 +2789,7 @@ export type UserUncheckedCreateWithoutBidsInput = {
   accountTokens?: Prisma.AccountTokenUncheckedCreateNestedManyWithoutUserInput
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -2622,6 +2837,7 @@ export type UserUpdateWithoutBidsInput = {
   accountTokens?: Prisma.AccountTokenUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -2653,6 +2869,7 @@ export type UserUncheckedUpdateWithoutBidsInput = {
   accountTokens?: Prisma.AccountTokenUncheckedUpdateManyWithoutUserNestedInput
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -2685,6 +2902,7 @@ export type UserCreateWithoutModeratedInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -2716,6 +2934,7 @@ export type UserUncheckedCreateWithoutModeratedInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -2752,6 +2971,7 @@ export type UserCreateWithoutModerationsInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -2783,6 +3003,7 @@ export type UserUncheckedCreateWithoutModerationsInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -2830,6 +3051,7 @@ export type UserUpdateWithoutModeratedInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -2861,6 +3083,7 @@ export type UserUncheckedUpdateWithoutModeratedInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -2903,6 +3126,7 @@ export type UserUpdateWithoutModerationsInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -2934,6 +3158,7 @@ export type UserUncheckedUpdateWithoutModerationsInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -2965,6 +3190,7 @@ export type UserCreateWithoutTopupsInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
   wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
@@ -2996,6 +3222,7 @@ export type UserUncheckedCreateWithoutTopupsInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
   wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
@@ -3043,6 +3270,7 @@ export type UserUpdateWithoutTopupsInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
   wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
@@ -3074,6 +3302,7 @@ export type UserUncheckedUpdateWithoutTopupsInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
   wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
@@ -3105,6 +3334,7 @@ export type UserCreateWithoutPayoutAccountInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
   wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
@@ -3136,6 +3366,7 @@ export type UserUncheckedCreateWithoutPayoutAccountInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
   wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
@@ -3183,6 +3414,7 @@ export type UserUpdateWithoutPayoutAccountInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
   wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
@@ -3214,6 +3446,7 @@ export type UserUncheckedUpdateWithoutPayoutAccountInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
   wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
@@ -3245,6 +3478,7 @@ export type UserCreateWithoutPayoutsInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   wallet?: Prisma.WalletCreateNestedOneWithoutUserInput
@@ -3276,6 +3510,7 @@ export type UserUncheckedCreateWithoutPayoutsInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   wallet?: Prisma.WalletUncheckedCreateNestedOneWithoutUserInput
@@ -3323,6 +3558,7 @@ export type UserUpdateWithoutPayoutsInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   wallet?: Prisma.WalletUpdateOneWithoutUserNestedInput
@@ -3354,6 +3590,7 @@ export type UserUncheckedUpdateWithoutPayoutsInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   wallet?: Prisma.WalletUncheckedUpdateOneWithoutUserNestedInput
@@ -3385,6 +3622,7 @@ export type UserCreateWithoutWebhooksInput = {
   tasks?: Prisma.TaskCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutCreateNestedManyWithoutUserInput
@@ -3416,6 +3654,7 @@ export type UserUncheckedCreateWithoutWebhooksInput = {
   tasks?: Prisma.TaskUncheckedCreateNestedManyWithoutBuyerInput
   awardedTasks?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidderInput
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutBidderInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutAskerInput
   topups?: Prisma.TopupUncheckedCreateNestedManyWithoutUserInput
   payoutAccount?: Prisma.PayoutAccountUncheckedCreateNestedOneWithoutUserInput
   payouts?: Prisma.PayoutUncheckedCreateNestedManyWithoutUserInput
@@ -3463,6 +3702,7 @@ export type UserUpdateWithoutWebhooksInput = {
   tasks?: Prisma.TaskUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUpdateManyWithoutUserNestedInput
@@ -3494,6 +3734,7 @@ export type UserUncheckedUpdateWithoutWebhooksInput = {
   tasks?: Prisma.TaskUncheckedUpdateManyWithoutBuyerNestedInput
   awardedTasks?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidderNestedInput
   bids?: Prisma.BidUncheckedUpdateManyWithoutBidderNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutAskerNestedInput
   topups?: Prisma.TopupUncheckedUpdateManyWithoutUserNestedInput
   payoutAccount?: Prisma.PayoutAccountUncheckedUpdateOneWithoutUserNestedInput
   payouts?: Prisma.PayoutUncheckedUpdateManyWithoutUserNestedInput
@@ -3520,6 +3761,7 @@ export type UserCountOutputType = {
   tasks: number
   awardedTasks: number
   bids: number
+  questions: number
   topups: number
   payouts: number
   resolutions: number
@@ -3538,6 +3780,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   tasks?: boolean | UserCountOutputTypeCountTasksArgs
   awardedTasks?: boolean | UserCountOutputTypeCountAwardedTasksArgs
   bids?: boolean | UserCountOutputTypeCountBidsArgs
+  questions?: boolean | UserCountOutputTypeCountQuestionsArgs
   topups?: boolean | UserCountOutputTypeCountTopupsArgs
   payouts?: boolean | UserCountOutputTypeCountPayoutsArgs
   resolutions?: boolean | UserCountOutputTypeCountResolutionsArgs
@@ -3599,6 +3842,13 @@ export type UserCountOutputTypeCountAwardedTasksArgs<ExtArgs extends runtime.Typ
  */
 export type UserCountOutputTypeCountBidsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.BidWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountQuestionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.QuestionWhereInput
 }
 
 /**
@@ -3682,6 +3932,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   tasks?: boolean | Prisma.User$tasksArgs<ExtArgs>
   awardedTasks?: boolean | Prisma.User$awardedTasksArgs<ExtArgs>
   bids?: boolean | Prisma.User$bidsArgs<ExtArgs>
+  questions?: boolean | Prisma.User$questionsArgs<ExtArgs>
   topups?: boolean | Prisma.User$topupsArgs<ExtArgs>
   payoutAccount?: boolean | Prisma.User$payoutAccountArgs<ExtArgs>
   payouts?: boolean | Prisma.User$payoutsArgs<ExtArgs>
@@ -3745,6 +3996,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   tasks?: boolean | Prisma.User$tasksArgs<ExtArgs>
   awardedTasks?: boolean | Prisma.User$awardedTasksArgs<ExtArgs>
   bids?: boolean | Prisma.User$bidsArgs<ExtArgs>
+  questions?: boolean | Prisma.User$questionsArgs<ExtArgs>
   topups?: boolean | Prisma.User$topupsArgs<ExtArgs>
   payoutAccount?: boolean | Prisma.User$payoutAccountArgs<ExtArgs>
   payouts?: boolean | Prisma.User$payoutsArgs<ExtArgs>
@@ -3772,6 +4024,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     tasks: Prisma.$TaskPayload<ExtArgs>[]
     awardedTasks: Prisma.$TaskPayload<ExtArgs>[]
     bids: Prisma.$BidPayload<ExtArgs>[]
+    questions: Prisma.$QuestionPayload<ExtArgs>[]
     topups: Prisma.$TopupPayload<ExtArgs>[]
     payoutAccount: Prisma.$PayoutAccountPayload<ExtArgs> | null
     payouts: Prisma.$PayoutPayload<ExtArgs>[]
@@ -4197,6 +4450,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   tasks<T extends Prisma.User$tasksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$tasksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   awardedTasks<T extends Prisma.User$awardedTasksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$awardedTasksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   bids<T extends Prisma.User$bidsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$bidsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  questions<T extends Prisma.User$questionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$questionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$QuestionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   topups<T extends Prisma.User$topupsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$topupsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$TopupPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   payoutAccount<T extends Prisma.User$payoutAccountArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$payoutAccountArgs<ExtArgs>>): Prisma.Prisma__PayoutAccountClient<runtime.Types.Result.GetResult<Prisma.$PayoutAccountPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   payouts<T extends Prisma.User$payoutsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$payoutsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PayoutPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -4783,6 +5037,30 @@ export type User$bidsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   take?: number
   skip?: number
   distinct?: Prisma.BidScalarFieldEnum | Prisma.BidScalarFieldEnum[]
+}
+
+/**
+ * User.questions
+ */
+export type User$questionsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Question
+   */
+  select?: Prisma.QuestionSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Question
+   */
+  omit?: Prisma.QuestionOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.QuestionInclude<ExtArgs> | null
+  where?: Prisma.QuestionWhereInput
+  orderBy?: Prisma.QuestionOrderByWithRelationInput | Prisma.QuestionOrderByWithRelationInput[]
+  cursor?: Prisma.QuestionWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.QuestionScalarFieldEnum | Prisma.QuestionScalarFieldEnum[]
 }
 
 /**

@@ -7,6 +7,7 @@ import {
 } from "../../schemas/accountExport.ts";
 import { timestampOf } from "../../schemas/common.ts";
 import { type Connection, empty, queryOne, sql } from "../../store/connection.ts";
+import { type QuestionRow, questionOf } from "../conversation/questions.ts";
 import { moderatedUserColumns } from "../moderation/findUsers.ts";
 import { type PayoutRow, toPayout } from "../payouts/publicRecord.ts";
 import { exportSources } from "./exportLists.ts";
@@ -76,9 +77,10 @@ function readRows(
     ${select} WHERE ${ownedBy(sql`${userId}::uuid`)} ${rest} ORDER BY ${order} LIMIT ${limit}`);
 }
 
-/** A payout's state and failure have a public form; the rows of the other lists are public as they are. */
+/** The rows of the other lists are public as they are. The casts say what the list selects. */
 function publicRow(list: ExportListName, row: Row): unknown {
-  return list === "payouts" ? toPayout(row as unknown as PayoutRow) : row; // the list selects payoutRowColumns
+  if (list === "payouts") return toPayout(row as unknown as PayoutRow);
+  return list === "questions" || list === "answers" ? questionOf(row as unknown as QuestionRow) : row;
 }
 
 async function readProfile(

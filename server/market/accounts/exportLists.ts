@@ -3,6 +3,7 @@ import type { ExportListName } from "../../schemas/accountExport.ts";
 import { type Sql, sql } from "../../store/connection.ts";
 import { deliveryColumns, webhookColumns } from "../../webhooks/records.ts";
 import { bidColumns } from "../bids/records.ts";
+import { questionColumns } from "../conversation/questions.ts";
 import { disputeColumns } from "../disputes/records.ts";
 import { payoutRowColumns } from "../payouts/publicRecord.ts";
 import { ratingColumns } from "../ratings.ts";
@@ -18,7 +19,7 @@ interface ExportList {
 }
 
 const moderationActions = sql`
-  SELECT a.id, a.action, a.dispute_id AS "disputeId", a.reason, a.created_at AS "createdAt"
+  SELECT a.id, a.action, a.dispute_id AS "disputeId", a.question_id AS "questionId", a.reason, a.created_at AS "createdAt"
   FROM moderation_actions a`;
 
 /** Where the lists of an export come from. None of them selects a secret. */
@@ -57,6 +58,18 @@ export const exportSources: Record<ExportListName, ExportList> = {
       FROM bids b JOIN artifacts a ON a.bid_id = b.id JOIN uploads u ON u.storage_key = a.upload_key`,
     ownedBy: (user) => sql`b.bidder_id = ${user}`,
     table: sql`a`,
+  },
+  questions: {
+    select: sql`SELECT ${questionColumns} FROM questions q JOIN users asker ON asker.id = q.asker_id`,
+    ownedBy: (user) => sql`q.asker_id = ${user}`,
+    table: sql`q`,
+  },
+  answers: {
+    // By the user's tasks, most of which have few questions.
+    select: sql`
+      SELECT ${questionColumns} FROM tasks t JOIN questions q ON q.task_id = t.id JOIN users asker ON asker.id = q.asker_id`,
+    ownedBy: (user) => sql`t.buyer_id = ${user} AND q.answer IS NOT NULL`,
+    table: sql`q`,
   },
   disputes: {
     select: sql`SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`,

@@ -68,6 +68,12 @@ const rules: Record<TaskOperation, Rule> = {
   "tasks.accept": onTask("accept", "task:write"),
   "tasks.dispute": onTask("dispute", "task:write"),
   "tasks.rate": onTask("rate", "task:write", ({ hasRated }) => !hasRated),
+  "tasks.ask": onTask("ask", "message:write"),
+  "questions.answer": {
+    needs: "message:write",
+    isOpen: ({ task, userId, moment }) =>
+      task.questionCount > 0 && decideTaskAction("answer", task, actorOf(task, userId), moment).refused === null,
+  },
   "bids.place": onTask("placeBid", "bid:write", ({ ownBid }) => ownBid?.status !== "active"),
   "bids.update": onBid("update"),
   "bids.withdraw": onBid("withdraw"),

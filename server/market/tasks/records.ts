@@ -6,6 +6,8 @@ import { type Connection, empty, type QueryOptions, type Sql, sql } from "../../
 export interface TaskRecord extends Task {
   buyerId: string;
   awardedBidderId: string | null;
+  /** Without those that a moderator has removed. */
+  questionCount: number;
 }
 
 /** Columns of `tasks t JOIN users buyer`. */
@@ -16,7 +18,7 @@ export const taskColumns = sql`
   t.awarded_bid_id AS "awardedBidId", t.awarded_at AS "awardedAt", t.delivery_due_at AS "deliveryDueAt",
   t.delivered_at AS "deliveredAt", t.acceptance_deadline_at AS "acceptanceDeadlineAt", t.accepted_at AS "acceptedAt",
   t.closed_at AS "closedAt", t.updated_at AS "updatedAt",
-  t.buyer_id AS "buyerId", t.awarded_bidder_id AS "awardedBidderId"`;
+  t.buyer_id AS "buyerId", t.awarded_bidder_id AS "awardedBidderId", t.question_count AS "questionCount"`;
 
 /** Columns of `tasks t` for the public feed. */
 export const taskListColumns = sql`
@@ -39,6 +41,7 @@ async function selectTask(
 const unlocked = { lock: empty, sharesConnection: true } as const;
 const lock = sql`FOR NO KEY UPDATE OF t`;
 const idOf = (taskId: string) => sql`${taskId}::uuid`;
+const idOfQuestion = (questionId: string) => sql`(SELECT task_id FROM questions WHERE id = ${questionId}::uuid)`;
 const idOfBid = (bidId: string) => sql`(SELECT task_id FROM bids WHERE id = ${bidId}::uuid)`;
 
 /** Throws `not_found`. Takes no lock: the task can change before the caller acts on it. */
@@ -60,6 +63,10 @@ export const lockTask = (connection: Connection, taskId: string): Promise<TaskRe
 /** Like `lockTask`, for the task of a bid. */
 export const lockTaskOfBid = (connection: Connection, bidId: string): Promise<TaskRecord> =>
   selectTask(connection, { id: idOfBid(bidId), lock });
+
+/** Like `lockTask`, for the task that a question is about. */
+export const lockTaskOfQuestion = (connection: Connection, questionId: string): Promise<TaskRecord> =>
+  selectTask(connection, { id: idOfQuestion(questionId), lock });
 
 /** Writes `changes` (SQL assignments) to a task, which locks its row, and returns the new one. Throws `not_found`. */
 export async function updateTask(connection: Connection, taskId: string, changes: Sql): Promise<TaskRecord> {

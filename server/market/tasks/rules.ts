@@ -78,6 +78,7 @@ export function assertTaskAction(
 
 const actorRefusals: Partial<Record<TaskAction, string>> = {
   placeBid: "You cannot bid on your own task.",
+  ask: "You cannot ask about your own task.",
   uploadSample: "This is not your bid.",
   deliver: "This is not your bid.",
   dispute: "Only the buyer and the awarded bidder may do this.",

@@ -114,6 +114,14 @@ export const taskTransitions = {
     money: "none",
     event: "bid.received",
   },
+  ask: {
+    by: ["stranger", "bidder", "awardedBidder", "moderator"],
+    from: ["open"],
+    to: "same",
+    money: "none",
+    event: "question.asked",
+  },
+  answer: { by: ["buyer"], from: ["open"], to: "same", money: "none", event: "question.answered" },
   award: {
     by: ["buyer"],
     from: ["open"],

@@ -33,6 +33,7 @@ export const read = anyone
   .output(
     z.object({
       task: TaskDetail,
+      questionCount: z.int32().meta({ description: "Number of questions, without removed ones.", example: 0 }),
       availableActions: z
         .array(TaskOperation)
         .optional()
@@ -62,13 +63,16 @@ export const read = anyone
   )
   .query(async ({ ctx, input }) => {
     const { principal, database, storage, settings } = ctx;
-    if (principal === null) return { task: PublicTask.parse(await findTask(database, input.id)) };
+    if (principal === null) {
+      const task = await findTask(database, input.id);
+      return { task: PublicTask.parse(task), questionCount: task.questionCount };
+    }
 
     const { userId } = principal;
     const isParty = ({ task }: Detail) => task.buyerId === userId || task.awardedBidderId === userId;
     const shown = ({ task, facts, bids }: Detail) => {
       const availableActions = availableActionsOf(task, facts, { principal, settings }, momentOf(ctx));
-      return { task, availableActions, bids };
+      return { task, questionCount: task.questionCount, availableActions, bids };
     };
     // Most callers are outsiders: one statement takes half of the processor time that a snapshot for everybody takes (measured).
     const outside = await readDetail(database, input.id, userId);

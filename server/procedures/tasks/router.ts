@@ -1,5 +1,6 @@
 import { router } from "../../trpc.ts";
 import { accept } from "./accept.ts";
+import { ask } from "./ask.ts";
 import { award } from "./award.ts";
 import { cancel } from "./cancel.ts";
 import { create } from "./create.ts";
@@ -10,4 +11,4 @@ import { rate } from "./rate.ts";
 import { read } from "./read.ts";
 import { update } from "./update.ts";
 
-export const tasksRouter = router({ list, create, read, update, cancel, award, accept, dispute, rate, listOwn });
+export const tasksRouter = router({ list, create, read, update, cancel, award, accept, dispute, rate, ask, listOwn });

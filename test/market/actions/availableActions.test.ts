@@ -30,6 +30,7 @@ async function withKeys(person: TestPerson): Promise<Looker> {
     "key of all scopes": person.key,
     "key of task:write": await createKey(url, person.session, ["task:write"]),
     "key of bid:write": await createKey(url, person.session, ["bid:write"]),
+    "key of message:write": await createKey(url, person.session, ["message:write"]),
     "key of nothing": await createKey(url, person.session, []),
   };
   return { ...person, credentials };
@@ -49,6 +50,7 @@ interface Scene {
   taskId: string;
   bids: Partial<Record<Actor, string>>;
   disputeId?: string;
+  questionId?: string;
 }
 
 async function open(): Promise<Scene> {
@@ -60,6 +62,8 @@ async function withBids(): Promise<Scene> {
     scene.bids[actor] = (await placeBid(people[actor], scene.taskId)).id;
   }
   await ok(people.leaver.post(`/bids/${scene.bids.leaver}/withdraw`));
+  const { question } = await ok(people.loser.post(`/tasks/${scene.taskId}/questions`, { text: "How many words?" }));
+  scene.questionId = question.id;
   return scene;
 }
 async function ok(answer: ReturnType<TestPerson["post"]>) {
@@ -137,7 +141,7 @@ const states: Record<string, () => Promise<Scene>> = {
 };
 
 /** An input with which the operation succeeds if the caller's role, scopes and the status allow it. */
-function inputOf(operation: TaskOperation, { taskId, bids, disputeId }: Scene, actor: Actor): Input {
+function inputOf(operation: TaskOperation, { taskId, bids, disputeId, questionId }: Scene, actor: Actor): Input {
   const anyBid = bids.bidder ?? crypto.randomUUID();
   const bid = { id: bids[actor] ?? anyBid };
   const task = { id: taskId };
@@ -148,6 +152,8 @@ function inputOf(operation: TaskOperation, { taskId, bids, disputeId }: Scene, a
     "tasks.accept": task,
     "tasks.dispute": { ...task, reason: disputeReason },
     "tasks.rate": { ...task, stars: 4 },
+    "tasks.ask": { ...task, text: "How many pages?" },
+    "questions.answer": { id: questionId ?? crypto.randomUUID(), text: "Two." },
     "bids.place": { ...task, priceCents: 1_000, etaHours: 1 },
     "bids.update": { ...bid, priceCents: 900 },
     "bids.withdraw": bid,
@@ -170,6 +176,7 @@ const scopesOf: Record<string, readonly string[]> = {
   "key of all scopes": scopes,
   "key of task:write": ["task:write"],
   "key of bid:write": ["bid:write"],
+  "key of message:write": ["message:write"],
   "key of nothing": [],
 };
 
@@ -217,7 +224,8 @@ test.each(Object.entries(states))(
 
 test("the walk meets every operation, and every operation that changes a task or a bid is in the list", () => {
   const acting = routes.filter(
-    ({ type, path }) => type === "mutation" && /^\/(tasks|bids|disputes)\/\{id\}/.test(path),
+    ({ type, path, meta }) =>
+      type === "mutation" && /^\/(tasks|bids|questions|disputes)\/\{id\}/.test(path) && meta.access !== "moderator",
   );
   expect(acting.map(({ procedurePath }) => procedurePath).sort()).toEqual([...taskOperations].sort());
 });
@@ -251,7 +259,7 @@ describe("uploads", () => {
 test.each(transports)("anonymous callers are told nothing, over $transport", async ({ call }) => {
   const { taskId } = await open();
   const { body } = await call(service.url, routeOf("tasks.read"), { id: taskId });
-  expect(body).toEqual({ task: expect.anything() });
+  expect(body).toEqual({ task: expect.anything(), questionCount: 0 });
   const { availableActions } = (await call(service.url, routeOf("tasks.read"), { id: taskId }, people.buyer.session))
     .body;
   expect(availableActions).toEqual(["tasks.update", "tasks.cancel"]);
@@ -265,7 +273,7 @@ test("task, bids and what may be done are from one snapshot, while awards go on"
     for (const { body } of await Promise.all(reads)) {
       const isOpen = body.task.status === "open";
       expect(body.bids[0].status).toBe(isOpen ? "active" : "rejected");
-      expect(body.availableActions).toEqual(isOpen ? ["bids.update", "bids.withdraw"] : []);
+      expect(body.availableActions).toEqual(isOpen ? ["tasks.ask", "bids.update", "bids.withdraw"] : []);
     }
     expect((await award).status).toBe(200);
   }

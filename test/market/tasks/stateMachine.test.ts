@@ -42,6 +42,8 @@ const allowed: Record<TaskAction, Allowed> = {
     event: "task.cancelled",
   },
   placeBid: { by: ["stranger", "bidder", "awardedBidder", "moderator"], in: ["open"], event: "bid.received" },
+  ask: { by: ["stranger", "bidder", "awardedBidder", "moderator"], in: ["open"], event: "question.asked" },
+  answer: { by: ["buyer"], in: ["open"], event: "question.answered" },
   award: {
     by: ["buyer"],
     in: ["open"],
@@ -109,6 +111,7 @@ interface Scene {
   /** A bid that was withdrawn while the task was open: its owner has a bid, and may place another one. */
   otherBidId: string;
   disputeId: string;
+  questionId: string;
 }
 
 async function stage(status: TaskStatus): Promise<Scene> {
@@ -117,7 +120,8 @@ async function stage(status: TaskStatus): Promise<Scene> {
   const { id: bidId } = await placeBid(awardedBidder, taskId, { priceCents: PRICE });
   const { id: otherBidId } = await placeBid(bidder, taskId);
   await bidder.post(`/bids/${otherBidId}/withdraw`);
-  const scene = { taskId, bidId, otherBidId, disputeId: crypto.randomUUID() as string };
+  const { question } = (await bidder.post(`/tasks/${taskId}/questions`, { text: "Which Finnish?" })).body;
+  const scene = { taskId, bidId, otherBidId, disputeId: crypto.randomUUID() as string, questionId: question.id };
   const path: Partial<Record<TaskStatus, [TaskAction, keyof typeof people | "clock"][]>> = {
     cancelled: [["cancel", "buyer"]],
     awarded: [["award", "buyer"]],
@@ -162,7 +166,7 @@ const late = () => ({
 
 /** Does an action as a client, or as the jobs, would; undefined when there is no way for this actor to even try. */
 async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Scene): Promise<Answer | undefined> {
-  const { taskId, bidId, otherBidId, disputeId } = scene;
+  const { taskId, bidId, otherBidId, disputeId, questionId } = scene;
   if (action === "expire" || action === "release") {
     if (actor === "clock") await (action === "expire" ? expireTask : acceptDelivery)(late(), { taskId });
     return undefined;
@@ -181,6 +185,10 @@ async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Sc
       return send("POST", `/tasks/${taskId}/award`, { bidId });
     case "placeBid":
       return send("POST", `/tasks/${taskId}/bids`, { priceCents: 100, etaHours: 1 });
+    case "ask":
+      return send("POST", `/tasks/${taskId}/questions`, { text: "How many words?" });
+    case "answer":
+      return send("POST", `/questions/${questionId}/answer`, { text: "Plain, spoken Finnish." });
     case "dispute":
       return send("POST", `/tasks/${taskId}/dispute`, { reason: disputeReason });
     case "rate":
@@ -212,6 +220,7 @@ async function snapshot(taskId: string) {
     SELECT (SELECT to_jsonb(t) FROM tasks t WHERE id = ${taskId}::uuid) AS task,
            (SELECT jsonb_agg(b ORDER BY id) FROM bids b WHERE task_id = ${taskId}::uuid) AS bids,
            (SELECT jsonb_agg(d) FROM disputes d WHERE task_id = ${taskId}::uuid) AS disputes,
+           (SELECT jsonb_agg(q ORDER BY id) FROM questions q WHERE task_id = ${taskId}::uuid) AS questions,
            (SELECT jsonb_agg(r ORDER BY id) FROM ratings r WHERE task_id = ${taskId}::uuid) AS ratings,
            (SELECT count(*) FROM artifacts WHERE task_id = ${taskId}::uuid) AS artifacts,
            (SELECT jsonb_agg(type ORDER BY created_at) FROM events WHERE task_id = ${taskId}::uuid) AS events,

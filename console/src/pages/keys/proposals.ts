@@ -13,9 +13,9 @@ export const purposes: { value: Purpose; label: string; hint: string }[] = [
 ];
 
 const scopesOf: Record<Exclude<Purpose, "custom">, readonly Scope[]> = {
-  work: ["bid:write"],
-  buy: ["task:write"],
-  both: ["task:write", "bid:write"],
+  work: ["bid:write", "message:write"],
+  buy: ["task:write", "message:write"],
+  both: ["task:write", "bid:write", "message:write"],
 };
 
 /** Returns the scopes that a purpose takes, or null if the person chooses them. */
@@ -27,6 +27,7 @@ export const scopeWords: Record<Scope, string> = {
   "payouts:write": "Request payouts to your bank account.",
   "webhook:read": "See your webhooks and their deliveries.",
   "webhook:write": "Register, test and delete webhooks.",
+  "message:write": "Ask and answer questions about tasks.",
 };
 
 export const scopeNames = Object.keys(scopeWords).filter((name): name is Scope => Object.hasOwn(scopeWords, name));

@@ -17,6 +17,7 @@ const words: Record<ModerationAction["action"], [string, string?]> = {
   add_moderator: ["made", "a moderator"],
   remove_moderator: ["took the moderator's role from"],
   remove_second_factor: ["removed the second factor of"],
+  remove_question: ["removed a question of"],
 };
 
 export function Actions() {
