@@ -25,8 +25,9 @@ const ARTIFACT = "id bidId taskId mimeType detectedMimeType bytes sha256 created
 const DISPUTE = "id taskId openedBy reason status resolution buyerCents bidderCents note createdAt resolvedAt";
 const RATING = "id taskId raterId rateeId role stars comment createdAt";
 
-const publicFields = under("task", `${LIST_ITEM} description`);
-const taskFields = under("task", TASK);
+const counts = ["questionCount"];
+const publicFields = [...under("task", `${LIST_ITEM} description`), ...counts];
+const taskFields = [...under("task", TASK), ...counts];
 const bidFields = under("bids[]", BID);
 const partyFields = [...taskFields, ...under("samples[]", ARTIFACT), ...under("deliveries[]", ARTIFACT)];
 const disputeFields = under("dispute", DISPUTE);

@@ -19,7 +19,11 @@ beforeAll(async () => {
   const task = await postTask(caller);
   const webhook = await caller.post("/webhooks", { url: "https://93.184.215.14/hook", events: ["task.created"] });
   // What a list needs beside `cursor` and `limit`.
-  inputs = { "bids.listForTask": { id: task.id }, "webhooks.deliveries": { id: webhook.body.id } };
+  inputs = {
+    "bids.listForTask": { id: task.id },
+    "questions.list": { id: task.id },
+    "webhooks.deliveries": { id: webhook.body.id },
+  };
   planner = new pg.Client({ connectionString: service.databaseUrl });
   await planner.connect();
   // The tables are nearly empty here; without these the planner would read them whole and sort.
