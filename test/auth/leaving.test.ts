@@ -37,6 +37,9 @@ test("an export has everything of the caller's, and no secret", async () => {
   const { dispute } = await disputedTask(other, person);
   await openTopup(service, person);
   await requestPayout(person, 1_000);
+  const asked = await person.post(`/tasks/${(await postTask(other)).id}/questions`, { text: "How many words?" });
+  const { question } = (await other.post(`/tasks/${task.id}/questions`, { text: "How many pages?" })).body;
+  await person.post(`/questions/${question.id}/answer`, { text: "Two." });
   const webhook = (await person.post("/webhooks", { url: "https://hooks.example.com/", events: ["task.created"] }))
     .body;
   await person.post(`/webhooks/${webhook.id}/test`);
@@ -59,6 +62,8 @@ test("an export has everything of the caller's, and no secret", async () => {
   expect(body.tasks[0].description).toHaveLength(20_000);
   expect(body.bids[0].notes).toHaveLength(5_000);
   expect(body.files[0]).toMatchObject({ kind: "sample", mimeType: "text/plain" });
+  expect(body.questions).toEqual([asked.body.question]);
+  expect(body.answers).toMatchObject([{ id: question.id, answer: { text: "Two." } }]);
   expect(body.disputes).toMatchObject([{ id: dispute.id }]);
   expect(body.ratingsReceived).toMatchObject([{ stars: 4 }]);
   expect(body.ledger.length).toBe((await person.get("/wallet/ledger?limit=100")).body.entries.length);
