@@ -72,6 +72,7 @@ test("an export has everything of the caller's, and no secret", async () => {
       id: expect.any(String),
       action: "reinstate_user",
       disputeId: null,
+      questionId: null,
       reason: "A mistake.",
       createdAt: expect.any(String),
     },
