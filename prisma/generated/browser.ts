@@ -48,6 +48,11 @@ export type TotpFactor = Prisma.TotpFactorModel
  */
 export type RecoveryCode = Prisma.RecoveryCodeModel
 /**
+ * Model Question
+ * 
+ */
+export type Question = Prisma.QuestionModel
+/**
  * Model Dispute
  * 
  */

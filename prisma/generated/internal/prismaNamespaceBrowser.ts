@@ -57,6 +57,7 @@ export const ModelName = {
   ApiKey: 'ApiKey',
   TotpFactor: 'TotpFactor',
   RecoveryCode: 'RecoveryCode',
+  Question: 'Question',
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
@@ -189,6 +190,21 @@ export const RecoveryCodeScalarFieldEnum = {
 } as const
 
 export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
+
+
+export const QuestionScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  askerId: 'askerId',
+  text: 'text',
+  answer: 'answer',
+  answeredAt: 'answeredAt',
+  answerEditedAt: 'answerEditedAt',
+  removedAt: 'removedAt',
+  createdAt: 'createdAt'
+} as const
+
+export type QuestionScalarFieldEnum = (typeof QuestionScalarFieldEnum)[keyof typeof QuestionScalarFieldEnum]
 
 
 export const DisputeScalarFieldEnum = {
@@ -325,6 +341,7 @@ export const TaskScalarFieldEnum = {
   postedTextHash: 'postedTextHash',
   status: 'status',
   bidCount: 'bidCount',
+  questionCount: 'questionCount',
   awardedBidId: 'awardedBidId',
   awardedBidderId: 'awardedBidderId',
   awardedAt: 'awardedAt',
@@ -401,6 +418,7 @@ export const ModerationActionScalarFieldEnum = {
   action: 'action',
   userId: 'userId',
   disputeId: 'disputeId',
+  questionId: 'questionId',
   reason: 'reason',
   createdAt: 'createdAt'
 } as const
