@@ -4,7 +4,7 @@ import { type TRPC_ERROR_CODE_NUMBER, TRPC_ERROR_CODES_BY_KEY } from "@trpc/serv
 import type { Principal } from "./auth/principal.ts";
 import { ApiError, type ErrorBody } from "./errors.ts";
 import type { Client } from "./limits/address.ts";
-import { type RequestLimits, unlimited } from "./limits/requestLimits.ts";
+import { type RequestLimits, unlimited } from "./limits/limiter.ts";
 import {
   type Access,
   errorsOf,

@@ -4,7 +4,7 @@ import { isForeignPage, takesKeysOnly } from "../auth/origins.ts";
 import { authenticate, clearSessionCookie, isCrossSite, type Principal, setSessionCookie } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import { type Client, clientAddress } from "../limits/address.ts";
-import { limitsOf, type RequestLimits } from "../limits/requestLimits.ts";
+import { limitsOf, type RequestLimits } from "../limits/limiter.ts";
 import { currentRequestId } from "../requestId.ts";
 import type { Services } from "../services.ts";
 import { toApiError } from "../translateErrors.ts";
