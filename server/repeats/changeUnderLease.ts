@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { ProcessorRefused } from "../gateways/processorErrors.ts";
+import type { Work } from "../store/database.ts";
 import { extendingLease } from "../store/lease.ts";
-import type { Work } from "./changeOnce.ts";
 import * as kept from "./keptAnswers.ts";
 import { type Key, KeyTaken } from "./key.ts";
 

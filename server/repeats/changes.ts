@@ -1,6 +1,7 @@
-import { changeOnce, type Work } from "./changeOnce.ts";
+import type { Work } from "../store/database.ts";
 import { type Ask, Changed, type Claim, changeUnderLease } from "./changeUnderLease.ts";
-import { type ChangingRequest, type Key, openKey } from "./key.ts";
+import { deleteExpiredKey, keepAnswer } from "./keptAnswers.ts";
+import { type ChangingRequest, type Key, KeyTaken, openKey } from "./key.ts";
 
 /** How a procedure changes something. Whatever it writes, it writes through these. */
 export interface Changes {
@@ -33,6 +34,32 @@ export function openChanges(request: ChangingRequest): Changes {
   }
   const claim: Changes["claim"] = (ask) => changeUnderLease(key, ask);
   return { change: (work) => changeOnce(key, work), claim, claimToAsk: claim };
+}
+
+/** Before a change whose key was taken, and is free again, is tried once more. */
+const PAUSE_MS = 20;
+
+/** Changes something, or returns what an earlier request with the key has returned: one transaction does both. */
+async function changeOnce<Result>(key: Key, work: Work<Result>): Promise<Result> {
+  const { database, operation, pause } = key.request;
+  for (;;) {
+    try {
+      return await database.transaction(async (tx) => {
+        const result = await work(tx);
+        if (!(await keepAnswer(tx, await key.identify(), key.keptOf(result)))) throw new KeyTaken();
+        return result;
+      });
+    } catch (error) {
+      // The first request has the key, or what it has done is why this one is refused.
+      const known = await key.find<Result>();
+      const answer = key.answerOf(known);
+      if (answer !== null) return answer.result;
+      if (!(error instanceof KeyTaken)) throw error;
+      if (known !== null) throw new Error(`${operation} has claimed its key: it must end in the claim's change`);
+      await deleteExpiredKey(database, await key.identify());
+      await pause(PAUSE_MS);
+    }
+  }
 }
 
 /** For a request that no other waits for. */

@@ -34,6 +34,9 @@ export interface Transaction extends Connection {
 }
 type Tail<Parameters extends unknown[]> = Parameters extends [unknown, ...infer Rest] ? Rest : never;
 
+/** What runs in a transaction. */
+export type Work<Result> = (tx: Transaction) => Promise<Result>;
+
 export interface Database extends Connection {
   /** For ordinary single statements. Use `transaction` for what must be atomic and `query` for what must be fast. */
   readonly prisma: PrismaClient;
@@ -42,12 +45,12 @@ export interface Database extends Connection {
    * Runs `work` in a READ COMMITTED transaction and commits it. After a serialization failure, a deadlock or a tie between
    * timestamps, `work` runs again, so it must have no effect outside the transaction; above all, no remote call.
    */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  transaction<Result>(work: Work<Result>): Promise<Result>;
   /**
    * Like `transaction`, but undoes everything at the end, after checking what a commit would check. Sequences keep the
    * numbers that they gave out.
    */
-  rehearse<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+  rehearse<Result>(work: Work<Result>): Promise<Result>;
   /** Runs `read` on one snapshot, so that what it reads belongs together, whatever is committed meanwhile. */
   snapshot<Result>(read: (snapshot: Connection) => Promise<Result>): Promise<Result>;
   close(): Promise<void>;
@@ -166,8 +169,6 @@ interface Progress extends Required<Pick<Mode, "isReading">> {
 interface Source extends Pick<PoolSettings, "pooler"> {
   pool: pg.Pool;
 }
-
-type Work<Result> = (tx: Transaction) => Promise<Result>;
 
 async function runOnce<Result>(
   { pool, pooler }: Source,
