@@ -1,7 +1,9 @@
 import { ApiError } from "../../errors.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import { type BidExcerpt, EXCERPT_CHARACTERS, excerptOfBid } from "../../schemas/excerpts.ts";
-import { type Connection, isoTimestamp, literal, type Sql, sql } from "../../store/connection.ts";
+import { type Connection, isoTimestamp, join, literal, type Sql, sql } from "../../store/connection.ts";
+import type { Transaction } from "../../store/database.ts";
+import { assertBidAction, type BidAction, type BidActor, bidTransitions } from "./rules.ts";
 
 const columnsWith = (notes: Sql) => sql`
   b.id, b.task_id AS "taskId", json_build_object('id', bidder.id, 'displayName', bidder.display_name) AS bidder,
@@ -73,11 +75,34 @@ export function bidsFromJson(bids: readonly Bid[] | null): BidExcerpt[] {
   );
 }
 
-/** Writes `changes` (SQL assignments) to a bid whose task is locked, and returns the new row. */
-export async function updateBid(connection: Connection, bidId: string, changes: Sql): Promise<Bid> {
-  const [bid] = await connection.query<Bid>(sql`
-    UPDATE bids b SET ${changes}, updated_at = service_now()
-    FROM users bidder WHERE b.id = ${bidId}::uuid AND bidder.id = b.bidder_id RETURNING ${bidColumns}`);
-  if (!bid) throw new ApiError("not_found");
-  return bid;
+interface Move {
+  actor: BidActor;
+  /** SQL assignments to columns of `bids` besides the status. */
+  changes?: Sql;
+}
+
+/**
+ * Moves a bid, or changes it within its status, and returns the new row. It asks the state table whether `actor` may do this to
+ * the bid, whose task must be locked, and throws the table's refusal.
+ */
+export async function moveBid(tx: Transaction, action: BidAction, bid: Bid, { actor, changes }: Move): Promise<Bid> {
+  const status = assertBidAction(action, bid, actor);
+  const assignments = join([sql`status = ${status}`, ...(changes ? [changes] : [])]);
+  const [moved] = await tx.query<Bid>(sql`
+    UPDATE bids b SET ${assignments}, updated_at = service_now()
+    FROM users bidder WHERE b.id = ${bid.id}::uuid AND bidder.id = b.bidder_id RETURNING ${bidColumns}`);
+  if (!moved) throw new ApiError("not_found");
+  return moved;
+}
+
+/**
+ * Applies the table's `reject` to all active bids of a locked task, in one statement because there may be hundreds. Returns
+ * them, with enough of their notes for `excerptOfBid`.
+ */
+export function rejectActiveBids(tx: Transaction, taskId: string): Promise<Bid[]> {
+  const { from, to } = bidTransitions.reject;
+  return tx.query<Bid>(sql`
+    UPDATE bids b SET status = ${to}, updated_at = service_now()
+    FROM users bidder WHERE b.task_id = ${taskId}::uuid AND b.status = ${from} AND bidder.id = b.bidder_id
+    RETURNING ${bidExcerptColumns}`);
 }

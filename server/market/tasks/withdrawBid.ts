@@ -1,7 +1,7 @@
 import type { Bid } from "../../schemas/bid.ts";
 import { sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { moveBid } from "../bids/moveBid.ts";
+import { moveBid } from "../bids/records.ts";
 import type { BidActor } from "../bids/rules.ts";
 import { updateTask } from "./records.ts";
 

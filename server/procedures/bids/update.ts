@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { moveBid } from "../../market/bids/moveBid.ts";
+import { moveBid } from "../../market/bids/records.ts";
 import { assertBidAction, bidActorOf } from "../../market/bids/rules.ts";
 import { lockBid } from "../../market/tasks/lockBid.ts";
 import { assertPriceWithinBudget } from "../../market/tasks/rules.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../errors.ts";
-import { moveBid } from "../../market/bids/moveBid.ts";
-import { findBid } from "../../market/bids/records.ts";
+import { findBid, moveBid } from "../../market/bids/records.ts";
 import { moveTask } from "../../market/tasks/moveTask.ts";
 import { lockTask } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, deadlineOf, deliveryDueAt, momentOf } from "../../market/tasks/rules.ts";

@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import { moveBid } from "../../../server/market/bids/moveBid.ts";
-import { getBid } from "../../../server/market/bids/records.ts";
+import { getBid, moveBid } from "../../../server/market/bids/records.ts";
 import { bidTransitions } from "../../../server/market/bids/rules.ts";
 import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
 import { expireTask } from "../../../server/market/tasks/expireTask.ts";
