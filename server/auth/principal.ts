@@ -1,8 +1,8 @@
 import { parseCookie } from "cookie";
 import type { Request, Response } from "express";
 import type { Scope } from "../schemas/scope.ts";
-import type { Connection } from "../store/connection.ts";
-import { findKey } from "./apiKeys.ts";
+import { type Connection, sql } from "../store/connection.ts";
+import { apiKeyPattern, hashApiKey } from "./apiKeys.ts";
 import { isForeign, type OriginPolicy } from "./origins.ts";
 import {
   decryptSessionId,
@@ -15,7 +15,14 @@ import {
 /** The authenticated caller. A session may do everything its user may; an API key only what its scopes allow. */
 export type Principal =
   | { kind: "session"; userId: string; sessionId: string; moderator: boolean; secondFactor: boolean }
-  | { kind: "apiKey"; userId: string; keyId: string; scopes: readonly Scope[]; hasSpendLimit: boolean };
+  | ({ kind: "apiKey" } & KeyHolder);
+
+interface KeyHolder {
+  userId: string;
+  keyId: string;
+  scopes: readonly Scope[];
+  hasSpendLimit: boolean;
+}
 
 /** Whether this is a moderator's session, which has proved a second factor if that is required. */
 export function mayModerate(principal: Principal, { moderatorTotp }: { moderatorTotp: boolean }): boolean {
@@ -54,10 +61,34 @@ export async function authenticate(
   return cookie === undefined || others.length > 0 ? null : findByCookie(cookie, response, options);
 }
 
+const TOUCH_INTERVAL = "1 minute";
+
+/**
+ * Returns null for a key that is unknown, revoked or expired, or whose user is suspended. Nothing is remembered, so that a
+ * revoked key is refused at once. Notes that the key was used, once a minute.
+ */
 async function findByBearer(header: string, { connection, now }: AuthenticateOptions): Promise<Principal | null> {
   const key = bearerPattern.exec(header)?.[1];
-  const found = key === undefined ? null : await findKey(connection, key, now);
-  return found && { kind: "apiKey", ...found };
+  if (key === undefined || !apiKeyPattern.test(key)) return null;
+  const at = now.toISOString();
+  const [found] = await connection.query<KeyHolder & { isStale: boolean }>(
+    sql`
+    SELECT k.id AS "keyId", k.user_id AS "userId", k.scopes, k.spend_limit_cents IS NOT NULL AS "hasSpendLimit",
+           k.last_used_at IS NULL OR k.last_used_at < ${at}::timestamptz - ${TOUCH_INTERVAL}::interval AS "isStale"
+    FROM api_keys k JOIN users u ON u.id = k.user_id
+    WHERE k.key_hash = ${hashApiKey(key)}::bytea AND k.revoked_at IS NULL
+      AND k.expires_at > ${at}::timestamptz AND u.suspended_at IS NULL`,
+    { sharesConnection: true },
+  );
+  if (found === undefined) return null;
+  const { isStale, ...caller } = found;
+  if (isStale) {
+    // Of parallel requests with one key, one writes and the others do not wait for its lock.
+    await connection.query(sql`
+      UPDATE api_keys SET last_used_at = ${at}::timestamptz
+      WHERE id = (SELECT id FROM api_keys WHERE id = ${caller.keyId}::uuid FOR NO KEY UPDATE SKIP LOCKED)`);
+  }
+  return { kind: "apiKey", ...caller };
 }
 
 async function findByCookie(
