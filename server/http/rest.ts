@@ -2,6 +2,8 @@ import type { Request, RequestHandler, Response } from "express";
 import { ApiError } from "../errors.ts";
 import { rateGroupOf } from "../meta.ts";
 import type { AppRouter } from "../procedures/router.ts";
+import { MAX_QUERY_PARAMETERS } from "../schemas/inputBounds.ts";
+import type { InputIssue } from "../schemas/inputIssue.ts";
 import { shortName, typeName } from "../schemas/messages.ts";
 import type { Services } from "../services.ts";
 import { primaryReads } from "../store/publicReads.ts";
@@ -10,10 +12,9 @@ import { answer, countUnserved, sendJson } from "./answer.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
 import { sendEventStream } from "./eventStream.ts";
 import type { Caller } from "./openApiCall.ts";
-import { collectRoutes, type Route } from "./routes.ts";
+import { collectRoutes, decodeEscapes, type Route, type Target, targetFinder } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
 import { SharedAnswers } from "./sharedAnswers.ts";
-import { parseQuery, parseTarget, type Target } from "./target.ts";
 
 /**
  * Serves the REST operations through trpc-to-openapi. What the library would get wrong is decided here: which paths and
@@ -21,15 +22,13 @@ import { parseQuery, parseTarget, type Target } from "./target.ts";
  * the application's error handler.
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
-  const routes = collectRoutes(router._def.procedures, { embedded: services.testClock !== null });
+  const findTarget = targetFinder(collectRoutes(router._def.procedures, { embedded: services.testClock !== null }));
   let opened: Caller | undefined;
   // The library and what it brings take a tenth of the time that a start needs for modules: the first call loads them.
   const call: Caller = async (...request) => {
     opened ??= (await import("./openApiCall.ts")).openApiCaller(router);
     return opened(...request);
   };
-  // A path is compared with those of its shape only, and not with all of them.
-  const routesByShape = Map.groupBy(routes, ({ path }) => shapeOf(path));
 
   const answers = new SharedAnswers<Buffer>();
 
@@ -47,21 +46,15 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
   }
 
   return async (request, response, next) => {
-    const target = parseTarget(request.url);
-    const candidates =
-      target === null
-        ? []
-        : (routesByShape.get(shapeOf(target.path)) ?? []).filter(({ pattern }) => pattern.test(target.path));
-    if (target === null || candidates.length === 0) return next();
+    const target = findTarget(request.url);
+    if (target === null) return next();
     const method = request.method === "HEAD" ? "GET" : request.method;
-    const route = candidates.find((candidate) => candidate.method === method);
+    const route = target.routes.find((candidate) => candidate.method === method);
     if (route === undefined) {
       const refusal = await countUnserved(services, request, response);
       if (refusal !== null) return sendError(response, refusal);
-      return sendMethodNotAllowed(
-        response,
-        candidates.map((candidate) => candidate.method),
-      );
+      const methods = target.routes.map((candidate) => candidate.method);
+      return sendMethodNotAllowed(response, methods);
     }
     response.locals.operation = route.procedurePath;
     const fields = await readFields(request, response, route, target);
@@ -75,18 +68,12 @@ export function restApi(router: AppRouter, services: Services): RequestHandler {
   };
 }
 
-/** The first segment of a path, which is never a parameter, and the number of segments. */
-function shapeOf(path: string): string {
-  const segments = path.split("/");
-  return `${segments[1]} ${segments.length}`;
-}
-
 /** Assigning a field with this name would change the object that carries it, and it would not reach the schema. */
 const RESERVED_NAME = "__proto__";
 
 /** Reads the fields of the body or the query. Throws `invalid_input` for a field that is in the wrong place. */
-async function readFields(request: Request, response: Response, route: Route, target: Target): Promise<object> {
-  const query = parseQuery(target.search, route);
+async function readFields(request: Request, response: Response, route: Route, { search }: Target): Promise<object> {
+  const query = parseQuery(search, route);
   const fields = route.takesBody ? await readObject(request, response) : Object.fromEntries(query);
   const misplaced: (readonly [name: string, message: string])[] = [
     ...(route.takesBody ? [...query.keys()] : []).map((name): [string, string] => [
@@ -111,4 +98,41 @@ async function readObject(request: Request, response: Response): Promise<object>
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw invalidBody(`The body must be a JSON object, not ${typeName(body)}.`);
   return body;
+}
+
+/**
+ * Returns the query's parameters by name. Values are text; integer parameters become numbers, so that the schemas need no
+ * coercion. An empty parameter counts as left out, if the operation knows it. Throws `invalid_input` for too many
+ * parameters, for one that is given twice, and for a broken % escape.
+ */
+function parseQuery(search: string, { queryParameters, integerParameters }: Route): Map<string, unknown> {
+  const fields = new Map<string, unknown>();
+  const issues = new Map<string, InputIssue>();
+  const pairs = search.split("&").filter((part) => part !== "");
+  if (pairs.length > MAX_QUERY_PARAMETERS) {
+    const message = `The query has more than ${MAX_QUERY_PARAMETERS} parameters.`;
+    throw new ApiError("invalid_input", { issues: [{ path: "", message }] });
+  }
+  for (const pair of pairs) {
+    const [name, text] = splitPair(pair).map((part) => decodeEscapes(part.replaceAll("+", " ")));
+    const path = shortName(name ?? "");
+    const subject = path === "" ? "The query" : `\`${path}\``;
+    if (name == null || text == null) issues.set(path, { path, message: `${subject} has a broken % escape.` });
+    else if (fields.has(name)) issues.set(path, { path, message: `${subject} is given more than once.` });
+    else fields.set(name, integerParameters.has(name) && text !== "" ? integerOf(text) : text);
+  }
+  if (issues.size > 0) throw new ApiError("invalid_input", { issues: [...issues.values()] });
+  return new Map([...fields].filter(([name, value]) => value !== "" || !queryParameters.has(name)));
+}
+
+function splitPair(pair: string): [string, string] {
+  const at = pair.indexOf("=");
+  return at < 0 ? [pair, ""] : [pair.slice(0, at), pair.slice(at + 1)];
+}
+
+const integerPattern = /^(0|-?[1-9]\d{0,14})$/;
+
+/** NaN for text that is not an integer: the schema refuses it. */
+function integerOf(text: string): number {
+  return integerPattern.test(text) ? Number(text) : Number.NaN;
 }

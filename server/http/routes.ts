@@ -60,6 +60,55 @@ export function collectRoutes(procedures: Record<string, unknown>, { embedded = 
   });
 }
 
+/** The operations at a path, one for each method; the path, decoded; and the query, as it was sent. */
+export interface Target {
+  routes: Route[];
+  path: string;
+  search: string;
+}
+
+/** Returns a function that says what a request target names. It returns null for a path that no operation has. */
+export function targetFinder(routes: readonly Route[]): (url: string) => Target | null {
+  // A path is compared with those of its shape only, and not with all of them.
+  const routesByShape = Map.groupBy(routes, ({ path }) => shapeOf(path));
+  return (url) => {
+    const target = parseTarget(url);
+    if (target === null) return null;
+    const candidates = routesByShape.get(shapeOf(target.path)) ?? [];
+    const found = candidates.filter(({ pattern }) => pattern.test(target.path));
+    return found.length === 0 ? null : { ...target, routes: found };
+  };
+}
+
+/** The first segment of a path, which is never a parameter, and the number of segments. */
+function shapeOf(path: string): string {
+  const segments = path.split("/");
+  return `${segments[1]} ${segments.length}`;
+}
+
+/**
+ * Parses a request target, in its usual form or in the absolute form that proxies use (RFC 9112, 3.2.2). Returns null for
+ * a path with escapes that cannot be decoded or that hide a slash or another special character: no such path exists.
+ */
+function parseTarget(url: string): Omit<Target, "routes"> | null {
+  const [, rawPath = "", search = ""] = /^(?:https?:\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?/i.exec(url) ?? [];
+  const path = decodeEscapes(rawPath);
+  if (path === null || !/^\/[\w/.~-]*$/.test(path) || path.split("/").length !== rawPath.split("/").length) return null;
+  // trpc-to-openapi parses the path as a URL once more, which would resolve these segments to another operation.
+  if (/\/\.\.?(\/|$)/.test(path)) return null;
+  // A trailing slash names the same operation.
+  return { path: path.replace(/([^/])\/$/, "$1"), search: search.slice(1) };
+}
+
+/** Returns null for a broken % escape. */
+export function decodeEscapes(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
+
 /** Returns the noun that a procedure belongs to, such as `tasks`. */
 export function tagOf({ procedurePath }: Route): string {
   return procedurePath.split(".", 1)[0] ?? procedurePath;
