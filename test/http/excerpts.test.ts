@@ -298,7 +298,7 @@ test("a detail signs the addresses of the files that it shows, and each works", 
 describe("an event", () => {
   const readBody = async (id: string) => {
     const bodies = await createBodyCache(service.services.database).load([id]);
-    return JSON.parse(String(bodies.get(id)));
+    return JSON.parse(String(bodies.get(id)?.body));
   };
 
   test("keeps the first 500 characters of each text, and the same ones after the records have changed", async () => {
