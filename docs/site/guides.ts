@@ -11,7 +11,7 @@ const read = (file: string) => readFileSync(join(root, file), "utf8");
 const pages = new Map(sections.flatMap(({ guides }) => guides.map((guide) => [fileOf(guide), guide.slug] as const)));
 
 /** Resolves links between Markdown files: guides become pages; files that the site does not show become plain text. */
-export function linkResolver(file: string, suffix = ""): ResolveLink {
+function linkResolver(file: string, suffix = ""): ResolveLink {
   return (href) => {
     if (href.startsWith("/")) return suffix === "" ? href : href.replace(/^(\/docs\/[^#?]+)/, `$1${suffix}`);
     const [path = "", fragment] = href.split("#", 2);

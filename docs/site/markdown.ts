@@ -29,7 +29,7 @@ const languageNames: Record<string, string> = {
 };
 
 /** The anchors that GitHub gives to headings, so that links work in the repository and here. */
-export function slugOf(heading: string): string {
+function slugOf(heading: string): string {
   return heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N} _-]/gu, "")

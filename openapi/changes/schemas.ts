@@ -188,5 +188,5 @@ export function isObject(value: Json | undefined): value is JsonObject {
 
 export const objectOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
-export const strings = (value: Json | undefined): string[] =>
+const strings = (value: Json | undefined): string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];

@@ -27,7 +27,7 @@ export const securityActions = {
   "question.removed": "a moderator removed a question",
   "dispute.resolved": "a moderator or an operator decided a dispute",
 } as const;
-export type SecurityAction = keyof typeof securityActions;
+type SecurityAction = keyof typeof securityActions;
 
 /** Who does something, and from where; a procedure's context is one. The operator works on the command line. */
 export type Actor =
@@ -35,7 +35,7 @@ export type Actor =
   | "operator";
 
 /** Further fields of an entry: ids, codes and names of operations, never secrets and never texts that a caller sent. */
-export type SecurityDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+type SecurityDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 export interface SecurityLog {
   /** Records what has happened. Inside a transaction, wait for its commit: `tx.onCommit(() => ctx.securityLog.record(…))`. */

@@ -6,7 +6,7 @@ import { lockUser } from "../store/userLock.ts";
 
 export const SESSION_LIFETIME_SECONDS = 14 * 24 * 3600;
 /** However often it is used, a session ends this long after the login. Source: docs/contract.md "Authentication". */
-export const MAX_SESSION_LIFETIME_SECONDS = 90 * 24 * 3600;
+const MAX_SESSION_LIFETIME_SECONDS = 90 * 24 * 3600;
 /** A session is extended at most this often, so that most requests do not write. */
 const EXTEND_AFTER_SECONDS = 24 * 3600;
 /** `last_seen_at` is written at most this often. */

@@ -8,7 +8,7 @@ export interface MailSettings {
   readonly from: string;
 }
 
-export interface Message {
+interface Message {
   /** Stays the same when a mail is sent again, so that mail programs show one of two copies. */
   readonly id: string;
   /** One address in canonical form. */

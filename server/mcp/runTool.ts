@@ -35,7 +35,7 @@ export interface ToolCall {
 type ToolResult = CallToolResult | InputRequiredResult;
 
 /** The preview that a tool with money returns in place of its answer. */
-export const Preview = z
+const Preview = z
   .object({
     confirm: z.string(),
     expiresInSeconds: z.int(),

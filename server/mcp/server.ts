@@ -58,7 +58,7 @@ const toolsByName = new Map(tools.map((tool) => [tool.name, { tool, description:
 export const isTool = (name: unknown): name is string => typeof name === "string" && toolsByName.has(name);
 
 /** Whether a credential may call every procedure of a tool. */
-export function allows(principal: Principal, { procedures }: Tool): boolean {
+function allows(principal: Principal, { procedures }: Tool): boolean {
   const all: Record<string, unknown> = appRouter._def.procedures;
   return procedures.every((name) => {
     const { access = "public" } = definitionOf(all[name]).meta ?? {};

@@ -21,7 +21,7 @@ const ExportedModerationAction = ModerationAction.omit({ moderator: true, user: 
 });
 
 /** The lists of an export, in their order. Each is oldest first. */
-export const exportLists = {
+const exportLists = {
   sessions: z
     .array(
       z

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Cents, InputTimestamp, idOf, line, MAX_INT32, Timestamp } from "./common.ts";
 import { scopes } from "./scope.ts";
 
-export const Scope = z.enum(scopes).meta({
+const Scope = z.enum(scopes).meta({
   id: "Scope",
   description:
     "What an API key may do. `task:write`: post, change, cancel, award, accept, dispute and rate tasks. `bid:write`: place, " +

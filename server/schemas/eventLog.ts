@@ -3,7 +3,7 @@ import { listOf } from "./common.ts";
 import { LogEvent, logEventTypes } from "./event.ts";
 
 /** The number of events on a page of the log. Source: docs/contract.md "Events and webhooks". */
-export const MAX_LOG_PAGE = 100;
+const MAX_LOG_PAGE = 100;
 
 /** The longest time that an empty answer is held back, in seconds. */
 const MAX_WAIT_SECONDS = 30;

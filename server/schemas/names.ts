@@ -17,7 +17,7 @@ function derivedName(procedurePath: string): string {
 }
 
 /** Returns the id that a schema was given with `.meta({ id })`, looking through `.optional()`. */
-export function schemaIdOf(schema: z.core.$ZodType | undefined): string | undefined {
+function schemaIdOf(schema: z.core.$ZodType | undefined): string | undefined {
   if (schema === undefined) return undefined;
   const { id } = (schema as z.ZodType).meta() ?? {}; // every schema of zod's main package has it
   if (id !== undefined) return id;

@@ -3,7 +3,7 @@ import { type Connection, join, type Sql, sql } from "./connection.ts";
 import { asOverdraft, Overdraft } from "./databaseErrors.ts";
 
 /** Why money moved: the task, and the bid if there is one. */
-export interface Reason {
+interface Reason {
   taskId: string;
   bidId?: string | null;
 }

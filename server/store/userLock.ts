@@ -23,7 +23,7 @@ export async function lockUser(tx: Transaction, userId: string): Promise<void> {
  * row otherwise. That stays so until the transaction ends: any number of transactions may use it at the same time; a suspension
  * waits for them, and then finds what they wrote. Lock order: tasks before users.
  */
-export const activeUser = (userId: string): Sql =>
+const activeUser = (userId: string): Sql =>
   sql`SELECT id FROM users WHERE id = ${userId}::uuid AND ${active} FOR SHARE`;
 
 /** Returns whether `activeUser` has a row. */

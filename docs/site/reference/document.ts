@@ -47,7 +47,7 @@ interface Response {
   content?: Record<string, Media>;
 }
 
-export interface Operation {
+interface Operation {
   operationId: string;
   summary: string;
   description?: string;

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from "./json.ts";
  * Returns a value that a schema allows, made of the examples in it: a request with every field, a response with those that it
  * always has.
  */
-export function exampleOf(schema: Json | undefined, schemas: JsonObject, kind: "request" | "response"): Json {
+function exampleOf(schema: Json | undefined, schemas: JsonObject, kind: "request" | "response"): Json {
   if (!isObject(schema)) return null;
   if (schema.example !== undefined) return schema.example;
   if (typeof schema.$ref === "string") return exampleOf(schemas[schema.$ref.split("/").at(-1) ?? ""], schemas, kind);

@@ -14,7 +14,7 @@ type RefusalCode = "forbidden" | "wrong_status" | "already_disputed";
 export type TaskDeadline = "expiry" | "acceptance";
 
 /** The amounts a transition can move. The whole budget is held until the award, then only the bid's price. */
-export interface Amounts {
+interface Amounts {
   budgetCents: number;
   priceCents: number;
   /** The part of the price that a moderator awards to the bidder. */

@@ -8,7 +8,7 @@ import { getFile } from "../transfer.ts";
 import { taskId } from "./getTask.ts";
 
 /** A text of this size is shown in the answer: some 6,000 tokens. Source: docs/contract.md "MCP". */
-export const MAX_SHOWN_BYTES = 20_000;
+const MAX_SHOWN_BYTES = 20_000;
 
 const isTextual = (mimeType: string | null) =>
   mimeType !== null && /^text\/|^application\/([\w.-]+\+)?(json|xml|yaml)$/.test(mimeType);

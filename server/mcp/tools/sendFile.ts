@@ -7,7 +7,7 @@ import type { Api, Job } from "../tool.ts";
 import { putFile } from "../transfer.ts";
 
 /** What fits into a body of 256 KiB as base64, with room for everything else. Source: docs/contract.md "MCP". */
-export const MAX_INLINE_BYTES = 100_000;
+const MAX_INLINE_BYTES = 100_000;
 
 const ways = ["text", "base64", "bytes", "storageKey"] as const;
 
