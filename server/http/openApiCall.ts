@@ -42,9 +42,9 @@ class CallResponse extends ServerResponse {
 }
 
 /** Calls a procedure and returns its output as JSON. */
-export type Caller = (context: Context, route: Route, path: string, fields: object) => Promise<string>;
+export type CallOperation = (context: Context, route: Route, path: string, fields: object) => Promise<string>;
 
-const callers = new WeakMap<AppRouter, Caller>();
+const calls = new WeakMap<AppRouter, CallOperation>();
 
 /**
  * Returns a function that calls a procedure through trpc-to-openapi. `fields` are those of the body or query, already
@@ -52,13 +52,13 @@ const callers = new WeakMap<AppRouter, Caller>();
  * and throws what the procedure threw. The applications of a process share it, because the library takes a millisecond
  * for each operation that is called for the first time.
  */
-export function openApiCaller(router: AppRouter): Caller {
-  const caller = callers.get(router) ?? createCaller(router);
-  callers.set(router, caller);
-  return caller;
+export function openApiCall(router: AppRouter): CallOperation {
+  const call = calls.get(router) ?? createCall(router);
+  calls.set(router, call);
+  return call;
 }
 
-function createCaller(router: AppRouter): Caller {
+function createCall(router: AppRouter): CallOperation {
   forbidCoercion(router);
   const handlers = new Map<string, ReturnType<typeof createHandler>>();
 
@@ -79,7 +79,7 @@ function createHandler(router: AppRouter, { procedurePath }: Route) {
   return createOpenApiNodeHttpHandler<OpenApiRouter, CallRequest, CallResponse>({
     router: asOpenApiRouter(lone),
     createContext: ({ req }) => req.context,
-    // Thrown, it reaches the caller, and the library does not answer with errors of its own.
+    // Thrown, it reaches rest.ts, and the library does not answer with errors of its own.
     onError: ({ error }) => {
       throw error;
     },

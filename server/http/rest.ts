@@ -11,7 +11,7 @@ import { buildContext, type Context } from "../trpc.ts";
 import { answer, countUnserved, sendJson } from "./answer.ts";
 import { invalidBody, parseJson, readJsonText } from "./body.ts";
 import { sendEventStream } from "./eventStream.ts";
-import type { Caller } from "./openApiCall.ts";
+import type { CallOperation } from "./openApiCall.ts";
 import { collectRoutes, decodeEscapes, type Route, type Target, targetFinder } from "./routes.ts";
 import { sendError, sendMethodNotAllowed } from "./sendError.ts";
 import { SharedAnswers } from "./sharedAnswers.ts";
@@ -23,10 +23,10 @@ import { SharedAnswers } from "./sharedAnswers.ts";
  */
 export function restApi(router: AppRouter, services: Services): RequestHandler {
   const findTarget = targetFinder(collectRoutes(router._def.procedures, { embedded: services.testClock !== null }));
-  let opened: Caller | undefined;
+  let opened: CallOperation | undefined;
   // The library and what it brings take a tenth of the time that a start needs for modules: the first call loads them.
-  const call: Caller = async (...request) => {
-    opened ??= (await import("./openApiCall.ts")).openApiCaller(router);
+  const call: CallOperation = async (...request) => {
+    opened ??= (await import("./openApiCall.ts")).openApiCall(router);
     return opened(...request);
   };
 

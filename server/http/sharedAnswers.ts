@@ -15,7 +15,8 @@ interface Round<Answer> extends PromiseWithResolvers<Answer> {
   readonly turns: Map<string, Promise<void>>;
 }
 
-interface Page<Answer> {
+/** The rounds of one page. */
+interface Rounds<Answer> {
   /** Settles when the answer that is being made is there. */
   current: Promise<unknown> | null;
   /** For the requests that arrive meanwhile. */
@@ -31,17 +32,17 @@ interface Page<Answer> {
  * behind the other requests of somebody else.
  */
 export class SharedAnswers<Answer> {
-  readonly #pages = new Map<string, Page<Answer>>();
+  readonly #pages = new Map<string, Rounds<Answer>>();
 
   /** Rejects if the answer could not be made, or if the request has no turn for it. */
   async get(key: string, asker: Asker<Answer>): Promise<Answer> {
-    const page: Page<Answer> = this.#pages.get(key) ?? { current: null, next: null };
-    this.#pages.set(key, page);
-    page.next ??= { ...Promise.withResolvers<Answer>(), hasBegun: false, turns: new Map() };
-    const round = page.next;
+    const rounds: Rounds<Answer> = this.#pages.get(key) ?? { current: null, next: null };
+    this.#pages.set(key, rounds);
+    rounds.next ??= { ...Promise.withResolvers<Answer>(), hasBegun: false, turns: new Map() };
+    const round = rounds.next;
     while (!round.hasBegun) {
       const others = round.turns.get(asker.caller);
-      const turn = others ?? this.#takeTurn(key, page, round, asker);
+      const turn = others ?? this.#takeTurn(key, rounds, round, asker);
       try {
         await Promise.race([round.promise, turn]);
         break;
@@ -53,27 +54,27 @@ export class SharedAnswers<Answer> {
     return round.promise;
   }
 
-  async #takeTurn(key: string, page: Page<Answer>, round: Round<Answer>, asker: Asker<Answer>): Promise<void> {
+  async #takeTurn(key: string, rounds: Rounds<Answer>, round: Round<Answer>, asker: Asker<Answer>): Promise<void> {
     const turn = asker.takeTurn(async () => {
-      if (!round.hasBegun) await this.#run(page, round, asker);
+      if (!round.hasBegun) await this.#run(rounds, round, asker);
     });
     round.turns.set(asker.caller, turn);
     try {
       await turn;
     } finally {
       round.turns.delete(asker.caller);
-      if (!round.hasBegun && round.turns.size === 0) page.next = null;
-      if (page.current === null && page.next === null && this.#pages.get(key) === page) this.#pages.delete(key);
+      if (!round.hasBegun && round.turns.size === 0) rounds.next = null;
+      if (rounds.current === null && rounds.next === null && this.#pages.get(key) === rounds) this.#pages.delete(key);
     }
   }
 
-  async #run(page: Page<Answer>, round: Round<Answer>, { make }: Asker<Answer>): Promise<void> {
+  async #run(rounds: Rounds<Answer>, round: Round<Answer>, { make }: Asker<Answer>): Promise<void> {
     round.hasBegun = true;
-    await page.current;
-    page.next = null;
+    await rounds.current;
+    rounds.next = null;
     round.resolve(make());
-    page.current = round.promise.catch(() => {});
-    await page.current;
-    page.current = null;
+    rounds.current = round.promise.catch(() => {});
+    await rounds.current;
+    rounds.current = null;
   }
 }

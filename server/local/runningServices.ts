@@ -1,6 +1,6 @@
 import type { BackingServiceSettings } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
-import { readLocalState } from "./dataDirectory/claim.ts";
+import { readLocalState } from "./dataDirectory/own.ts";
 import type { LocalState } from "./dataDirectory/state.ts";
 
 /**

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import { type BackingServices, external } from "../backingServices.ts";
 import { type Config, ConfigError } from "../config.ts";
 import type { Clock } from "../gateways/clock.ts";
-import { claimDataDirectory, type DataDirectory, readLocalState } from "./dataDirectory/claim.ts";
+import { type DataDirectory, ownDataDirectory, readLocalState } from "./dataDirectory/own.ts";
 import { ensureServiceRole } from "./postgres/serviceRole.ts";
 import { keepPostgresRunning } from "./postgres/start.ts";
 import { findRunning, findServiceUrl, hasTestClock, ownerUrlOf, settingsOf } from "./runningServices.ts";
@@ -18,7 +18,7 @@ export { findRunning, findServiceUrl };
 /** How long an `api` or `worker` waits until the service on its data directory is ready. A recovery takes less. */
 const JOIN_TIMEOUT_MS = 60_000;
 
-/** How long a worker with a configured database waits for an owner before it claims the data directory itself. */
+/** How long a worker with a configured database waits for an owner before it becomes the owner itself. */
 const ALONE_AFTER_MS = 3_000;
 
 /**
@@ -35,16 +35,16 @@ export async function startLocal(
   log: Logger,
   clock: Clock,
 ): Promise<BackingServices> {
-  const claim = config.role === "all" ? await claimDataDirectory(config.dataDirectory) : await claimOrJoin(config);
-  if (claim !== null) return startServices(config, claim, eventsUrl, log, clock);
+  const owned = config.role === "all" ? await ownDataDirectory(config.dataDirectory) : await ownOrJoin(config);
+  if (owned !== null) return startServices(config, owned, eventsUrl, log, clock);
   const state = readLocalState(config.dataDirectory);
   const settings = settingsOf(config, state);
   const databaseOwnerUrl = ownerUrlOf(config, state, settings.databaseUrl);
   return { ...external(settings, databaseOwnerUrl), hasTestClock: hasTestClock(config) };
 }
 
-/** Claims the data directory, or returns null when a service on it is ready. Several processes may do so at once. */
-async function claimOrJoin({ role, dataDirectory, databaseUrl }: Config): Promise<DataDirectory | null> {
+/** Makes this process the owner of the data directory, or returns null when a service on it is ready. Several processes may do so at once. */
+async function ownOrJoin({ role, dataDirectory, databaseUrl }: Config): Promise<DataDirectory | null> {
   const startedAt = Date.now();
   for (;;) {
     const running = readLocalState(dataDirectory);
@@ -53,12 +53,12 @@ async function claimOrJoin({ role, dataDirectory, databaseUrl }: Config): Promis
     // A worker with a configured database may be the only process that ever uses this directory.
     const isAlone = role === "api" || (databaseUrl !== null && waitedMs > ALONE_AFTER_MS);
     if (running === null && isAlone) {
-      const claim = await claimDataDirectory(dataDirectory).catch((error: unknown) => {
+      const owned = await ownDataDirectory(dataDirectory).catch((error: unknown) => {
         // If another process was faster, wait for it. Any other error would not go away.
         if (readLocalState(dataDirectory) === null) throw error;
         return null;
       });
-      if (claim !== null) return claim;
+      if (owned !== null) return owned;
     }
     if (waitedMs > JOIN_TIMEOUT_MS) {
       throw new ConfigError(
@@ -72,7 +72,7 @@ async function claimOrJoin({ role, dataDirectory, databaseUrl }: Config): Promis
 
 async function startServices(
   config: Config,
-  claim: DataDirectory,
+  owned: DataDirectory,
   eventsUrl: string,
   log: Logger,
   clock: Clock,
@@ -82,25 +82,25 @@ async function startServices(
     // In reverse order, and each one even if another fails to stop.
     for (const stopService of stops.toReversed())
       await stopService().catch((error: unknown) => log.error({ error }, "stopping an embedded service failed"));
-    claim.release();
+    owned.release();
   };
   try {
-    const state = claim.state();
-    claim.update({ sessionSecret: state.sessionSecret ?? secret() });
+    const state = owned.state();
+    owned.update({ sessionSecret: state.sessionSecret ?? secret() });
     // The database first: the others are loaded while it starts.
     await Promise.all([
-      config.databaseUrl ? null : startDatabase(claim, log, stops),
-      config.storage ? null : startStorage(claim, stops),
-      config.processor ? null : startPayments(claim, eventsUrl, clock, stops),
-      config.mail ? null : startMail(claim, config.mailFrom, stops),
+      config.databaseUrl ? null : startDatabase(owned, log, stops),
+      config.storage ? null : startStorage(owned, stops),
+      config.processor ? null : startPayments(owned, eventsUrl, clock, stops),
+      config.mail ? null : startMail(owned, config.mailFrom, stops),
     ]);
-    const settings = settingsOf(config, claim.state());
+    const settings = settingsOf(config, owned.state());
     return {
       ...settings,
-      databaseOwnerUrl: ownerUrlOf(config, claim.state(), settings.databaseUrl),
+      databaseOwnerUrl: ownerUrlOf(config, owned.state(), settings.databaseUrl),
       hasTestClock: hasTestClock(config),
       announce: (serviceUrl) => {
-        claim.update({ serviceUrl });
+        owned.update({ serviceUrl });
       },
       stop,
     };
@@ -110,20 +110,20 @@ async function startServices(
   }
 }
 
-async function startDatabase(claim: DataDirectory, log: Logger, stops: (() => Promise<void>)[]): Promise<void> {
-  const { databaseUrl, databaseOwnerUrl } = claim.state();
+async function startDatabase(owned: DataDirectory, log: Logger, stops: (() => Promise<void>)[]): Promise<void> {
+  const { databaseUrl, databaseOwnerUrl } = owned.state();
   const { url, stop } = await keepPostgresRunning({
-    directory: claim.directory,
+    directory: owned.directory,
     previousUrl: databaseOwnerUrl ?? databaseUrl,
     log: (message) => log.debug(message),
   });
   stops.unshift(stop);
-  claim.update({ databaseOwnerUrl: url, databaseUrl: await ensureServiceRole(url, databaseUrl) });
+  owned.update({ databaseOwnerUrl: url, databaseUrl: await ensureServiceRole(url, databaseUrl) });
 }
 
-async function startStorage(claim: DataDirectory, stops: (() => Promise<void>)[]): Promise<void> {
+async function startStorage(owned: DataDirectory, stops: (() => Promise<void>)[]): Promise<void> {
   const { startObjectStore } = await import("./objectStore/start.ts");
-  const previous = claim.state().s3;
+  const previous = owned.state().s3;
   const settings = {
     bucket: "rebid",
     region: "us-east-1",
@@ -131,44 +131,44 @@ async function startStorage(claim: DataDirectory, stops: (() => Promise<void>)[]
     secretAccessKey: previous?.secretAccessKey ?? secret(),
   };
   const { url, stop } = await startObjectStore({
-    directory: join(claim.directory, "objects"),
+    directory: join(owned.directory, "objects"),
     preferredPort: portOf(previous?.endpoint),
     ...settings,
   });
   stops.push(stop);
-  claim.update({ s3: { endpoint: url, ...settings } });
+  owned.update({ s3: { endpoint: url, ...settings } });
 }
 
 async function startPayments(
-  claim: DataDirectory,
+  owned: DataDirectory,
   eventsUrl: string,
   clock: Clock,
   stops: (() => Promise<void>)[],
 ): Promise<void> {
   const { startProcessor } = await import("./processor/start.ts");
-  const previous = claim.state().processor;
+  const previous = owned.state().processor;
   const settings = {
     secretKey: previous?.secretKey ?? `sk_test_${secret()}`,
     webhookSecret: previous?.webhookSecret ?? `whsec_${secret()}`,
   };
   const { url, stop } = await startProcessor({
-    directory: join(claim.directory, "processor"),
+    directory: join(owned.directory, "processor"),
     preferredPort: portOf(previous?.apiBase),
     eventsUrl,
     clock,
     ...settings,
   });
   stops.push(stop);
-  claim.update({ processor: { apiBase: url, ...settings } });
+  owned.update({ processor: { apiBase: url, ...settings } });
 }
 
-async function startMail(claim: DataDirectory, from: string, stops: (() => Promise<void>)[]): Promise<void> {
+async function startMail(owned: DataDirectory, from: string, stops: (() => Promise<void>)[]): Promise<void> {
   const { startMailbox } = await import("./mailbox/start.ts");
-  const previous = claim.state().mail;
+  const previous = owned.state().mail;
   const { smtpUrl, pageUrl, stop } = await startMailbox({
-    directory: join(claim.directory, "mailbox"),
+    directory: join(owned.directory, "mailbox"),
     preferredPorts: { smtp: portOf(previous?.smtpUrl), page: portOf(previous?.pageUrl) },
   });
   stops.push(stop);
-  claim.update({ mail: { smtpUrl, from, pageUrl } });
+  owned.update({ mail: { smtpUrl, from, pageUrl } });
 }

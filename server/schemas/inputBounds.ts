@@ -6,8 +6,8 @@ import { shortName } from "./messages.ts";
  * are checked before anything else looks at the input, so that its cost is bounded whatever it contains. The largest input
  * that any operation accepts is 3 levels deep and has fewer than 50 values. Source: docs/contract.md "Limits".
  */
-export const MAX_INPUT_DEPTH = 16;
-export const MAX_INPUT_VALUES = 1_000;
+const MAX_INPUT_DEPTH = 16;
+const MAX_INPUT_VALUES = 1_000;
 
 /** Maximum number of parameters in a query string; no operation takes more than 10. Source: docs/contract.md "Limits". */
 export const MAX_QUERY_PARAMETERS = 100;
@@ -66,10 +66,10 @@ function endOfString(text: string, start: number): number {
 }
 
 /** A value in an input, and where it is; its path is built only if it is reported. */
-interface Place {
+interface InputValue {
   value: unknown;
   key: string;
-  parent: Place | null;
+  parent: InputValue | null;
   depth: number;
 }
 
@@ -81,26 +81,26 @@ interface Place {
 export function findUnacceptable(input: unknown): InputIssue[] {
   const issues: InputIssue[] = [];
   // A list instead of recursion, because an input can be nested deeper than the call stack allows.
-  const places: Place[] = [{ value: input, key: "", parent: null, depth: 0 }];
-  for (const place of places) {
-    const { value, depth } = place;
+  const values: InputValue[] = [{ value: input, key: "", parent: null, depth: 0 }];
+  for (const found of values) {
+    const { value, depth } = found;
     if (typeof value === "string" && issues.length < MAX_BROKEN_TEXTS && isBroken(value)) {
-      issues.push({ path: pathOf(place), message: "The text contains a NUL character or an unpaired surrogate." });
+      issues.push({ path: pathOf(found), message: "The text contains a NUL character or an unpaired surrogate." });
     }
     if (typeof value !== "object" || value === null) continue;
     if (depth === MAX_INPUT_DEPTH) return [{ path: "", message: TOO_DEEP }];
     const keys = Object.keys(value);
-    if (places.length + keys.length > MAX_INPUT_VALUES) return [{ path: "", message: tooManyValues() }];
+    if (values.length + keys.length > MAX_INPUT_VALUES) return [{ path: "", message: tooManyValues() }];
     for (const [key, inner] of Object.entries(value))
-      places.push({ value: inner, key, parent: place, depth: depth + 1 });
+      values.push({ value: inner, key, parent: found, depth: depth + 1 });
   }
   return issues;
 }
 
 const isBroken = (text: string) => text.includes("\0") || !text.isWellFormed();
 
-function pathOf(place: Place): string {
+function pathOf(found: InputValue): string {
   const keys: string[] = [];
-  for (let at = place; at.parent !== null; at = at.parent) keys.unshift(shortName(at.key));
+  for (let at = found; at.parent !== null; at = at.parent) keys.unshift(shortName(at.key));
   return shortName(keys.join("."));
 }

@@ -16,10 +16,10 @@ import { type LeasedDelivery, NIL_UUID, promoteDueRetries, takeDue } from "./tak
  */
 const FAN_OUT_POLL_MS = 25;
 /** Maximum delay until a delivery is noticed that another process made due: a retry, a replay, its own fan-out. */
-const CLAIM_POLL_MS = 250;
+const TAKE_POLL_MS = 250;
 /** Pause between batches, so that each batch fills. */
 const BATCHING_MS = 5;
-const CLAIM_BATCH = 128;
+const TAKE_BATCH = 128;
 /** A lease outlasts the request's timeout by this long; a killed worker's deliveries are sent again after the lease. */
 const LEASE_MARGIN_SECONDS = 5;
 const PAUSE_AFTER_ERROR_MS = 500;
@@ -126,10 +126,10 @@ class Deliverer {
 
   async #take(): Promise<void> {
     const { database, clock } = this.#services;
-    const limit = Math.min(CLAIM_BATCH, MAX_IN_FLIGHT - this.#inFlight);
+    const limit = Math.min(TAKE_BATCH, MAX_IN_FLIGHT - this.#inFlight);
     const lanes = this.#lanes.free();
     this.#laneWasFull = lanes.anyFull || limit <= 0;
-    if (limit <= 0) return this.#deliveriesDue.wait(CLAIM_POLL_MS);
+    if (limit <= 0) return this.#deliveriesDue.wait(TAKE_POLL_MS);
     await promoteDueRetries(database, clock.now());
     const afterEndpoint = this.#afterEndpoint;
     const leaseSeconds = this.#leaseSeconds;
@@ -143,7 +143,7 @@ class Deliverer {
     this.#afterEndpoint = taken.length < limit ? NIL_UUID : lastEndpoint(taken);
     const busy = taken.length + held.taken.length + held.released > 0;
     if (busy || afterEndpoint !== NIL_UUID) await sleep(BATCHING_MS);
-    else await this.#deliveriesDue.wait(CLAIM_POLL_MS);
+    else await this.#deliveriesDue.wait(TAKE_POLL_MS);
   }
 
   async #sendAll(deliveries: readonly LeasedDelivery[]): Promise<void> {
@@ -188,7 +188,7 @@ class Deliverer {
   }
 
   async #write(): Promise<void> {
-    if (this.#outcomes.length === 0) return this.#outcomesReady.wait(CLAIM_POLL_MS);
+    if (this.#outcomes.length === 0) return this.#outcomesReady.wait(TAKE_POLL_MS);
     const batch = firstOfEach(this.#outcomes);
     await this.#services.database.transaction((tx) => complete(tx, batch));
     const written = new Set(batch);

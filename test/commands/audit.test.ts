@@ -1,6 +1,6 @@
 import pg from "pg";
 import { expect, test } from "vitest";
-import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
+import { readLocalState } from "../../server/local/dataDirectory/own.ts";
 import { cookieOf } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
 import { runScript } from "../setup/commandProcess.ts";

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { claimDataDirectory, readLocalState } from "../../server/local/dataDirectory/claim.ts";
+import { ownDataDirectory, readLocalState } from "../../server/local/dataDirectory/own.ts";
 
-const claimModule = new URL("../../server/local/dataDirectory/claim.ts", import.meta.url).href;
+const ownModule = new URL("../../server/local/dataDirectory/own.ts", import.meta.url).href;
 const children: ChildProcess[] = [];
 let root: string;
 let directory: string;
@@ -24,7 +24,7 @@ afterEach(async () => {
 
 /** Starts a real process that runs a script with the modules' functions, and reads the lines that it prints. */
 function startProcess(script: string) {
-  const code = `import { claimDataDirectory, readLocalState } from ${JSON.stringify(claimModule)};
+  const code = `import { ownDataDirectory, readLocalState } from ${JSON.stringify(ownModule)};
     const directory = process.argv[1];
     ${script}`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", code, directory], {
@@ -45,29 +45,29 @@ async function kill(child: ChildProcess): Promise<void> {
 /** A process that owns the directory until it is killed. */
 async function startOwner(changes: object = {}): Promise<ChildProcess> {
   const { child, nextLine } = startProcess(`
-    const claim = await claimDataDirectory(directory);
-    claim.update(${JSON.stringify(changes)});
+    const owned = await ownDataDirectory(directory);
+    owned.update(${JSON.stringify(changes)});
     console.log("owns");
-    setInterval(() => claim, 60_000);`);
+    setInterval(() => owned, 60_000);`);
   expect(await nextLine()).toBe("owns");
   return child;
 }
 
-describe("claimDataDirectory", () => {
+describe("ownDataDirectory", () => {
   test("creates a directory and a state file that only their owner can read", async () => {
-    const claim = await claimDataDirectory(directory);
+    const owned = await ownDataDirectory(directory);
     expect(statSync(directory).mode & 0o777).toBe(0o700);
     expect(statSync(join(directory, "local.json")).mode & 0o777).toBe(0o600);
-    claim.release();
+    owned.release();
   });
 
-  test("of several processes that claim at the same time, exactly one wins", async () => {
+  test("of several processes that want a directory at the same time, exactly one wins", async () => {
     const contenders = Array.from({ length: 6 }, () =>
       startProcess(`
         console.log("ready");
         process.stdin.once("data", () =>
-          claimDataDirectory(directory).then(
-            (claim) => { console.log("won"); setInterval(() => claim, 60_000); },
+          ownDataDirectory(directory).then(
+            (owned) => { console.log("won"); setInterval(() => owned, 60_000); },
             (error) => console.log(error.message),
           ));`),
     );
@@ -81,7 +81,7 @@ describe("claimDataDirectory", () => {
 
   test("the error names the directory, the process and the URL of the running service", async () => {
     const owner = await startOwner({ serviceUrl: "http://localhost:3000" });
-    const refusal = await claimDataDirectory(directory).catch((error: Error) => error.message);
+    const refusal = await ownDataDirectory(directory).catch((error: Error) => error.message);
     expect(refusal).toContain(directory);
     expect(refusal).toContain(`process ${owner.pid}, which serves http://localhost:3000`);
   });
@@ -92,40 +92,40 @@ describe("claimDataDirectory", () => {
       databaseUrl: "postgresql://rebid:secret@127.0.0.1:5555/rebid",
     });
     await kill(owner);
-    const claim = await claimDataDirectory(directory);
-    expect(claim.state()).toEqual({
+    const owned = await ownDataDirectory(directory);
+    expect(owned.state()).toEqual({
       pid: process.pid,
       databaseUrl: "postgresql://rebid:secret@127.0.0.1:5555/rebid",
     });
-    claim.release();
+    owned.release();
   });
 
   test("a reused pid does not count as an owner", async () => {
-    (await claimDataDirectory(directory)).release();
+    (await ownDataDirectory(directory)).release();
     writeFileSync(join(directory, "local.json"), JSON.stringify({ pid: process.ppid }));
     expect(readLocalState(directory)).toBeNull();
-    const claim = await claimDataDirectory(directory);
-    expect(claim.state().pid).toBe(process.pid);
-    claim.release();
+    const owned = await ownDataDirectory(directory);
+    expect(owned.state().pid).toBe(process.pid);
+    owned.release();
   });
 
-  test("a process cannot claim a directory twice, but can claim it again after releasing it", async () => {
-    const claim = await claimDataDirectory(directory);
-    await expect(claimDataDirectory(directory)).rejects.toThrow(`in use by process ${process.pid}`);
-    claim.release();
-    claim.release();
-    expect(() => claim.update({})).toThrow("released");
-    (await claimDataDirectory(directory)).release();
+  test("a process cannot own a directory twice, but can own it again after releasing it", async () => {
+    const owned = await ownDataDirectory(directory);
+    await expect(ownDataDirectory(directory)).rejects.toThrow(`in use by process ${process.pid}`);
+    owned.release();
+    owned.release();
+    expect(() => owned.update({})).toThrow("released");
+    (await ownDataDirectory(directory)).release();
   });
 
   test("a path much longer than a unix socket's works", async () => {
     directory = join(root, ...Array.from({ length: 8 }, () => "a".repeat(50)));
     await startOwner();
-    await expect(claimDataDirectory(directory)).rejects.toThrow("in use");
+    await expect(ownDataDirectory(directory)).rejects.toThrow("in use");
   });
 
   test("readers never cause a start to fail", async () => {
-    (await claimDataDirectory(directory)).release();
+    (await ownDataDirectory(directory)).release();
     const readers = Array.from({ length: 2 }, () =>
       startProcess(`
         console.log("reading");
@@ -133,24 +133,24 @@ describe("claimDataDirectory", () => {
         console.log("done");`),
     );
     for (const reader of readers) expect(await reader.nextLine()).toBe("reading");
-    for (let count = 0; count < 50; count++) (await claimDataDirectory(directory)).release();
+    for (let count = 0; count < 50; count++) (await ownDataDirectory(directory)).release();
     for (const reader of readers) expect(await reader.nextLine()).toBe("done");
   });
 
   test("the error about an invalid state file names it, and the directory stays free", async () => {
-    (await claimDataDirectory(directory)).release();
+    (await ownDataDirectory(directory)).release();
     writeFileSync(join(directory, "local.json"), "{");
-    await expect(claimDataDirectory(directory)).rejects.toThrow("local.json is not valid");
+    await expect(ownDataDirectory(directory)).rejects.toThrow("local.json is not valid");
     rmSync(join(directory, "local.json"));
-    (await claimDataDirectory(directory)).release();
+    (await ownDataDirectory(directory)).release();
   });
 
   test("an invalid update changes nothing", async () => {
-    const claim = await claimDataDirectory(directory);
-    expect(() => claim.update({ databaseUrl: "not a URL" })).toThrow();
-    expect(claim.state().databaseUrl).toBeUndefined();
+    const owned = await ownDataDirectory(directory);
+    expect(() => owned.update({ databaseUrl: "not a URL" })).toThrow();
+    expect(owned.state().databaseUrl).toBeUndefined();
     expect(JSON.parse(readFileSync(join(directory, "local.json"), "utf8"))).toEqual({ pid: process.pid });
-    claim.release();
+    owned.release();
   });
 });
 
@@ -164,10 +164,10 @@ describe("readLocalState", () => {
   });
 
   test("works inside the owner, which keeps the directory", async () => {
-    const claim = await claimDataDirectory(directory);
+    const owned = await ownDataDirectory(directory);
     expect(readLocalState(directory)?.pid).toBe(process.pid);
     const { nextLine } = startProcess(`console.log(String(readLocalState(directory)?.pid));`);
     expect(await nextLine()).toBe(String(process.pid));
-    claim.release();
+    owned.release();
   });
 });

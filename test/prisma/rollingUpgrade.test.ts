@@ -1,6 +1,6 @@
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
+import { readLocalState } from "../../server/local/dataDirectory/own.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { migrateDatabase } from "../../server/store/schema.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";

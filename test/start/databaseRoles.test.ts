@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
-import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
+import { readLocalState } from "../../server/local/dataDirectory/own.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
 import { checkSchema, migrateDatabase } from "../../server/store/schema.ts";
 import { createPerson } from "../factories/people.ts";

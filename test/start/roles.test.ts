@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import pg from "pg";
 import { afterEach, describe, expect, inject, test } from "vitest";
 import { takeLock } from "../../server/fileLock.ts";
-import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
+import { readLocalState } from "../../server/local/dataDirectory/own.ts";
 import { startObjectStore } from "../../server/local/objectStore/start.ts";
 import { startProcessor } from "../../server/local/processor/start.ts";
 import { sql } from "../../server/store/connection.ts";

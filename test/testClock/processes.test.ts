@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
+import { readLocalState } from "../../server/local/dataDirectory/own.ts";
 import { openDatabase } from "../../server/store/database.ts";
 import { createPerson } from "../factories/people.ts";
 import { deliveredTask, postTask } from "../factories/tasks.ts";

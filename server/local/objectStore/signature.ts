@@ -17,14 +17,14 @@ interface RequestToVerify {
 }
 
 /** The signature and its parameters, from the query or from the Authorization header. */
-interface Claim {
+interface Signature {
   credential: string;
   signedHeaders: string[];
-  signature: string;
+  hex: string;
   date: string;
   payloadHash: string;
   expiresInSeconds: number | null;
-  /** S3's error code for a malformed claim, which differs between query and header. */
+  /** S3's error code for a malformed signature, which differs between query and header. */
   malformed: S3ErrorCode;
 }
 
@@ -43,27 +43,27 @@ const MAX_EXPIRES_IN_SECONDS = 604_800;
  * @throws S3Error with S3's code when the signature is missing, malformed, expired or wrong
  */
 export function verifySignature(request: RequestToVerify, credentials: Credentials, nowMs: number): string {
-  const claim = readClaim(request);
-  const [accessKeyId, day, region, service, terminator, ...rest] = claim.credential.split("/");
+  const sent = readSignature(request);
+  const [accessKeyId, day, region, service, terminator, ...rest] = sent.credential.split("/");
   if (accessKeyId !== credentials.accessKeyId) throw new S3Error("InvalidAccessKeyId");
   const scopeFits = region === credentials.region && service === "s3" && terminator === "aws4_request";
-  if (!scopeFits || rest.length > 0 || day !== claim.date.slice(0, 8)) {
-    throw new S3Error(claim.malformed, `The credential's scope must be date/${credentials.region}/s3/aws4_request.`);
+  if (!scopeFits || rest.length > 0 || day !== sent.date.slice(0, 8)) {
+    throw new S3Error(sent.malformed, `The credential's scope must be date/${credentials.region}/s3/aws4_request.`);
   }
-  checkTime(claim, nowMs);
-  checkCoverage(request, claim);
+  checkTime(sent, nowMs);
+  checkCoverage(request, sent);
 
   const scope = `${day}/${region}/s3/aws4_request`;
-  const stringToSign = [ALGORITHM, claim.date, scope, sha256(canonicalRequest(request, claim))].join("\n");
+  const stringToSign = [ALGORITHM, sent.date, scope, sha256(canonicalRequest(request, sent))].join("\n");
   const keys = [day, region, "s3", "aws4_request"];
   const signingKey = keys.reduce<string | Buffer>((key, part) => hmac(key, part), `AWS4${credentials.secretAccessKey}`);
   const expected = hmac(signingKey, stringToSign);
-  // Both have 32 bytes, because the claim's format was checked. The comparison takes constant time.
-  if (!timingSafeEqual(expected, Buffer.from(claim.signature, "hex"))) throw new S3Error("SignatureDoesNotMatch");
-  return claim.payloadHash;
+  // Both have 32 bytes, because the format was checked. The comparison takes constant time.
+  if (!timingSafeEqual(expected, Buffer.from(sent.hex, "hex"))) throw new S3Error("SignatureDoesNotMatch");
+  return sent.payloadHash;
 }
 
-function readClaim({ target, headers }: RequestToVerify): Claim {
+function readSignature({ target, headers }: RequestToVerify): Signature {
   const authorization = single(headers, "authorization");
   const presigned = [...target.query.keys()].some((name) => name.startsWith("X-Amz-"));
   if (authorization !== undefined && presigned) {
@@ -74,19 +74,19 @@ function readClaim({ target, headers }: RequestToVerify): Claim {
   throw new S3Error("AccessDenied");
 }
 
-function readHeader(authorization: string, headers: NodeJS.Dict<string[]>): Claim {
+function readHeader(authorization: string, headers: NodeJS.Dict<string[]>): Signature {
   const malformed = "AuthorizationHeaderMalformed";
   const pattern = /^AWS4-HMAC-SHA256 Credential=([^,\s]+),\s*SignedHeaders=([^,\s]+),\s*Signature=(\S+)$/;
-  const [, credential, signedHeaders, signature] = pattern.exec(authorization) ?? [];
-  if (credential === undefined || signedHeaders === undefined || signature === undefined) throw new S3Error(malformed);
+  const [, credential, signedHeaders, hex] = pattern.exec(authorization) ?? [];
+  if (credential === undefined || signedHeaders === undefined || hex === undefined) throw new S3Error(malformed);
   const date = single(headers, "x-amz-date");
   if (date === undefined) throw new S3Error("AccessDenied", "A signed request needs an X-Amz-Date header.");
   const payloadHash = single(headers, "x-amz-content-sha256");
   if (payloadHash === undefined) throw new S3Error("InvalidRequest", "Missing header: x-amz-content-sha256");
-  return checked({ credential, signature, date, payloadHash, expiresInSeconds: null, malformed }, signedHeaders);
+  return checked({ credential, hex, date, payloadHash, expiresInSeconds: null, malformed }, signedHeaders);
 }
 
-function readQuery(query: ReadonlyMap<string, string>, headers: NodeJS.Dict<string[]>): Claim {
+function readQuery(query: ReadonlyMap<string, string>, headers: NodeJS.Dict<string[]>): Signature {
   const malformed = "AuthorizationQueryParametersError";
   const parameter = (name: string): string => {
     const value = query.get(name);
@@ -99,39 +99,39 @@ function readQuery(query: ReadonlyMap<string, string>, headers: NodeJS.Dict<stri
   if (!/^\d{1,6}$/.test(expires) || expiresInSeconds < 1 || expiresInSeconds > MAX_EXPIRES_IN_SECONDS) {
     throw new S3Error(malformed, `X-Amz-Expires must be a number of seconds from 1 to ${MAX_EXPIRES_IN_SECONDS}.`);
   }
-  const claim = {
+  const sent = {
     credential: parameter("X-Amz-Credential"),
-    signature: parameter("X-Amz-Signature"),
+    hex: parameter("X-Amz-Signature"),
     date: parameter("X-Amz-Date"),
     payloadHash: single(headers, "x-amz-content-sha256") ?? query.get("X-Amz-Content-Sha256") ?? UNSIGNED_PAYLOAD,
     expiresInSeconds,
     malformed,
   } as const;
-  return checked(claim, parameter("X-Amz-SignedHeaders"));
+  return checked(sent, parameter("X-Amz-SignedHeaders"));
 }
 
 /** Checks the format of the fields that queries and headers have in common. */
-function checked(claim: Omit<Claim, "signedHeaders">, signedHeaders: string): Claim {
+function checked(sent: Omit<Signature, "signedHeaders">, signedHeaders: string): Signature {
   const names = signedHeaders.split(";");
   if (names.some((name, index) => !/^[a-z0-9-]+$/.test(name) || (index > 0 && name <= (names[index - 1] ?? "")))) {
-    throw new S3Error(claim.malformed, "The signed headers must be lower-case names in order.");
+    throw new S3Error(sent.malformed, "The signed headers must be lower-case names in order.");
   }
-  if (!/^[0-9a-f]{64}$/.test(claim.signature)) throw new S3Error("SignatureDoesNotMatch");
-  if (Number.isNaN(parseDate(claim.date))) throw new S3Error(claim.malformed, "X-Amz-Date must be YYYYMMDDTHHMMSSZ.");
-  if (claim.payloadHash !== UNSIGNED_PAYLOAD && !/^[0-9a-f]{64}$/.test(claim.payloadHash)) {
+  if (!/^[0-9a-f]{64}$/.test(sent.hex)) throw new S3Error("SignatureDoesNotMatch");
+  if (Number.isNaN(parseDate(sent.date))) throw new S3Error(sent.malformed, "X-Amz-Date must be YYYYMMDDTHHMMSSZ.");
+  if (sent.payloadHash !== UNSIGNED_PAYLOAD && !/^[0-9a-f]{64}$/.test(sent.payloadHash)) {
     throw new S3Error("NotImplemented", "x-amz-content-sha256 must be the body's SHA-256 or UNSIGNED-PAYLOAD.");
   }
-  return { ...claim, signedHeaders: names };
+  return { ...sent, signedHeaders: names };
 }
 
-function checkTime(claim: Claim, nowMs: number): void {
-  const signedAtMs = parseDate(claim.date);
-  if (claim.expiresInSeconds === null) {
+function checkTime(sent: Signature, nowMs: number): void {
+  const signedAtMs = parseDate(sent.date);
+  if (sent.expiresInSeconds === null) {
     if (Math.abs(nowMs - signedAtMs) > MAX_SKEW_MS) throw new S3Error("RequestTimeTooSkewed");
     return;
   }
   if (signedAtMs - nowMs > MAX_SKEW_MS) throw new S3Error("AccessDenied", "Request is not yet valid");
-  if (nowMs >= signedAtMs + claim.expiresInSeconds * 1000) throw new S3Error("AccessDenied", "Request has expired");
+  if (nowMs >= signedAtMs + sent.expiresInSeconds * 1000) throw new S3Error("AccessDenied", "Request has expired");
 }
 
 /**
@@ -139,29 +139,29 @@ function checkTime(claim: Claim, nowMs: number): void {
  * also cover its type and length. S3 does not require this; here it ensures that a URL that leaves them open fails in
  * tests.
  */
-function checkCoverage({ method, headers }: RequestToVerify, claim: Claim): void {
+function checkCoverage({ method, headers }: RequestToVerify, sent: Signature): void {
   const required = Object.keys(headers).filter((name) => name.startsWith("x-amz-"));
   required.push("host");
-  if (method === "PUT" && claim.expiresInSeconds !== null) required.push("content-type", "content-length");
-  if (claim.expiresInSeconds === null && headers["content-type"] !== undefined) required.push("content-type");
-  const missing = required.filter((name) => !claim.signedHeaders.includes(name));
+  if (method === "PUT" && sent.expiresInSeconds !== null) required.push("content-type", "content-length");
+  if (sent.expiresInSeconds === null && headers["content-type"] !== undefined) required.push("content-type");
+  const missing = required.filter((name) => !sent.signedHeaders.includes(name));
   if (missing.length > 0) {
     throw new S3Error("AccessDenied", `There were headers present in the request which were not signed: ${missing}`);
   }
 }
 
-function canonicalRequest({ method, target, headers }: RequestToVerify, claim: Claim): string {
+function canonicalRequest({ method, target, headers }: RequestToVerify, sent: Signature): string {
   const query = [...target.query]
     .filter(([name]) => name !== "X-Amz-Signature")
     .map(([name, value]) => `${encode(name)}=${encode(value)}`)
     .sort();
-  const headerLines = claim.signedHeaders.map((name) => {
+  const headerLines = sent.signedHeaders.map((name) => {
     const values = headers[name];
     if (values === undefined) throw new S3Error("SignatureDoesNotMatch", `The signed header ${name} is missing.`);
     return `${name}:${values.map((value) => value.trim().replace(/ +/g, " ")).join(",")}\n`;
   });
-  const signedHeaders = claim.signedHeaders.join(";");
-  return [method, target.path, query.join("&"), headerLines.join(""), signedHeaders, claim.payloadHash].join("\n");
+  const signedHeaders = sent.signedHeaders.join(";");
+  return [method, target.path, query.join("&"), headerLines.join(""), signedHeaders, sent.payloadHash].join("\n");
 }
 
 /** @returns epoch milliseconds, or NaN if the text is not a date in AWS's basic ISO 8601 format */

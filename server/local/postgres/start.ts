@@ -12,7 +12,7 @@ import { DATABASE_NAME, type Server, USER_NAME } from "./program.ts";
 
 export interface PostgresOptions {
   /**
-   * The data directory. The caller owns it (`claimDataDirectory`), so a Postgres that already runs in it is an orphan.
+   * The data directory. The caller owns it (`ownDataDirectory`), so a Postgres that already runs in it is an orphan.
    */
   directory: string;
   /** The `url` of the previous start. Its port is reused if it is free, and its password stays valid. */

@@ -58,12 +58,12 @@ async function storeMissed(database: Database, events: ProcessorEvent[]): Promis
 export async function readMissedEvents({ database, processor, clock, settings, log }: Services): Promise<void> {
   const now = clock.now();
   const nextReadAt = new Date(now.getTime() + settings.processorPollSeconds * 500).toISOString();
-  const [claim] = await database.query<{ readUntil: string }>(sql`
+  const [due] = await database.query<{ readUntil: string }>(sql`
     UPDATE processor_event_reads SET next_read_at = ${nextReadAt}::timestamptz
     WHERE next_read_at <= ${now.toISOString()}::timestamptz RETURNING read_until AS "readUntil"`);
-  if (!claim) return;
+  if (!due) return;
   try {
-    const since = Math.floor(Date.parse(claim.readUntil) / 1000) - OVERLAP_SECONDS;
+    const since = Math.floor(Date.parse(due.readUntil) / 1000) - OVERLAP_SECONDS;
     let page: ProcessorEvent[] = [];
     for await (const event of processor.listEvents(missedEventTypes, since)) {
       page.push(event);

@@ -27,7 +27,7 @@ const OWNER_WRITE_MS = 5_000;
  * Makes this process the only owner of a data directory. Creates the directory (mode 700) if it does not exist.
  * @throws ConfigError naming the directory and its owner's pid and URL when another process owns it
  */
-export async function claimDataDirectory(directory: string): Promise<DataDirectory> {
+export async function ownDataDirectory(directory: string): Promise<DataDirectory> {
   mkdirSync(resolve(directory), { recursive: true, mode: 0o700 });
   const path = realpathSync(directory);
   const lock = await takeLock(lockFileOf(path), LOCK_WAIT_MS);
