@@ -36,30 +36,14 @@ export function readReputations(connection: Connection, userIds: readonly string
     WHERE u.id = ANY (${userIds}::uuid[])`);
 }
 
-/** A stored reputation that does not match tasks, disputes and ratings. The side without a row is null. */
-interface ReputationDifference {
-  userId: string;
-  kept: Record<string, unknown> | null;
-  fromSource: Record<string, unknown> | null;
-}
-
-/** The statement of `checkReputation`, for the audit. */
+/**
+ * Selects the stored reputations that do not match tasks, disputes and ratings; the side without a row is null. It reads all
+ * tasks, but as a single statement it sees one snapshot, so it can run on a busy service. `SELECT reputation_rebuild()` is the
+ * repair.
+ */
 export const reputationDifferences = sql`
   SELECT coalesce(kept.user_id, source.user_id) AS "userId",
          CASE WHEN kept.user_id IS NOT NULL THEN to_jsonb(kept) END AS kept,
          CASE WHEN source.user_id IS NOT NULL THEN to_jsonb(source) END AS "fromSource"
   FROM reputations kept FULL JOIN reputations_from_source source ON source.user_id = kept.user_id
   WHERE to_jsonb(kept) IS DISTINCT FROM to_jsonb(source)`;
-
-/**
- * Recomputes every reputation from its source and returns those that differ from the stored ones. It reads all tasks,
- * but as a single statement it sees one snapshot, so it can run on a busy service.
- */
-export function checkReputation(connection: Connection): Promise<ReputationDifference[]> {
-  return connection.query<ReputationDifference>(reputationDifferences);
-}
-
-/** Rewrites every reputation from its source: the repair after `checkReputation` found a difference. */
-export async function rebuildReputation(connection: Connection): Promise<void> {
-  await connection.query(sql`SELECT reputation_rebuild()`);
-}

@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import { type Sql, sql } from "./connection.ts";
+import { sql } from "./connection.ts";
 import type { Transaction } from "./database.ts";
 
 /** A condition on `users`: neither suspended nor closed. */
@@ -19,16 +19,15 @@ export async function lockUser(tx: Transaction, userId: string): Promise<void> {
 }
 
 /**
- * A statement, or a part of one, with the user's id if the user is neither suspended nor has closed the account, and without a
- * row otherwise. That stays so until the transaction ends: any number of transactions may use it at the same time; a suspension
- * waits for them, and then finds what they wrote. Lock order: tasks before users.
+ * Returns whether a user is neither suspended nor has closed the account. That stays so until the transaction ends: any number of
+ * transactions may ask at the same time; a suspension waits for them, and then finds what they wrote. Lock order: tasks before
+ * users.
  */
-const activeUser = (userId: string): Sql =>
-  sql`SELECT id FROM users WHERE id = ${userId}::uuid AND ${active} FOR SHARE`;
-
-/** Returns whether `activeUser` has a row. */
 export async function keepActive(tx: Transaction, userId: string): Promise<boolean> {
-  return (await tx.query(activeUser(userId), { withBegin: true })).length > 0;
+  const found = await tx.query(sql`SELECT 1 FROM users WHERE id = ${userId}::uuid AND ${active} FOR SHARE`, {
+    withBegin: true,
+  });
+  return found.length > 0;
 }
 
 /** Like `keepActive` for the caller. Throws `unauthenticated` instead of returning false. */

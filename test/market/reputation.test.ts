@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { checkReputation, rebuildReputation } from "../../server/market/reputation.ts";
-import { sql } from "../../server/store/connection.ts";
+import { reputationDifferences } from "../../server/market/reputation.ts";
+import { type Connection, sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { awardedTask, deliveredTask, disputedTask, placeBid, postTask } from "../factories/tasks.ts";
@@ -8,6 +8,10 @@ import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
 
 const service = useService();
+
+const checkReputation = (connection: Connection) =>
+  connection.query<{ userId: string; kept: unknown; fromSource: unknown }>(reputationDifferences);
+const rebuildReputation = (connection: Connection) => connection.query(sql`SELECT reputation_rebuild()`);
 
 const reputationOf = async (person: TestPerson) =>
   (await rest(service.url, "GET", `/users/${person.id}/reputation`)).body;

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { sweepOnce } from "../../../server/jobs/sweeps.ts";
 import { startWorker } from "../../../server/jobs/worker.ts";
-import { checkReputation } from "../../../server/market/reputation.ts";
+import { reputationDifferences } from "../../../server/market/reputation.ts";
 import { expireTask } from "../../../server/market/tasks/expireTask.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
@@ -120,5 +120,5 @@ test("deadlines that passed while nothing ran are acted on when workers start, a
   }
   expect(await eventsOf(forgotten.id, "task.expired")).toHaveLength(1);
   expect(await eventsOf(waiting.id, "task.accepted")).toHaveLength(1);
-  expect(await checkReputation(service.services.database)).toEqual([]);
+  expect(await service.services.database.query(reputationDifferences)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { sweepOnce } from "../../../server/jobs/sweeps.ts";
-import { checkReputation } from "../../../server/market/reputation.ts";
+import { reputationDifferences } from "../../../server/market/reputation.ts";
 import { sql } from "../../../server/store/connection.ts";
 import { createModerator, makeModerator } from "../../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
@@ -323,8 +323,8 @@ describe("the work list", () => {
 
 test("the stored reputations match the tasks, disputes and ratings", async () => {
   await postTask(buyer);
-  expect(await checkReputation(service.services.database)).toEqual([]);
+  expect(await service.services.database.query(reputationDifferences)).toEqual([]);
   const { bid } = await deliveredTask(buyer, bidder);
   await expect(upload(bidder, bid.id, "delivery")).rejects.toThrow("409");
-  expect(await checkReputation(service.services.database)).toEqual([]);
+  expect(await service.services.database.query(reputationDifferences)).toEqual([]);
 });
