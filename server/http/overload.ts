@@ -61,7 +61,7 @@ interface Share {
   readonly load: Load;
   readonly calls: number;
   /** Says that so many of its calls only wait from now on, and are not under way. Returns what ends that. */
-  rest(calls: number): () => void;
+  idle(calls: number): () => void;
 }
 
 const shares = new WeakMap<Response, Share>();
@@ -100,21 +100,21 @@ function countRequest(load: Load, request: Request, response: Response): Share {
   });
   return {
     ...{ load, calls },
-    rest(resting) {
-      count(-resting);
-      let rests = true;
+    idle(idling) {
+      count(-idling);
+      let isIdle = true;
       return () => {
-        if (rests) count(resting);
-        rests = false;
+        if (isIdle) count(idling);
+        isIdle = false;
       };
     },
   };
 }
 
-function ignoreSlowBody({ calls, rest }: Share, request: Request): void {
+function ignoreSlowBody({ calls, idle }: Share, request: Request): void {
   let resume = () => {};
   const timeout = setTimeout(() => {
-    resume = rest(calls);
+    resume = idle(calls);
   }, SLOW_BODY_MS);
   const end = () => {
     clearTimeout(timeout);
@@ -127,10 +127,10 @@ function ignoreSlowBody({ calls, rest }: Share, request: Request): void {
 export function turnsFor(response: Response, caller: string): CallTurns {
   const share = shares.get(response);
   if (share === undefined) throw new Error("the request has not passed `shedLoad`");
-  const { calls, rest } = share;
+  const { calls, idle } = share;
   const { turns, limits } = share.load;
   const allowed = { reads: limits.readTurnsPerCaller, others: limits.turnsPerCaller };
-  return turnsOf(turns, { name: caller, calls, ...allowed }, () => rest(1));
+  return turnsOf(turns, { name: caller, calls, ...allowed }, () => idle(1));
 }
 
 const isRpc = ({ path }: Request) => path.startsWith("/trpc/");
