@@ -16,8 +16,7 @@ import {
   takesIdempotencyKey,
 } from "./meta.ts";
 import { type Changes, openChanges } from "./repeats/changes.ts";
-import { assertDryRun, isDryRun } from "./repeats/dryRun.ts";
-import { assertIdempotencyKey } from "./repeats/idempotencyKey.ts";
+import { assertDryRun, assertIdempotencyKey, isDryRun } from "./repeats/headers.ts";
 import { currentRequestId } from "./requestId.ts";
 import { findUnacceptable } from "./schemas/inputBounds.ts";
 import type { Scope } from "./schemas/scope.ts";

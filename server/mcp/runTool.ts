@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Principal } from "../auth/principal.ts";
 import { ApiError } from "../errors.ts";
 import { appRouter } from "../procedures/router.ts";
-import { idempotencyKeyPattern } from "../repeats/idempotencyKey.ts";
+import { idempotencyKeyPattern } from "../repeats/headers.ts";
 import { toApiError } from "../translateErrors.ts";
 import type { Context } from "../trpc.ts";
 import { CONFIRMATION_SECONDS, type Confirmations } from "./confirmation.ts";

@@ -1,4 +1,4 @@
-import { idempotencyKeyPattern } from "../../repeats/idempotencyKey.ts";
+import { idempotencyKeyPattern } from "../../repeats/headers.ts";
 import { isObject, type Json, type JsonObject, type Operation } from "./json.ts";
 
 /** What the operations that change something refer to. */
