@@ -199,7 +199,7 @@ test("many callers do not flood it either", () => {
 });
 
 test("the guide for operators lists every action", async () => {
-  const guide = await readFile("docs/guides/operating.md", "utf8");
+  const [, guide = ""] = (await readFile("docs/guides/operating.md", "utf8")).split("## The security log\n");
   const listed = [...guide.matchAll(/^\| `([a-zA-Z]+\.[a-zA-Z]+)` \| (.+) \|$/gm)].map(([, action, text]) => [
     action,
     text,
