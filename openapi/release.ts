@@ -13,12 +13,15 @@ import { readManifest, writeVersion } from "./release/versions.ts";
 import { latestReleased, readDocument } from "./released.ts";
 
 const usage = `npm run release -- [--dry-run] [--version <version>]
+npm run release -- --pack
 
 Prepares a release: builds what is published, and says what has changed for clients since the last one. Then it writes the
 version into the packages and the changelog, keeps the OpenAPI document, commits and tags. It publishes nothing itself.
+The pipeline deploy/release.yaml publishes what is tagged.
 
   --dry-run            builds and reports, and changes nothing in the checkout but the folder .build/release
-  --version <version>  instead of the one that follows from the changes`;
+  --version <version>  instead of the one that follows from the changes
+  --pack               only builds the files of the version that the checkout has, into .build/release`;
 
 const checkout = join(import.meta.dirname, "..");
 /** Where the files to publish are written. */
@@ -27,9 +30,19 @@ const output = join(checkout, ".build/release");
 await runCommand({
   usage,
   parse: withArguments(
-    { options: { "dry-run": { type: "boolean", default: false }, version: { type: "string" } }, maxPositionals: 0 },
+    {
+      options: {
+        "dry-run": { type: "boolean", default: false },
+        version: { type: "string" },
+        pack: { type: "boolean", default: false },
+      },
+      maxPositionals: 0,
+    },
     ({ values }) => {
-      const { version } = values;
+      const { version, pack: isPack } = values;
+      if (isPack && (version !== undefined || values["dry-run"]))
+        throw new UsageError("--pack builds the checkout as it is: leave out --dry-run and --version.");
+      if (isPack) return pack;
       if (version !== undefined && !/^\d+\.\d+\.\d+$/.test(version))
         throw new UsageError(`--version must be three numbers such as 1.2.3, not "${version}".`);
       return () => release({ isDryRun: values["dry-run"], version });
@@ -70,23 +83,33 @@ async function release({ isDryRun, version: asked }: { isDryRun: boolean; versio
   console.log(`\n${bold("What the changelog says")}\n${section.replaceAll(/^/gm, "  ")}`);
 
   const date = new Date().toISOString().slice(0, 10);
+  await inCopy(async (copy) => {
+    await prepare(copy, version, releaseChangelog(changelog, version, date));
+    await build(copy, version);
+  });
+  if (isDryRun) return console.log(dim("\nThis was a dry run: nothing is committed, tagged or published."));
+  await prepare(checkout, version, releaseChangelog(changelog, version, date));
+  await run("git", ["add", "--all"], checkout);
+  await run("git", ["commit", "--message", `Version ${version}`], checkout);
+  await run("git", ["tag", "--annotate", `v${version}`, "--message", `Version ${version}`], checkout);
+  console.log(`\nCommitted and tagged as v${version}. The pipeline publishes it after:\n  git push --follow-tags`);
+}
+
+async function pack(): Promise<void> {
+  const { version } = await readManifest(checkout);
+  await inCopy((copy) => build(copy, version));
+}
+
+/** Works in a copy of the tracked files, with the installed packages. */
+async function inCopy(work: (copy: string) => Promise<void>): Promise<void> {
   const copy = await mkdtemp(join(tmpdir(), "rebid-release-"));
   try {
     await copyTrackedFiles(checkout, copy);
     await linkInstallation(checkout, copy);
-    await prepare(copy, version, releaseChangelog(changelog, version, date));
-    await build(copy, version);
-    if (isDryRun) return console.log(dim("\nThis was a dry run: nothing is committed, tagged or published."));
-    await prepare(checkout, version, releaseChangelog(changelog, version, date));
+    await work(copy);
   } finally {
     await rm(copy, { recursive: true, force: true });
   }
-  await run("git", ["add", "--all"], checkout);
-  await run("git", ["commit", "--message", `Version ${version}`], checkout);
-  await run("git", ["tag", `v${version}`], checkout);
-  console.log(`\nCommitted and tagged as v${version}. Publish it with:\n  git push --follow-tags`);
-  for (const file of await readdir(output))
-    if (file.endsWith(".tgz")) console.log(`  npm publish .build/release/${file}`);
 }
 
 /** Writes the version into a checkout: its packages, its changelog, and the documents that say it. */

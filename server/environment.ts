@@ -61,19 +61,18 @@ function isProxy(name: string): boolean {
 }
 
 /** `pg` refuses several hosts with errors that do not say so, and ignores what says which of them to choose. */
-const databaseUrl = text.refine(
-  (url) => {
-    const [address = "", query = ""] = url.split("?", 2);
-    const parameters = new URLSearchParams(query);
-    const hosts = `${address.replace(/^.*@/, "")} ${parameters.get("host") ?? ""}`;
-    return !hosts.includes(",") && !parameters.has("target_session_attrs") && !parameters.has("load_balance_hosts");
-  },
-  {
-    error: must(
-      "name one host and no `target_session_attrs`; for several servers, use the address of a proxy that leads to the primary, such as HAProxy",
-    ),
-  },
-);
+function namesOneServer(url: string): boolean {
+  const [address = "", query = ""] = url.split("?", 2);
+  const parameters = new URLSearchParams(query);
+  const hosts = `${address.replace(/^.*@/, "")} ${parameters.get("host") ?? ""}`;
+  return !hosts.includes(",") && !parameters.has("target_session_attrs") && !parameters.has("load_balance_hosts");
+}
+
+const databaseUrl = text.refine(namesOneServer, {
+  error: must(
+    "name one host and no `target_session_attrs`; for several servers, use the address of a proxy that leads to the primary, such as HAProxy",
+  ),
+});
 
 /** The settings of the database alone, for the command that needs no others. */
 export const DatabaseEnvironment = z.object({
@@ -100,7 +99,12 @@ export const Environment = z.object({
     .optional(),
   DRAIN_SECONDS: pauseSeconds(600).optional(),
   DATABASE_REPLICA_URLS: list
-    .pipe(z.array(databaseUrl, { error: must("be addresses of standbys, which commas separate") }))
+    // The second of two hosts in one address would be a standby that is never reached, and nobody would notice.
+    .refine((urls) => urls.every((url) => /^postgres(ql)?:\/\//.test(url) && namesOneServer(url)), {
+      error: must(
+        "be addresses such as postgres://standby1/rebid, each of one host, which commas separate (a comma in a password is %2C)",
+      ),
+    })
     .optional(),
   ROLE: z.enum(["all", "api", "worker"]).default("all"),
   APP_ORIGINS: origins(),

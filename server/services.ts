@@ -16,11 +16,10 @@ import { s3Storage } from "./gateways/s3Storage.ts";
 import type { Storage } from "./gateways/storage.ts";
 import { stripeProcessor } from "./gateways/stripeProcessor.ts";
 import { type LimiterOptions, openLimiter, type RateLimiter } from "./limits/limiter.ts";
+import { outsideCalls } from "./outsideCalls.ts";
 import { type Database, openDatabase } from "./store/database.ts";
 import type { PoolSettings } from "./store/poolSettings.ts";
 import { type PublicReads, primaryReads, StandbyReads } from "./store/publicReads.ts";
-
-import { tracedCalls } from "./tracing.ts";
 
 /** The settings that procedures and jobs use. */
 export type Settings = Pick<
@@ -126,15 +125,15 @@ export function createServices(
     publicReads,
     clock,
     testClock,
-    processor: tracedCalls("processor", stripeProcessor(processor)),
-    storage: tracedCalls("storage", s3Storage(storage)),
+    processor: outsideCalls("processor", stripeProcessor(processor)),
+    storage: outsideCalls("storage", s3Storage(storage)),
     inspector,
     egress: guardedEgress({ allowInsecure: settings.webhookAllowInsecure, ...(resolve && { resolve }) }),
     callerWatch: new CallerWatch({ database, clock, log }),
     eventFollower: new EventFollower({ database, log }),
     eventCursors: openCursors(sessionSecrets),
     isCommonPassword,
-    mail: mail && tracedCalls("mail", openMail(mail)),
+    mail: mail && outsideCalls("mail", openMail(mail)),
     limiter: limiter && openLimiter(database, log, limiter),
     log,
     securityLog: openSecurityLog(securityLogger),

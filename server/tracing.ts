@@ -57,29 +57,6 @@ export function tracedWithin<Result>(name: () => string, work: () => Promise<Res
   return traced(name(), work, { kind: SpanKind.CLIENT });
 }
 
-/**
- * Returns a part of the service, whose methods make spans `<name>.<method>`: what it does outside of this process. Lists, and
- * what answers at once, make none.
- */
-export function tracedCalls<Part extends object>(name: string, part: Part): Part {
-  if (!isOn) return part;
-  return new Proxy(part, {
-    get(target, key) {
-      const value: unknown = Reflect.get(target, key);
-      if (typeof value !== "function" || !callsOutside(key)) return value;
-      return (...input: unknown[]) =>
-        tracedWithin(
-          () => `${name}.${String(key)}`,
-          () => Reflect.apply(value, target, input),
-        );
-    },
-  });
-}
-
-/** The others return something else than a promise, or ask nobody. */
-const callsOutside = (key: string | symbol) =>
-  typeof key === "string" && !/^(list[A-Z]|presign|verify|close$)/.test(key);
-
 /** Runs `serve` in a span of a request, which ends when `ended` is called with its status. */
 export function traceRequest(
   method: string,

@@ -8,6 +8,9 @@ const upToADay = "must be a number of seconds above 0 and at most 86400.";
 const oneHost = (name: string) =>
   `\`${name}\` must name one host and no \`target_session_attrs\`; for several servers, use the address of a proxy that leads to the primary, such as HAProxy.`;
 
+const standbys =
+  "`DATABASE_REPLICA_URLS` must be addresses such as postgres://standby1/rebid, each of one host, which commas separate (a comma in a password is %2C).";
+
 describe("a wrong setting stops the start, and the message names it and says what to do", () => {
   test.each([
     ["PORT", "65536", "`PORT` must be an integer from 0 to 65,535."],
@@ -49,6 +52,9 @@ describe("a wrong setting stops the start, and the message names it and says wha
     ["DATABASE_URL", "postgres://rebid:a,b@db1:5432,db2:5432/rebid", oneHost("DATABASE_URL")],
     ["DATABASE_URL", "postgres://rebid@/rebid?host=db1,db2", oneHost("DATABASE_URL")],
     ["DATABASE_OWNER_URL", "postgres://db/rebid?target_session_attrs=read-write", oneHost("DATABASE_OWNER_URL")],
+    ["DATABASE_REPLICA_URLS", "postgres://db2/rebid,", standbys],
+    ["DATABASE_REPLICA_URLS", "postgres://db2,db3/rebid", standbys],
+    ["DATABASE_REPLICA_URLS", "postgres://db2/rebid,postgres://db3/rebid?target_session_attrs=standby", standbys],
     [
       "DATABASE_POOLER",
       "session",
@@ -76,6 +82,12 @@ describe("a wrong setting stops the start, and the message names it and says wha
 test("an address of the database may have any password, socket or parameters of one server", () => {
   const urls = ["postgres://rebid:a,b@db/rebid?sslmode=require", "postgres://rebid@/rebid?host=/run/postgresql"];
   for (const url of urls) expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url);
+});
+
+test("standbys are a list of addresses, and without it there are none", () => {
+  const urls = ["postgres://db2/rebid", "postgres://db3/rebid?sslmode=require"];
+  expect(readConfig({ DATABASE_REPLICA_URLS: urls.join(", ") }).replicaUrls).toEqual(urls);
+  expect(readConfig({}).replicaUrls).toEqual([]);
 });
 
 test("each wrong setting has a line", () => {

@@ -23,6 +23,8 @@ const floors: readonly (readonly string[])[] = [
     "brand/",
     "fileLock.ts",
     "requestId.ts",
+    "measures.ts",
+    "outsideCalls.ts",
     "tracing.ts",
     "turns.ts",
     "version.ts",

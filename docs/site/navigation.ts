@@ -14,6 +14,7 @@ export const sections: readonly Section[] = [
       { slug: "clock" },
       { slug: "production" },
       { slug: "operating" },
+      { slug: "alerts" },
       { slug: "backup" },
       { slug: "growing" },
     ],

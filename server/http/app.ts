@@ -67,10 +67,11 @@ export function createApp(
   };
 }
 
-/** Creates the application of `METRICS_PORT`, which has `/metrics` and nothing else. */
+/** Creates the application of `METRICS_PORT`, which has `/metrics`, `/livez`, `/readyz`, and nothing else. */
 export function createMetricsApp(services: Services, config: Surroundings, { page }: Metrics): RequestListener {
   const app = bareApp(services, config);
   app.use(page);
+  app.use(probes(services, config.stopping));
   app.use((_request, response) => sendError(response, new ApiError("not_found")));
   app.use(answerFailure(services));
   return app;

@@ -15,6 +15,7 @@ import { prunePayments } from "../market/prunePayments.ts";
 import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
 import { sweepUploads } from "../market/uploads/sweep.ts";
+import { measuredJob } from "../measures.ts";
 import type { Services } from "../services.ts";
 import { crontab } from "../store/crontab.ts";
 import { type JobName, jobPayloads } from "../store/jobPayloads.ts";
@@ -54,7 +55,7 @@ function taskListOf(services: Services): TaskList {
     Object.entries(handlers).map(([name, handle]) => [
       name,
       (payload: unknown, { job }: JobHelpers) =>
-        traced(`job ${name}`, () => handle(services, payload), {
+        traced(`job ${name}`, () => measuredJob(name, () => handle(services, payload)), {
           kind: SpanKind.CONSUMER,
           parent: traceParentOf(job.flags),
         }),

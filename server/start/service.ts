@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import type { BackingServices } from "../backingServices.ts";
 import type { Config } from "../config.ts";
 import { createApp, createMetricsApp } from "../http/app.ts";
 import { commonHeaders } from "../http/commonHeaders.ts";
-import { createMetrics } from "../http/metrics.ts";
+import { createMetrics, type Metrics } from "../http/metrics.ts";
 import { serve } from "../http/server.ts";
 import { startWorker } from "../jobs/worker.ts";
-import { createServices, type Services } from "../services.ts";
+import { createServices, type Services, type TestClockAccess } from "../services.ts";
 import { openDatabase } from "../store/database.ts";
 import { followTestClock } from "../store/followTestClock.ts";
 import { checkPooledRole } from "../store/pooledRole.ts";
@@ -49,15 +50,8 @@ export async function startService(
     const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
     stops.push(backing.stop);
 
-    const { databaseUrl, processor, hasTestClock } = backing;
-    const testClock =
-      hasTestClock && processor.apiBase
-        ? { databaseUrl, processorUrl: processor.apiBase, stopping: stopping.signal }
-        : null;
-    if (testClock !== null) {
-      const follower = await followTestClock(clock, { databaseUrl, log });
-      stops.push(follower.stop);
-    }
+    const testClock = testClockOf(backing, stopping.signal);
+    if (testClock !== null) stops.push((await followTestClock(clock, { ...testClock, log })).stop);
 
     const settings = { ...config, publicUrl };
     const limiter = config.rateLimits ? {} : null;
@@ -74,8 +68,13 @@ export async function startService(
       const worker = await startWorker(jobServices, { concurrency: WORKER_CONCURRENCY });
       busy.push(worker.stop);
     }
-    if (config.role === "worker") return { url: null, stop };
-    await serveRequests(services, config, { port, publicUrl, busy, stopping: stopping.signal });
+    const pools = poolsOf(config.role, services, jobServices);
+    const serving = { port, publicUrl, busy, stopping: stopping.signal };
+    if (config.role === "worker") {
+      await serveMetrics(jobServices, config, serving, createMetrics(jobServices, pools));
+      return { url: null, stop };
+    }
+    await serveRequests(services, config, serving, createMetrics(services, pools));
     drainMs = config.drainSeconds * 1000;
     await sitesAreReady;
     backing.announce(ownAddress(config.host, port));
@@ -85,6 +84,19 @@ export async function startService(
     throw error;
   }
 }
+
+/** Only where database and payment processor are embedded can time be moved. */
+function testClockOf(
+  { databaseUrl, processor, hasTestClock }: BackingServices,
+  stopping: AbortSignal,
+): TestClockAccess | null {
+  return hasTestClock && processor.apiBase ? { databaseUrl, processorUrl: processor.apiBase, stopping } : null;
+}
+
+const poolsOf = (role: Config["role"], { database: requests }: Services, { database: jobs }: Services) => ({
+  ...(role !== "worker" && { requests: requests.pool }),
+  ...(role !== "api" && { jobs: jobs.pool }),
+});
 
 /** How requests reach the database: through the pooler, if there is one. Workers always go to the database itself. */
 async function requestsOver({ role, pooledUrl, replicaUrls }: Config, databaseUrl: string, log: Logger) {
@@ -103,21 +115,31 @@ interface Serving {
   stopping: AbortSignal;
 }
 
+// Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
+const hostOf = ({ host, production }: Config) => host ?? (production ? undefined : "127.0.0.1");
+
 /** Starts the servers of the API and of its metrics, and adds what stops each of them to `busy`. */
-async function serveRequests(
-  services: Services,
-  config: Config,
-  { port, publicUrl, busy, stopping }: Serving,
-): Promise<void> {
-  // Not "localhost", which may mean ::1 only. Clients that use that name try both addresses.
-  const host = config.host ?? (config.production ? undefined : "127.0.0.1");
+async function serveRequests(services: Services, config: Config, serving: Serving, metrics: Metrics): Promise<void> {
+  const { port, publicUrl, busy, stopping } = serving;
   const headers = commonHeaders(publicUrl);
-  const metrics = createMetrics(services);
-  const server = await serve(createApp(services, { ...config, stopping }, {}, metrics), port, host, { headers });
+  const server = await serve(createApp(services, { ...config, stopping }, {}, metrics), port, hostOf(config), {
+    headers,
+  });
   busy.push(server.stop);
   busy.push(async () => services.eventFollower.stop());
+  await serveMetrics(services, config, serving, metrics);
+}
+
+/** Starts the server of `METRICS_PORT`, which every role can have: a worker has no other. */
+async function serveMetrics(
+  services: Services,
+  config: Config,
+  { publicUrl, busy, stopping }: Serving,
+  metrics: Metrics,
+): Promise<void> {
   if (config.metricsPort === null) return;
-  const metricsApp = createMetricsApp(services, config, metrics);
-  const metricsServer = await serve(metricsApp, config.metricsPort, host, { headers, setting: "METRICS_PORT" });
-  busy.push(metricsServer.stop);
+  const headers = commonHeaders(publicUrl);
+  const app = createMetricsApp(services, { ...config, stopping }, metrics);
+  const server = await serve(app, config.metricsPort, hostOf(config), { headers, setting: "METRICS_PORT" });
+  busy.push(server.stop);
 }

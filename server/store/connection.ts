@@ -1,6 +1,7 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import pg from "pg";
 import { Prisma, PrismaClient } from "../../prisma/generated/client.ts";
+import { measuredStatement } from "../measures.ts";
 import type { TaskStatus } from "../schemas/task.ts";
 import { tracedWithin } from "../tracing.ts";
 import type { PoolSettings } from "./poolSettings.ts";
@@ -156,9 +157,11 @@ export function connectionOver(client: pg.Pool | pg.PoolClient, pooler?: PoolSet
   return {
     async query<Row extends object>({ text, values }: Sql, { plan = "cached" }: QueryOptions = {}) {
       const name = plan === "cached" && pooler === undefined ? preparedName(text) : undefined;
-      const result = await tracedWithin(
-        () => statementName(text),
-        () => client.query<Row>({ name, text, values }),
+      const result = await measuredStatement(() =>
+        tracedWithin(
+          () => statementName(text),
+          () => client.query<Row>({ name, text, values }),
+        ),
       );
       return result.rows;
     },

@@ -1,61 +1,83 @@
+import { crc32 } from "node:zlib";
 import type { Logger } from "pino";
+import { ApiError } from "../errors.ts";
 import type { Connection } from "./connection.ts";
-import { type Position, primaryPosition, replayedPosition } from "./walPositions.ts";
+import { isDatabaseUnavailable } from "./databaseErrors.ts";
+import { Standby } from "./standby.ts";
+import { type Position, primaryPosition } from "./walPositions.ts";
+
+/** What to read, and where. */
+export interface PublicRead<Result> {
+  /** What makes two reads the same one; the later of them never shows less. */
+  page: string;
+  /** The time after which the page has nothing. */
+  cursor?: string | undefined;
+  /** Only reads, and may run twice. */
+  work(connection: Connection): Promise<Result>;
+}
 
 /** Reads that anybody may make, on a standby if one fits. */
 export interface PublicReads {
-  /** Runs `work`, which only reads, and may run it twice. `cursor` is the time after which its page has nothing. */
-  read<Result>(work: (connection: Connection) => Promise<Result>, cursor?: string): Promise<Result>;
+  read<Result>(read: PublicRead<Result>): Promise<Result>;
   stop(): Promise<void>;
 }
 
 export const LOOK_MS = 1_000;
-/** A standby that was last looked at longer ago than this is not used. */
+/** Standbys that were last looked at longer ago than this are not used. */
 const STALE_MS = 2 * LOOK_MS;
-const CATCH_UP_MS = 200;
-const CATCH_UP_STEP_MS = 10;
-
-const pause = (ms: number) => new Promise<void>((resume) => setTimeout(resume, ms));
+/** How long a read waits for a standby to replay what an earlier read of its page has shown; usually it has. */
+const CATCH_UP_MS = 50;
+/** How long a standby may take to replay what earlier answers have shown before it gets pages: as far as it may be behind. */
+const SETTLE_MS = LOOK_MS;
 
 /** Everything on the primary. */
 export const primaryReads = (primary: Connection): PublicReads => ({
-  read: (work) => work(primary),
+  read: ({ work }) => work(primary),
   stop: async () => {},
 });
 
 /**
- * Reads on one of the standbys, as long as it has replayed at each look what the primary had written at the look before.
- * A process stays with one standby. It comes to it from the primary only once the reads there have ended and the standby
- * has replayed all that they can have seen, so that no later answer is older than an earlier one.
+ * Spreads reads over all standbys that have replayed, at each look, what the primary had written at the look before.
+ *
+ * Standbys are not equally far, so each page belongs to one of them, chosen by a hash: no answer for a page is older than an
+ * earlier one. A page moves to the primary at any time, because nobody is further. It moves to a standby only when that has
+ * replayed what earlier answers can have shown: for all pages, what the primary had written when their distribution began to
+ * change, and for a page that was answered later, or on the primary, what it had written after that answer.
+ *
+ * Processes that see the same standbys distribute alike. When a standby is lost or comes back, they differ until each has looked.
  */
 export class StandbyReads implements PublicReads {
   readonly #primary: Connection;
-  readonly #standbys: readonly Connection[];
+  readonly #standbys: readonly Standby[];
   readonly #log: Logger;
-  readonly #onPrimary = new Set<Promise<unknown>>();
-  #current: Connection | null = null;
-  #gate: Promise<void> | null = null;
-  #lookedAtMs = 0;
+  /** Among whom the pages are distributed. Null is the primary, in the place of a standby that does not fit any more. */
+  #seats: readonly (Standby | null)[] = [];
+  /** How often the distribution has changed. */
+  #changes = 0;
+  #isChanging = false;
+  /** By page, up to where a standby must have replayed before it may answer. */
+  readonly #shown = new Map<string, bigint>();
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   #last: Position | null = null;
-  /** Pages whose cursor is older are read on the standby: it has what was committed by then, and what their readers saw. */
+  /** Every standby with a seat has what was committed by then. */
   #reachedAtMs = 0;
-  /** The oldest cursor of the pages that were read on the primary since the last look. */
-  #askedSinceMs = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> = Promise.resolve();
   #hasStopped = false;
 
   constructor(primary: Connection, standbys: readonly Connection[], log: Logger) {
     this.#primary = primary;
-    this.#standbys = standbys;
+    this.#standbys = standbys.map((standby) => new Standby(standby));
     this.#log = log;
   }
 
   /** Looks at the standbys once a second from now on. */
   start(): this {
     const again = () => {
+      const startedAtMs = performance.now();
       this.#looking = this.look().finally(() => {
-        if (!this.#hasStopped) this.#timer = setTimeout(again, LOOK_MS).unref();
+        const pauseMs = Math.max(0, startedAtMs + LOOK_MS - performance.now());
+        if (!this.#hasStopped) this.#timer = setTimeout(again, pauseMs).unref();
       });
     };
     again();
@@ -68,96 +90,105 @@ export class StandbyReads implements PublicReads {
     await this.#looking;
   }
 
-  async read<Result>(work: (connection: Connection) => Promise<Result>, cursor?: string): Promise<Result> {
-    while (this.#gate !== null) await this.#gate;
-    const standby = this.#current;
-    if (standby === null || performance.now() - this.#lookedAtMs > STALE_MS) {
-      this.#current = null;
-      return this.#readOnPrimary(work);
-    }
-    if (cursor !== undefined && Date.parse(cursor) >= this.#reachedAtMs) {
-      return this.#readOnPrimary(work, Date.parse(cursor));
-    }
+  async read<Result>(read: PublicRead<Result>): Promise<Result> {
+    if (performance.now() - this.#lookedAtMs > STALE_MS) this.#seats = [];
+    const changes = this.#changes;
     try {
-      return await work(standby);
-    } catch (error) {
-      // It may have ended, or have cancelled the read for what it had to replay. The primary says what is wrong, if anything.
-      if (this.#current === standby) {
-        this.#log.warn({ error }, "a standby failed to answer: the primary is asked until it fits again");
-        this.#current = null;
-      }
-      return this.#readOnPrimary(work);
+      return await this.#readFrom(this.#seatOf(read.page), read);
+    } finally {
+      // What ends while pages move, or began before, may show more than the page's next standby has.
+      if (this.#isChanging || changes !== this.#changes) await this.#note(read.page);
     }
   }
 
   /** Looks at the positions once. Never rejects. */
   async look(): Promise<void> {
     try {
-      const askedSinceMs = this.#askedSinceMs;
-      this.#askedSinceMs = Number.POSITIVE_INFINITY;
+      const startedAtMs = performance.now();
+      const previous = startedAtMs - this.#lookedAtMs > STALE_MS ? null : this.#last;
       const position = await primaryPosition(this.#primary);
-      const previous = this.#last;
+      const required = previous ?? position;
+      const fits = await Promise.all(this.#standbys.map((standby) => standby.reaches(required.lsn, 0)));
+      const fit = this.#standbys.filter((_, index) => fits[index]);
+      this.#seats = this.#seats.map((standby) => (standby !== null && fit.includes(standby) ? standby : null));
       this.#last = position;
-      if (this.#current !== null && previous !== null) {
-        const replayed = await replayedPosition(this.#current).catch(() => null);
-        if (replayed === null || replayed < previous.lsn) this.#current = null;
-        else this.#reachedAtMs = Math.min(Date.parse(previous.at), askedSinceMs);
-      }
-      if (this.#current === null) await this.#choose();
-      this.#lookedAtMs = performance.now();
+      this.#reached(required, startedAtMs);
+      if (!isSame(fit, this.#seats)) await this.#distribute(fit);
     } catch {
-      this.#current = null;
+      this.#seats = [];
+      this.#lookedAtMs = Number.NEGATIVE_INFINITY;
     }
   }
 
-  async #choose(): Promise<void> {
-    for (const standby of this.#standbys) {
-      const replayed = await replayedPosition(standby).catch(() => null);
-      if (replayed === null || this.#last === null || replayed < this.#last.lsn) continue;
-      const handOver = this.#handOver(standby);
-      this.#gate = handOver.catch(() => {});
-      try {
-        await handOver;
-      } finally {
-        this.#gate = null;
-      }
-      if (this.#current !== null) return;
-    }
+  #seatOf(page: string): Standby | null {
+    return this.#seats[crc32(page) % this.#seats.length] ?? null;
   }
 
-  /** Meanwhile, new reads wait. */
-  async #handOver(standby: Connection): Promise<void> {
-    const endsAtMs = performance.now() + CATCH_UP_MS;
-    await Promise.race([Promise.allSettled(this.#onPrimary), pause(CATCH_UP_MS)]);
-    if (this.#onPrimary.size > 0) return;
-    const position = await primaryPosition(this.#primary);
-    do {
-      const replayed = await replayedPosition(standby).catch(() => null);
-      if (replayed === null) return;
-      if (replayed >= position.lsn) {
-        this.#reachedAtMs = Date.parse(position.at);
-        this.#current = standby;
-        return;
-      }
-      await pause(CATCH_UP_STEP_MS);
-    } while (performance.now() < endsAtMs);
-  }
-
-  async #readOnPrimary<Result>(
-    work: (connection: Connection) => Promise<Result>,
-    cursorMs = Number.POSITIVE_INFINITY,
-  ): Promise<Result> {
-    const note = () => {
-      this.#askedSinceMs = Math.min(this.#askedSinceMs, cursorMs);
-    };
-    note();
-    const running = work(this.#primary);
-    this.#onPrimary.add(running);
+  /** Distributes the pages anew, among those that have replayed what the answers so far can have shown. */
+  async #distribute(fit: readonly Standby[]): Promise<void> {
+    this.#isChanging = true;
     try {
-      return await running;
+      const startedAtMs = performance.now();
+      const position = await primaryPosition(this.#primary);
+      const reached = await Promise.all(fit.map((standby) => standby.reaches(position.lsn, SETTLE_MS)));
+      const seats = fit.filter((_, index) => reached[index]);
+      if (isSame(seats, this.#seats)) return;
+      this.#seats = seats;
+      this.#changes++;
+      this.#reached(position, startedAtMs);
+      this.#log.info(`public reads go to ${seats.length} of ${this.#standbys.length} standbys`);
     } finally {
-      this.#onPrimary.delete(running);
-      note();
+      this.#isChanging = false;
     }
+  }
+
+  async #readFrom<Result>(standby: Standby | null, read: PublicRead<Result>): Promise<Result> {
+    if (standby === null) return read.work(this.#primary);
+    if (await this.#mayAnswer(standby, read)) {
+      try {
+        return await read.work(standby.connection);
+      } catch (error) {
+        // It does not know what is asked for, has cancelled the read for its replay, or has ended. The primary says what is wrong.
+        if (!(error instanceof ApiError)) this.#failed(standby, error);
+      }
+    }
+    try {
+      return await read.work(this.#primary);
+    } finally {
+      await this.#note(read.page);
+    }
+  }
+
+  /** Whether the standby has replayed what belongs on the page, and what an earlier answer can have shown. */
+  async #mayAnswer(standby: Standby, { page, cursor }: PublicRead<unknown>): Promise<boolean> {
+    if (cursor !== undefined && Date.parse(cursor) >= this.#reachedAtMs) return false;
+    const lsn = this.#shown.get(page);
+    return lsn === undefined || standby.reaches(lsn, CATCH_UP_MS);
+  }
+
+  /** From now on, only a standby that has replayed what the primary has written by now answers for the page. */
+  async #note(page: string): Promise<void> {
+    try {
+      const { lsn } = await primaryPosition(this.#primary);
+      if (lsn > (this.#shown.get(page) ?? -1n)) this.#shown.set(page, lsn);
+    } catch {
+      this.#seats = [];
+    }
+  }
+
+  /** Every standby with a seat has replayed this much. */
+  #reached({ lsn, at }: Position, lookedAtMs: number): void {
+    this.#reachedAtMs = Date.parse(at);
+    this.#lookedAtMs = lookedAtMs;
+    for (const [page, shown] of this.#shown) if (shown <= lsn) this.#shown.delete(page);
+  }
+
+  #failed(standby: Standby, error: unknown): void {
+    if (!this.#seats.includes(standby)) return;
+    this.#log.warn({ error }, "a standby failed to answer: the primary was asked");
+    if (isDatabaseUnavailable(error)) this.#seats = this.#seats.map((seat) => (seat === standby ? null : seat));
   }
 }
+
+const isSame = (fit: readonly Standby[], seats: readonly (Standby | null)[]) =>
+  fit.length === seats.length && fit.every((standby, index) => standby === seats[index]);

@@ -1,5 +1,6 @@
 import { SpanKind } from "@opentelemetry/api";
 import { EgressFailed, EgressRefused } from "../gateways/egressErrors.ts";
+import { measureWebhook } from "../measures.ts";
 import { timestampOf } from "../schemas/common.ts";
 import type { Services } from "../services.ts";
 import { traced } from "../tracing.ts";
@@ -30,7 +31,9 @@ export async function attemptOnce(
     ({ statusCode }) => ({ statusCode, error: null }),
     (error: unknown) => ({ statusCode: null, error: reasonOf(error) }),
   );
-  return { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
+  const attempt = { attemptedAt: timestampOf(now), durationMs: Math.round(performance.now() - startedMs), ...result };
+  measureWebhook(classifyResponse(attempt), attempt.durationMs);
+  return attempt;
 }
 
 /** Decides whether a delivery has succeeded, failed or is retried after an attempt. `schedule` is in seconds. */

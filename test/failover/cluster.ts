@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { appendFile, chown, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { appendFile, chown, mkdir, mkdtemp, open, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -87,7 +87,7 @@ archive_command = 'cp %p "${archive}/%f"'
   async createStandby(name: string, primary: Cluster): Promise<Cluster> {
     await this.copy(name, primary, "--write-recovery-conf");
     const standby = await this.#start(name);
-    await primary.until("SELECT count(*) = 1 AS done FROM pg_stat_replication WHERE state = 'streaming'");
+    await standby.until("SELECT count(*) = 1 AS done FROM pg_stat_wal_receiver WHERE status = 'streaming'");
     return standby;
   }
 
@@ -178,6 +178,23 @@ export class Cluster {
 
   async promote(): Promise<void> {
     await this.#clusters.run("pg_ctl", "promote", "-w", "-D", this.#directory);
+  }
+
+  async logBytes(): Promise<number> {
+    return (await stat(`${this.#directory}.log`)).size;
+  }
+
+  /** What it has written into its log behind so many bytes, such as its statements with `log_statement = all`. */
+  async logBehind(bytes: number): Promise<string> {
+    const file = await open(`${this.#directory}.log`);
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc((await file.stat()).size - bytes), {
+        position: bytes,
+      });
+      return buffer.toString("utf8", 0, bytesRead);
+    } finally {
+      await file.close();
+    }
   }
 
   async timeline(): Promise<number> {

@@ -1,16 +1,12 @@
-import getPort from "get-port";
-import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApp } from "../../server/http/app.ts";
-import { serve } from "../../server/http/server.ts";
-import { createServices, type Services } from "../../server/services.ts";
-import { requestPool } from "../../server/store/poolSettings.ts";
+import type { Services } from "../../server/services.ts";
 import { migrateDatabase } from "../../server/store/schema.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { postTask, taskInput } from "../factories/tasks.ts";
 import { openStream } from "../setup/eventStream.ts";
 import { Balancer } from "./balancer.ts";
 import { type Cluster, Clusters } from "./cluster.ts";
+import { startService } from "./service.ts";
 
 // Each test makes another cluster the primary, in one of the ways in which that happens, and the next one goes on there. One
 // service runs through all of them.
@@ -30,56 +26,13 @@ beforeAll(async () => {
   const databaseUrl = await balancer.open();
   stops.push(() => balancer.close());
   balancer.switchTo(primary.port);
-  service = await startService(databaseUrl);
+  service = await startService(databaseUrl, { stops });
   ada = await createPerson(service, { cents: 1_000_000 });
   beginning = await latest();
 });
 afterAll(async () => {
   for (const stop of stops.toReversed()) await stop();
 });
-
-async function startService(databaseUrl: string) {
-  const { services, close } = createServices(
-    {
-      databaseUrl,
-      sessionSecrets: ["a secret of the tests of 32 characters or more"],
-      mail: null,
-      processor: { secretKey: "sk_test_none", webhookSecrets: [], apiBase: "http://127.0.0.1:9" },
-      storage: {
-        endpoint: "http://127.0.0.1:9",
-        bucket: "none",
-        region: "none",
-        accessKeyId: "none",
-        secretAccessKey: "none",
-      },
-    },
-    {
-      settings: {
-        publicUrl: "http://127.0.0.1",
-        appOrigins: [],
-        corsOrigins: [],
-        trustLocalhost: false,
-        acceptanceWindowSeconds: 172_800,
-        deliveryGraceSeconds: 604_800,
-        passwordBlocklist: "off",
-        processorPollSeconds: 300,
-        spamGuard: false,
-        moderatorTotp: false,
-        webhookAllowInsecure: false,
-        webhookRetrySeconds: [30],
-        webhookTimeoutSeconds: 10,
-      },
-      pool: requestPool,
-      limiter: null,
-      log: pino({ level: "silent" }),
-    },
-  );
-  stops.push(close);
-  const port = await getPort();
-  const server = await serve(createApp(services, { trustProxy: false }), port, "127.0.0.1");
-  stops.push(() => server.stop());
-  return { url: `http://127.0.0.1:${port}`, services };
-}
 
 const latest = async (): Promise<string> => (await ada.get("/events?after=latest")).body.nextCursor;
 const post = async (): Promise<string> => (await postTask(ada, { maxBudgetCents: 1 })).id;

@@ -30,10 +30,9 @@ afterAll(async () => {
 });
 
 const isOnStandby = async (): Promise<boolean> => {
-  const { answer } = await reads.read((connection: Connection) =>
-    queryOne<{ answer: boolean }>(connection, sql`SELECT pg_is_in_recovery() AS answer`),
-  );
-  return answer;
+  const work = (connection: Connection) =>
+    queryOne<{ answer: boolean }>(connection, sql`SELECT pg_is_in_recovery() AS answer`);
+  return (await reads.read({ page: "page", work })).answer;
 };
 const comesTo = (expected: boolean, looks = 1) =>
   expect

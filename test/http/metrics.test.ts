@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { beforeAll, expect, test } from "vitest";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
@@ -49,9 +50,9 @@ test("requests are counted by method and status", () => {
 
 test("there are figures of the connection pool and of the process", () => {
   for (const name of [
-    "rebid_database_pool_connections",
-    "rebid_database_pool_idle",
-    "rebid_database_pool_waiting",
+    'rebid_database_pool_connections{pool="requests"}',
+    'rebid_database_pool_idle{pool="requests"}',
+    'rebid_database_pool_waiting{pool="requests"}',
     "process_cpu_seconds_total",
     "process_resident_memory_bytes",
     "nodejs_eventloop_lag_seconds",
@@ -65,4 +66,23 @@ test("every figure is described, and appears once", () => {
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const name of names) expect(text).toMatch(new RegExp(`^# HELP ${name} \\S`, "m"));
+});
+
+test("tasks by status and money by state are there soon after the first scrape, which does not wait for them", async () => {
+  const scrape = async () => (await rest(service.url, "GET", "/metrics")).text;
+  await expect.poll(scrape).toContain("rebid_money_cents");
+  const text = await scrape();
+  for (const status of ["open", "awarded", "expired"])
+    expect(text).toMatch(new RegExp(`^rebid_tasks\\{status="${status}"\\} 0$`, "m"));
+  for (const state of ["available", "held", "debt", "payout"]) {
+    expect(text).toMatch(new RegExp(`^rebid_money_cents\\{state="${state}"\\} 0$`, "m"));
+  }
+});
+
+/** Debian's package `prometheus` has it. CI installs it. */
+const hasPromtool = spawnSync("promtool", ["--version"]).error === undefined;
+
+test.skipIf(!hasPromtool)("promtool finds nothing to complain about", () => {
+  const { status, stdout, stderr } = spawnSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" });
+  expect([status, stdout, stderr]).toEqual([0, "", ""]);
 });

@@ -48,7 +48,7 @@ test("METRICS_TOKEN opens it on the service's port, and nothing else does", asyn
   expect([answer.status, answer.text.includes("rebid_database_up 1")]).toEqual([200, true]);
 });
 
-test("METRICS_PORT serves /metrics of the same process, and nothing else", async () => {
+test("METRICS_PORT serves /metrics and the probes of the same process, and nothing else", async () => {
   const { url, metricsUrl } = await start({ metricsPort: 1 });
   await rest(url, "GET", "/tasks");
   expectError(await rest(url, "GET", "/metrics"), "not_found");
@@ -56,6 +56,8 @@ test("METRICS_PORT serves /metrics of the same process, and nothing else", async
   expect(status).toBe(200);
   expect(text).toMatch(/rebid_http_request_duration_seconds_count\{operation="tasks\.list",status="200"\} 1/);
   expect(headers.get("x-content-type-options")).toBe("nosniff");
-  for (const path of ["/", "/tasks", "/livez", "/openapi.json"])
+  for (const path of ["/livez", "/readyz"])
+    expect((await rest(metricsUrl, "GET", path)).body).toEqual({ status: "ok" });
+  for (const path of ["/", "/tasks", "/auth/me", "/openapi.json"])
     expectError(await rest(metricsUrl, "GET", path), "not_found");
 });

@@ -1,4 +1,5 @@
 import { Agent, type IncomingMessage, request } from "node:http";
+import { request as requestOverTls, Agent as TlsAgent } from "node:https";
 import { buffer } from "node:stream/consumers";
 import { createTRPCClient, httpLink, TRPCClientError } from "@trpc/client";
 import type { AppRouter } from "../../server/procedures/router.ts";
@@ -15,6 +16,7 @@ export interface Answer {
 export type Credentials = Record<string, string>;
 
 const agent = new Agent({ keepAlive: true });
+const tlsAgent = new TlsAgent({ keepAlive: true });
 
 /**
  * One REST request as any client in any language would send it. Through `node:http`: the suite sends some ten thousand of them,
@@ -27,8 +29,9 @@ export async function rest(
   options: { body?: unknown; credentials?: Credentials; headers?: Record<string, string>; signal?: AbortSignal } = {},
 ): Promise<Answer> {
   const body = options.body === undefined ? undefined : JSON.stringify(options.body);
-  const sent = request(url + path, {
-    ...{ method, agent, signal: options.signal },
+  const isTls = url.startsWith("https:");
+  const sent = (isTls ? requestOverTls : request)(url + path, {
+    ...{ method, agent: isTls ? tlsAgent : agent, signal: options.signal },
     headers: {
       ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
       ...options.credentials,

@@ -199,7 +199,7 @@ test("a production process starts, serves and stops without server/local, and so
     expect([answer.status, answer.body.error]).toEqual([404, "not_found"]);
   }
   expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/metrics`)).toBe(200);
-  expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/livez`)).toBe(404);
+  expect(await statusOf(`http://127.0.0.1:${settings.METRICS_PORT}/livez`)).toBe(200);
 
   const command = (name: string, ...parameters: string[]) =>
     start(settings, [process.execPath, join(copy, "server/commands", name), ...parameters]);

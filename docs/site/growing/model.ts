@@ -9,16 +9,14 @@ export const CONNECTIONS_PER_WORKER = 12;
 export const LARGE_SERVER_CORES = 64;
 /** Beyond so many, their own work for snapshots and locks begins to show; not measured here. */
 export const DIRECT_CONNECTIONS = 500;
-/** `maxCallsUnderWay` of server/http/overload.ts. */
-export const CALLS_UNDER_WAY = 600;
 /** What waiting adds to the database's processor time while a request holds a connection: commit and network; assumed. */
 const WAITING_MS = 3;
 const WRITES = 0.1;
 /** A lifecycle has eight requests that write: one post, three bids, an award, two steps of a delivery, an acceptance. */
 const WRITES_PER_LIFECYCLE = 8;
 
-/** Answers that are the same for everybody, so that a standby may give them. */
-const isPublic = (operation: string) => operation.startsWith("GET /tasks");
+/** What standbys answer for visitors. `GET /tasks/[id]` is always read on the primary. */
+const isPublic = (operation: string) => operation.startsWith("GET /tasks,");
 
 /**
  * What an average request of the mix costs, and what follows from it: nine of ten read, evenly over the reads measured; the tenth

@@ -22,7 +22,7 @@ export const read = moderator
     return {
       audit: last && { ...last.report, finishedAt: last.finishedAt },
       unfinishedPayouts: await countUnfinishedPayouts(ctx),
-      waiting: await countWaiting(database),
+      waiting: await countWaiting(ctx),
       deliveries: await readBacklog(database, clock.now()),
     };
   });

@@ -42,7 +42,8 @@ export const list = anyone
     const statuses = taskStatuses.filter((status) => input.status.includes(status));
     const tag = input.tag?.trim();
     const search = { statuses, tag, query, minBudgetCents, maxBudgetCents, cursor, limit };
-    const read = (connection: Connection) => searchTasks(connection, search);
-    const tasks = ctx.principal === null ? await ctx.publicReads.read(read, cursor) : await read(ctx.database);
+    const work = (connection: Connection) => searchTasks(connection, search);
+    const page = { page: JSON.stringify(search), cursor, work };
+    const tasks = ctx.principal === null ? await ctx.publicReads.read(page) : await work(ctx.database);
     return { tasks, nextCursor: nextCursorOf(tasks, limit) };
   });

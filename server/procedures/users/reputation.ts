@@ -21,14 +21,14 @@ export const reputation = anyone
   .input(z.strictObject({ id: idOf("user") }).meta({ id: "ReadReputation" }))
   .output(Reputation)
   .query(async ({ ctx, input }) => {
-    const read = async (connection: Connection) => {
+    const work = async (connection: Connection) => {
       const [reputation] = await readReputations(connection, [input.id]);
       // What a closed account did counts in the disputes of those who dealt with it, and nowhere else.
-      return !reputation || (await isClosed(connection, input.id)) ? null : reputation;
+      if (!reputation || (await isClosed(connection, input.id))) throw new ApiError("not_found");
+      return reputation;
     };
-    // A standby may not know the user yet.
-    const found = (ctx.principal === null ? await ctx.publicReads.read(read) : null) ?? (await read(ctx.database));
-    if (found === null) throw new ApiError("not_found");
+    const page = { page: `reputation ${input.id}`, work };
+    const found = ctx.principal === null ? await ctx.publicReads.read(page) : await work(ctx.database);
     const { displayName, ...counted } = found;
     return ctx.principal === null ? counted : { ...counted, displayName };
   });
