@@ -1,6 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { Clock } from "../gateways/clock.ts";
 import { type Connection, sql } from "../store/connection.ts";
+import { type Log, logFailure } from "../store/logFailure.ts";
 import type { Principal } from "./principal.ts";
 
 /** Waiting callers are looked up this often, so what they wait for ends within a second. */
@@ -9,7 +10,7 @@ const INTERVAL_MS = 500;
 interface WatchOptions {
   database: Connection;
   clock: Clock;
-  log: { warn(fields: object, message: string): void };
+  log: Log;
 }
 
 /**
@@ -61,7 +62,7 @@ export class CallerWatch {
     if (this.#isStopped || this.#timer !== undefined || session.size + apiKey.size === 0) return;
     this.#timer = setTimeout(async () => {
       await this.#endInvalid().catch((error: unknown) =>
-        this.#options.log.warn({ error }, "waiting callers could not be looked up"),
+        logFailure(this.#options.log, error, {}, "waiting callers could not be looked up"),
       );
       this.#timer = undefined;
       this.#schedule();

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Connection } from "../store/connection.ts";
+import { type Log, logFailure } from "../store/logFailure.ts";
 import type { LogPosition } from "./cursor.ts";
 import { advanceLog, isSame, type LoggedEvent, type NewEvent, type Reader, readTail } from "./log.ts";
 import { type SeatLimits, Seats } from "./seats.ts";
@@ -12,7 +13,7 @@ const MAX_TAIL = 500;
 
 export interface FollowerOptions {
   database: Connection;
-  log: { warn(fields: object, message: string): void };
+  log: Log;
   limits?: Partial<SeatLimits>;
 }
 
@@ -163,7 +164,7 @@ export class EventFollower {
         try {
           await this.#readNews();
         } catch (error) {
-          this.#options.log.warn({ error }, "the event log could not be followed; trying again");
+          logFailure(this.#options.log, error, {}, "the event log could not be followed; trying again");
           await sleep(PAUSE_AFTER_ERROR_MS, undefined, { ref: false });
         } finally {
           this.#isPolling = false;

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { MovableClock } from "../gateways/clock.ts";
+import { type Log, logFailure } from "./logFailure.ts";
 import { readAheadMs, TEST_CLOCK_CHANNEL } from "./testClock.ts";
 
 const RECONNECT_PAUSE_MS = 500;
@@ -10,7 +11,7 @@ export const FOLLOWER_NAME = "rebid clock ";
 
 interface FollowOptions {
   databaseUrl: string;
-  log: { warn(fields: object, message: string): void };
+  log: Log;
 }
 
 /**
@@ -29,7 +30,7 @@ export async function followTestClock(
       if (stopping) return;
       await sleep(RECONNECT_PAUSE_MS);
       client = await connect(clock, databaseUrl).catch((error: unknown) => {
-        log.warn({ error }, "the test clock cannot be followed; trying again");
+        logFailure(log, error, {}, "the test clock cannot be followed; trying again");
         return { ended: Promise.resolve(), end: async () => {} };
       });
       if (stopping) await client.end();

@@ -31,7 +31,7 @@ test("2,000 who wait cost no query each, and are told at once", async () => {
       return database.query(...statement);
     }) as typeof database.query,
   };
-  const follower = new EventFollower({ database: counted, log: { warn: () => {} } });
+  const follower = new EventFollower({ database: counted, log: { warn: () => {}, error: () => {} } });
   const over = new AbortController();
   const startMs = performance.now();
   const waits = Array.from({ length: 2_000 }, (_, index) => {

@@ -6,6 +6,8 @@ import type { LocalPostgres } from "../../server/local/postgres/process.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
 import { sql } from "../../server/store/connection.ts";
 import { openDatabase } from "../../server/store/database.ts";
+import { createPerson } from "../factories/people.ts";
+import { openStream } from "../setup/eventStream.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
 
 const { start, dataDirectory } = useProcesses();
@@ -27,6 +29,8 @@ test("outages of the database, with jobs under way, are one line a minute in the
   const startedAtMs = performance.now();
   for (let outage = 0; outage < 4; outage++) {
     const database = openDatabase(postgres.url, { poolSize: 2 });
+    const ada = await createPerson({ url: running.url, services: { database } });
+    await openStream(running.url, "/events/stream?after=latest", ada.key); // Who waits is looked up again and again.
     const jobs = () => database.query(sql`SELECT FROM graphile_worker.jobs WHERE task_identifier = 'pruneFailedJobs'`);
     // Some are under way when the database stops, and cannot be completed.
     await database.query(sql`SELECT graphile_worker.add_job('pruneFailedJobs', '{}') FROM generate_series(1, 300)`);
