@@ -16,6 +16,10 @@ interface CatalogueEntry {
 export const errorCatalogue = {
   invalid_input: { status: 400, message: "The input is not valid; see `issues`." },
   budget_locked_by_bids: { status: 400, message: "The budget cannot change while the task has active bids." },
+  revisions_locked_by_bids: {
+    status: 400,
+    message: "The number of revisions cannot change while the task has active bids.",
+  },
   price_above_budget: { status: 400, message: "The price is above the task's maximum budget." },
   sample_too_large: { status: 400, message: "The sample exceeds the limits; see `violations`." },
   delivery_too_large: { status: 400, message: "The delivery exceeds the limits; see `violations`." },
@@ -44,6 +48,10 @@ export const errorCatalogue = {
   email_taken: { status: 409, message: "An account with this email address already exists." },
   limit_reached: { status: 409, message: "You have as many of these as a user may have; see `limit`." },
   already_rated: { status: 409, message: "You have already rated this task." },
+  no_revisions_left: {
+    status: 409,
+    message: "You have asked for changes as often as the task allows; see `revisions`.",
+  },
   already_disputed: { status: 409, message: "This task already has a dispute." },
   second_factor_exists: {
     status: 409,

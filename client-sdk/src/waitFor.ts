@@ -18,6 +18,8 @@ export class TaskStatusError extends Error {
 const types: readonly LogEventType[] = [
   "task.awarded",
   "delivery.posted",
+  "task.changes_requested",
+  "task.changes_declined",
   "task.accepted",
   "task.disputed",
   "task.dispute_resolved",

@@ -142,6 +142,16 @@ export type Upload = Prisma.UploadModel
  */
 export type Artifact = Prisma.ArtifactModel
 /**
+ * Model ChangeRound
+ * A buyer's request for changes to a delivery.
+ */
+export type ChangeRound = Prisma.ChangeRoundModel
+/**
+ * Model Agreement
+ * What one side of an awarded task proposes to the other.
+ */
+export type Agreement = Prisma.AgreementModel
+/**
  * Model ModerationAction
  * What moderators did. Append-only; a trigger refuses changes.
  */

@@ -4,7 +4,9 @@ import { advancePayout, findDuePayouts } from "../market/payouts/advance.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "../market/processorEvents/apply.ts";
 import { readMissedEvents } from "../market/processorEvents/inbox.ts";
 import { acceptDelivery, findDueDeliveries } from "../market/tasks/acceptDelivery.ts";
+import { endOverdueRound } from "../market/tasks/endOverdueRound.ts";
 import { expireTask, findOverdueTasks } from "../market/tasks/expireTask.ts";
+import { findOverdueRounds } from "../market/tasks/rounds.ts";
 import { checkTopup, findUnsettledTopups } from "../market/topups/check.ts";
 import { pruneKeptAnswers } from "../repeats/keptAnswers.ts";
 import type { Services } from "../services.ts";
@@ -53,6 +55,7 @@ export function sweep<Payload>(
 const createSweeps = (): Record<string, Sweep> => ({
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
   overdueTasks: sweep(findOverdueTasks, expireTask),
+  overdueRounds: sweep(findOverdueRounds, endOverdueRound),
   suspendedUsers: sweep(findWindingDown, windDown),
   missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),

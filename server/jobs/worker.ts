@@ -13,6 +13,7 @@ import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
 import { prunePayments } from "../market/prunePayments.ts";
 import { acceptDelivery } from "../market/tasks/acceptDelivery.ts";
+import { endOverdueRound } from "../market/tasks/endOverdueRound.ts";
 import { expireTask } from "../market/tasks/expireTask.ts";
 import { sweepUploads } from "../market/uploads/sweep.ts";
 import { measuredJob } from "../measures.ts";
@@ -34,6 +35,7 @@ function handler<Payload>(schema: z.ZodType<Payload>, handle: (services: Service
 const handlers: Record<JobName, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
   expireTask: handler(jobPayloads.expireTask, expireTask),
+  endRound: handler(jobPayloads.endRound, endOverdueRound),
   windDown: handler(jobPayloads.windDown, windDown),
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),

@@ -10,6 +10,7 @@ import { ModeratedUser, ModerationAction } from "./moderation.ts";
 import { Payout } from "./payout.ts";
 import { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
+import { ChangeRound } from "./round.ts";
 import { Task } from "./task.ts";
 import { SessionOrigin } from "./user.ts";
 import { Wallet } from "./wallet.ts";
@@ -76,6 +77,14 @@ const exportLists = {
     .meta({ description: "Samples and deliveries that you uploaded." }),
   questions: z.array(Question).meta({ description: "Questions that you asked." }),
   answers: z.array(Question).meta({ description: "Questions about your tasks that you answered." }),
+  rounds: z
+    .array(
+      ChangeRound.extend({ id: idOf("round"), taskId: idOf("task") }).meta({
+        id: "ExportedRound",
+        description: "A round of changes, and how it ended.",
+      }),
+    )
+    .meta({ description: "Rounds of changes of your tasks." }),
   disputes: z.array(Dispute).meta({ description: "Disputes of your tasks." }),
   ratingsGiven: z.array(Rating).meta({ description: "What you said of others." }),
   ratingsReceived: z.array(Rating).meta({ description: "What others said of you." }),

@@ -83,8 +83,17 @@ export const Sample = Artifact.meta({
   description: "A file that shows the buyer how the work is going.",
 });
 export const Delivery = Artifact.omit({ dimensions: true, durationSec: true })
-  .extend({ id: idOf("delivery", "The file's id.") })
-  .meta({ id: "Delivery", description: "The file that was delivered." });
+  .extend({
+    id: idOf("delivery", "The file's id."),
+    supersededAt: Timestamp.nullable().meta({
+      description: "When a later delivery replaced this one; null for the one that counts.",
+      example: null,
+    }),
+  })
+  .meta({ id: "Delivery", description: "A file that was delivered." });
+
+/** A sample or delivery, before output validation drops the fields that its kind does not have. */
+export type SampleOrDelivery = Artifact & Pick<z.infer<typeof Delivery>, "supersededAt">;
 
 const exampleStorageKey = "samples/019aa1b2-0000-7000-8000-000000000004/019aa1b2-0000-7000-8000-000000000006";
 

@@ -74,6 +74,8 @@ export const exampleIds = {
   decision: "019aa1b2-0000-7000-8000-000000000011",
   "second factor": "019aa1b2-0000-7000-8000-000000000012",
   question: "019aa1b2-0000-7000-8000-000000000013",
+  round: "019aa1b2-0000-7000-8000-000000000015",
+  agreement: "019aa1b2-0000-7000-8000-000000000014",
 } as const;
 
 /** The id of a record of this kind. */

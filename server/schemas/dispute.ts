@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { type Artifact, Delivery, Sample } from "./artifact.ts";
+import { Delivery, Sample, type SampleOrDelivery } from "./artifact.ts";
 import { Bid } from "./bid.ts";
 import { emptyableText, idOf, MAX_INT32, Price, Timestamp, text } from "./common.ts";
 import { Reputation } from "./reputation.ts";
+import { ChangeRound } from "./round.ts";
 import { Task } from "./task.ts";
 
 export const disputeStatuses = ["open", "resolved"] as const;
@@ -44,7 +45,10 @@ export const disputeCase = {
   task: Task.meta({ description: "What was agreed." }),
   bid: Bid.meta({ description: "The awarded bid, with the price in dispute." }),
   samples: z.array(Sample).meta({ description: "Newest last." }),
-  deliveries: z.array(Delivery).meta({ description: "What was delivered." }),
+  deliveries: z.array(Delivery).meta({ description: "What was delivered, newest first." }),
+  rounds: z
+    .array(ChangeRound)
+    .meta({ description: "What changes the buyer asked for, and the answers, oldest first." }),
   reputations: z
     .object({
       buyer: Reputation.meta({ description: "Of the buyer." }),
@@ -53,10 +57,10 @@ export const disputeCase = {
     .meta({ id: "DisputeReputations", description: "The reputations of both sides." }),
 } as const;
 
-/** Before output validation, which drops the fields of an artifact that a delivery does not have. */
+/** Before output validation. */
 export type DisputeCase = Omit<z.infer<z.ZodObject<typeof disputeCase>>, "deliveries"> & {
   dispute: Dispute;
-  deliveries: Artifact[];
+  deliveries: SampleOrDelivery[];
 };
 
 /** A moderator's decision. The bid's price, the upper bound of the bidder's share, is checked elsewhere. */

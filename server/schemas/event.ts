@@ -7,6 +7,7 @@ import { BidExcerpt, DisputeExcerpt, QuestionExcerpt, TaskExcerpt } from "./exce
 import { Payout } from "./payout.ts";
 import type { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
+import { ChangeRound } from "./round.ts";
 import type { Task } from "./task.ts";
 import { CreditedTopup, TopupReversal } from "./topup.ts";
 
@@ -67,6 +68,26 @@ const logOnlyCatalogue = {
   "task.updated": { when: "the buyer changes an open task", to: theBidders, data: withTask },
   "task.cancelled": { when: "a task is cancelled", to: theBidders, data: withTask },
   "task.expired": { when: "an awarded task was not delivered in time", to: theParties, data: withBid },
+  "task.changes_requested": {
+    when: "the buyer asks for changes to a delivery",
+    to: theParties,
+    data: taskAndBid
+      .extend({ reason: ChangeRound.shape.reason })
+      .meta({ id: "ChangesRequestedEventData", description: "What events about requested changes have." }),
+  },
+  "task.changes_declined": {
+    when: "the bidder declines the changes, or their time is over: the earlier delivery stands again",
+    to: theParties,
+    data: taskAndBid
+      .extend({
+        by: ChangeRound.shape.declinedBy.unwrap().meta({
+          description: "`clock`: the bidder did nothing in time.",
+          example: "bidder",
+        }),
+        reason: ChangeRound.shape.declinedReason,
+      })
+      .meta({ id: "ChangesDeclinedEventData", description: "What events about declined changes have." }),
+  },
   "bid.updated": { when: "a bid is changed", to: buyerAndBidder, data: withBid },
   "bid.withdrawn": { when: "a bid is withdrawn", to: buyerAndBidder, data: withBid },
   "bid.rejected": { when: "the task goes to another bid or is cancelled", to: "the bidder", data: withBid },
@@ -143,6 +164,8 @@ export interface EventRecords {
   topup?: CreditedTopup;
   reversal?: TopupReversal;
   payout?: Payout;
+  by?: "bidder" | "clock";
+  reason?: string | null;
 }
 
 /** Turns `task.created` into `TaskCreatedEvent`: code generators name a type after it. */
@@ -174,6 +197,8 @@ export const eventBodies = {
   "task.updated": bodyOf("task.updated", logCatalogue["task.updated"]),
   "task.cancelled": bodyOf("task.cancelled", logCatalogue["task.cancelled"]),
   "task.expired": bodyOf("task.expired", logCatalogue["task.expired"]),
+  "task.changes_requested": bodyOf("task.changes_requested", logCatalogue["task.changes_requested"]),
+  "task.changes_declined": bodyOf("task.changes_declined", logCatalogue["task.changes_declined"]),
   "bid.updated": bodyOf("bid.updated", logCatalogue["bid.updated"]),
   "bid.withdrawn": bodyOf("bid.withdrawn", logCatalogue["bid.withdrawn"]),
   "bid.rejected": bodyOf("bid.rejected", logCatalogue["bid.rejected"]),

@@ -51,13 +51,15 @@ export const DisputeListItem = DisputeExcerpt.extend({
 export type DisputeListItem = z.infer<typeof DisputeListItem>;
 
 /** A task as events show it. */
-export const TaskExcerpt = Task.extend({
-  descriptionTruncated: truncated("description"),
-  acceptanceCriteriaTruncated: truncated("acceptanceCriteria"),
-}).meta({
-  id: "TaskExcerpt",
-  description: `A task as events show it: of its texts, the first ${EXCERPT_CHARACTERS} characters.`,
-});
+export const TaskExcerpt = Task.omit({ changes: true })
+  .extend({
+    descriptionTruncated: truncated("description"),
+    acceptanceCriteriaTruncated: truncated("acceptanceCriteria"),
+  })
+  .meta({
+    id: "TaskExcerpt",
+    description: `A task as events show it: of its texts, the first ${EXCERPT_CHARACTERS} characters.`,
+  });
 export type TaskExcerpt = z.infer<typeof TaskExcerpt>;
 
 /** A question as events show it. */
@@ -112,7 +114,7 @@ export function excerptOfQuestion({ asker, ...question }: Question): QuestionExc
   };
 }
 
-export function excerptOfTask(task: Task): TaskExcerpt {
+export function excerptOfTask({ changes: _, ...task }: Task): TaskExcerpt {
   const description = shorten(task.description);
   const acceptanceCriteria = task.acceptanceCriteria && shorten(task.acceptanceCriteria);
   return {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { emptyableText, idOf, line, Person, Price, Timestamp, text } from "./common.ts";
+import { Changes, MAX_REVISIONS } from "./round.ts";
 
 export const taskStatuses = [
   "open",
@@ -14,11 +15,17 @@ export const taskStatuses = [
 export const TaskStatus = z.enum(taskStatuses).meta({
   id: "TaskStatus",
   description:
-    "`open`: takes bids. `awarded`: the bidder works. `delivered`: the buyer accepts or disputes. `accepted`: the bidder is " +
-    "paid. `cancelled`: by the buyer, before an award. `disputed`: a moderator decides. `resolved`: a moderator has decided. " +
+    "`open`: takes bids. `awarded`: the bidder works, for the first time or on changes. `delivered`: the buyer accepts, " +
+    "disputes or asks for changes. `accepted`: the bidder is paid. `cancelled`: by the buyer, before an award. `disputed`: a " +
+    "moderator decides. `resolved`: a moderator has decided. " +
     "`expired`: not delivered in time, the hold has returned.",
 });
 export type TaskStatus = z.infer<typeof TaskStatus>;
+
+const ClosedBecause = z
+  .enum(["cancelled"])
+  .meta({ id: "ClosedBecause", description: "Why a task ended: `cancelled`, by the buyer before an award." });
+export type ClosedBecause = z.infer<typeof ClosedBecause>;
 
 /** A task as lists show it. */
 export const TaskListItem = z
@@ -45,19 +52,29 @@ export const Task = TaskListItem.extend({
   awardedAt: Timestamp.nullable().meta({ description: "When the task was awarded.", example: null }),
   deliveryDueAt: Timestamp.nullable().meta({
     description:
-      "When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days later.",
+      "When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days later. In a " +
+      "round of changes, when those are due.",
     example: null,
   }),
-  deliveredAt: Timestamp.nullable().meta({ description: "When the delivery arrived.", example: null }),
+  deliveredAt: Timestamp.nullable().meta({ description: "When the latest delivery arrived.", example: null }),
   acceptanceDeadlineAt: Timestamp.nullable().meta({
     description: "Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid.",
     example: null,
   }),
+  revisions: z.int32().meta({ description: "How often the buyer may ask for changes to a delivery.", example: 0 }),
+  revisionsUsed: z.int32().meta({ description: "How often the buyer has asked for changes.", example: 0 }),
+  changes: Changes.nullable()
+    .optional()
+    .meta({ description: "For the two sides: what the buyer has asked for; null outside a round of changes." }),
   acceptedAt: Timestamp.nullable().meta({
     description: "When the delivery was accepted, or counted as such.",
     example: null,
   }),
   closedAt: Timestamp.nullable().meta({ description: "When the task reached an end state.", example: null }),
+  closedBecause: ClosedBecause.nullable().meta({
+    description: "Why the task ended, if its status does not say all of it.",
+    example: null,
+  }),
   updatedAt: Timestamp.meta({ description: "When the task last changed." }),
 }).meta({ id: "Task", description: "A task, as signed-in callers see it." });
 export type Task = z.infer<typeof Task>;
@@ -98,4 +115,9 @@ export const taskInput = {
       description: "Trimmed and otherwise kept as written. Of tags that differ only in case, the first one is kept.",
       example: ["translation", "finnish"],
     }),
+  revisions: z.int().min(0).max(MAX_REVISIONS).meta({
+    description:
+      "How often you may ask for changes to a delivery, without a dispute. Bidders see it before they bid. 0 by default.",
+    example: 1,
+  }),
 } as const;

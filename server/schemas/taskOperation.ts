@@ -6,6 +6,8 @@ export const taskOperations = [
   "tasks.cancel",
   "tasks.award",
   "tasks.accept",
+  "tasks.requestChanges",
+  "tasks.declineChanges",
   "tasks.dispute",
   "tasks.rate",
   "tasks.ask",

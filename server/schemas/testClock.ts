@@ -54,6 +54,7 @@ const Count = z.int32().min(0).meta({ description: "How many.", example: 1 });
 const DueKind = z.enum([
   "deliveriesToAccept",
   "tasksToExpire",
+  "roundsToEnd",
   "suspendedUsers",
   "processorEvents",
   "topups",

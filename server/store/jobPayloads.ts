@@ -6,6 +6,8 @@ export const jobPayloads = {
   acceptDelivery: z.strictObject({ taskId: z.uuid() }),
   /** Expires an awarded task that was not delivered in time, and releases the buyer's money. */
   expireTask: z.strictObject({ taskId: z.uuid() }),
+  /** Ends a round of changes to which the bidder did not react: the earlier delivery stands again. */
+  endRound: z.strictObject({ taskId: z.uuid() }),
   /** Cancels the open tasks of a suspended user, and withdraws their active bids. */
   windDown: z.strictObject({ userId: z.uuid() }),
   /** Applies a stored event of the payment processor. */

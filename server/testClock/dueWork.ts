@@ -5,6 +5,7 @@ import { findUnprocessedEvents } from "../market/processorEvents/apply.ts";
 import { findDueDeliveries } from "../market/tasks/acceptDelivery.ts";
 import { findOverdueTasks } from "../market/tasks/expireTask.ts";
 import { findNextDeadline } from "../market/tasks/nextDeadline.ts";
+import { findOverdueRounds } from "../market/tasks/rounds.ts";
 import { findUnsettledTopups } from "../market/topups/check.ts";
 import type { ClockAdvance } from "../schemas/testClock.ts";
 import type { Services, TestClockAccess } from "../services.ts";
@@ -33,6 +34,7 @@ export async function readDueWork(services: Services, access: TestClockAccess): 
     { kind: "paymentProcessor", count: (await readProcessorSchedule(access)).due },
     { kind: "deliveriesToAccept", count: await found(findDueDeliveries(services, MAX_COUNTED, null)) },
     { kind: "tasksToExpire", count: await found(findOverdueTasks(services, MAX_COUNTED, null)) },
+    { kind: "roundsToEnd", count: await found(findOverdueRounds(services, MAX_COUNTED, null)) },
     { kind: "suspendedUsers", count: await found(findWindingDown(services, MAX_COUNTED, null)) },
     { kind: "processorEvents", count: await found(findUnprocessedEvents(services, MAX_COUNTED)) },
     { kind: "topups", count: await found(findUnsettledTopups(services, MAX_COUNTED)) },

@@ -54,8 +54,11 @@ function sampleTask(type: EventType, at: string, later: string): Task {
     deliveryDueAt: awarded ? later : null,
     deliveredAt: delivered ? at : null,
     acceptanceDeadlineAt: delivered ? later : null,
+    revisions: 0,
+    revisionsUsed: 0,
     acceptedAt: type === "task.accepted" ? at : null,
     closedAt: type === "task.accepted" || type === "task.dispute_resolved" ? at : null,
+    closedBecause: null,
     updatedAt: at,
   };
 }

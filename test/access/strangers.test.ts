@@ -120,6 +120,8 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "tasks.cancel": ["forbidden", ({ openTaskId }) => ({ id: openTaskId })],
   "tasks.award": ["forbidden", ({ openTaskId, activeBidId }) => ({ id: openTaskId, bidId: activeBidId })],
   "tasks.accept": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
+  "tasks.requestChanges": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
+  "tasks.declineChanges": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
   "tasks.dispute": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
   "tasks.rate": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, stars: 1 })],
   "tasks.ask": ["open", ({ openTaskId }) => ({ id: openTaskId, text: "How many words?" })],

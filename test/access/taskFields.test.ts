@@ -19,7 +19,10 @@ const under = (prefix: string, fields: string) => fields.split(" ").map((field) 
 const LIST_ITEM = "id title maxBudgetCents status createdAt bidCount tags[]";
 const TASK =
   `${LIST_ITEM} description acceptanceCriteria buyer.id buyer.displayName awardedBidId awardedAt deliveryDueAt
-  deliveredAt acceptanceDeadlineAt acceptedAt closedAt updatedAt`.replaceAll(/\s+/g, " ");
+  deliveredAt acceptanceDeadlineAt revisions revisionsUsed acceptedAt closedAt closedBecause updatedAt`.replaceAll(
+    /\s+/g,
+    " ",
+  );
 const BID = "id taskId bidder.id bidder.displayName priceCents etaHours notes status createdAt updatedAt taskEditedAt";
 const ARTIFACT = "id bidId taskId mimeType detectedMimeType bytes sha256 createdAt downloadUrl";
 const DISPUTE = "id taskId openedBy reason status resolution buyerCents bidderCents note createdAt resolvedAt";
@@ -29,7 +32,8 @@ const counts = ["questionCount"];
 const publicFields = [...under("task", `${LIST_ITEM} description`), ...counts];
 const taskFields = [...under("task", TASK), ...counts];
 const bidFields = under("bids[]", BID);
-const partyFields = [...taskFields, ...under("samples[]", ARTIFACT), ...under("deliveries[]", ARTIFACT)];
+const artifactFields = [...under("samples[]", ARTIFACT), ...under("deliveries[]", `${ARTIFACT} supersededAt`)];
+const changesField = "task.changes";
 const disputeFields = under("dispute", DISPUTE);
 const ratingFields = under("ratings[]", RATING);
 
@@ -104,7 +108,8 @@ beforeAll(async () => {
   for (const last of ["open", "accepted", "resolved"] as const) tasks[last] = await play(last);
 });
 
-const full = [...partyFields, ...ratingFields];
+const seenInDispute = [...taskFields, ...artifactFields, ...ratingFields];
+const full = [...seenInDispute, changesField];
 /** All fields that GET /tasks/{id} shows, for each kind of viewer and three tasks: with bids, accepted, resolved. */
 const expected: Record<Viewer, Record<keyof typeof tasks, string[]>> = {
   anonymous: { open: publicFields, accepted: publicFields, resolved: publicFields },
@@ -120,11 +125,11 @@ const expected: Record<Viewer, Record<keyof typeof tasks, string[]>> = {
     resolved: [...full, ...bidFields, ...disputeFields],
   },
   buyer: {
-    open: [...taskFields, ...bidFields],
+    open: [...taskFields, changesField, ...bidFields],
     accepted: [...full, ...bidFields],
     resolved: [...full, ...bidFields, ...disputeFields],
   },
-  moderator: { open: taskFields, accepted: taskFields, resolved: [...full, ...disputeFields] },
+  moderator: { open: taskFields, accepted: taskFields, resolved: [...seenInDispute, ...disputeFields] },
   "moderator's key": { open: taskFields, accepted: taskFields, resolved: taskFields },
 };
 

@@ -6,7 +6,15 @@ import { createModerator } from "../factories/moderators.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { codeOf, setUpTotp, signIn } from "../factories/secondFactors.ts";
-import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, upload } from "../factories/tasks.ts";
+import {
+  awardedTask,
+  deliveredTask,
+  disputedTask,
+  placeBid,
+  postTask,
+  taskInRound,
+  upload,
+} from "../factories/tasks.ts";
 import { openTopup } from "../factories/topups.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
 import { rest } from "../setup/client.ts";
@@ -35,6 +43,7 @@ test("an export has everything of the caller's, and no secret", async () => {
   await person.post(`/tasks/${rated.id}/rate`, { stars: 5, comment: "Thank you." });
   await other.post(`/tasks/${rated.id}/rate`, { stars: 4 });
   const { dispute } = await disputedTask(other, person);
+  await taskInRound(other, person);
   await openTopup(service, person);
   await requestPayout(person, 1_000);
   const asked = await person.post(`/tasks/${(await postTask(other)).id}/questions`, { text: "How many words?" });

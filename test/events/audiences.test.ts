@@ -4,7 +4,16 @@ import { type LogEventType, logEventTypes } from "../../server/schemas/event.ts"
 import { sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { awardedTask, deliveredTask, disputedTask, placeBid, postTask, upload } from "../factories/tasks.ts";
+import {
+  awardedTask,
+  deliveredTask,
+  disputedTask,
+  disputeReason,
+  placeBid,
+  postTask,
+  taskInRound,
+  upload,
+} from "../factories/tasks.ts";
 import { clockOf } from "../setup/testClock.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -29,6 +38,8 @@ const audiences: Partial<Record<LogEventType, Role[]>> = {
   "delivery.posted": ["buyer", "winner"],
   "task.accepted": ["buyer", "winner"],
   "task.expired": ["buyer", "winner"],
+  "task.changes_requested": ["buyer", "winner"],
+  "task.changes_declined": ["buyer", "winner"],
   "task.disputed": ["buyer", "winner"],
   "task.dispute_resolved": ["buyer", "winner"],
   "rating.posted": ["buyer", "winner"],
@@ -80,6 +91,8 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
   await buyer.post(`/tasks/${delivered.id}/rate`, { stars: 5 });
   const { dispute } = await disputedTask(buyer, winner);
   await moderator.post(`/disputes/${dispute.id}/resolve`, { resolution: "refund" });
+  const { task: changed } = await taskInRound(buyer, winner);
+  await winner.post(`/tasks/${changed.id}/decline-changes`, { reason: disputeReason });
   const { task: late } = await awardedTask(buyer, winner);
   const clock = clockOf(() => new Date(Date.now() + 60 * 86_400_000));
   await expireTask({ ...service.services, clock }, { taskId: late.id });

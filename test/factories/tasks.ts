@@ -25,14 +25,16 @@ export async function placeBid(bidder: TestPerson, taskId: string, changes: Reco
   return answer.body.bid;
 }
 
+interface Changes {
+  priceCents?: number;
+  maxBudgetCents?: number;
+  revisions?: number;
+}
+
 /** Posts, bids and awards. */
-export async function awardedTask(
-  buyer: TestPerson,
-  bidder: TestPerson,
-  changes: { priceCents?: number; maxBudgetCents?: number } = {},
-) {
-  const { maxBudgetCents = 10_000, priceCents = 8_000 } = changes;
-  const task = await postTask(buyer, { maxBudgetCents });
+export async function awardedTask(buyer: TestPerson, bidder: TestPerson, changes: Changes = {}) {
+  const { maxBudgetCents = 10_000, priceCents = 8_000, revisions = 0 } = changes;
+  const task = await postTask(buyer, { maxBudgetCents, revisions });
   const bid = await placeBid(bidder, task.id, { priceCents });
   const answer = await buyer.post(`/tasks/${task.id}/award`, { bidId: bid.id });
   if (answer.status !== 200) throw new Error(`awarding returned ${answer.status}: ${answer.text}`);
@@ -71,28 +73,36 @@ export async function uploadFile(
   return { artifact: answer.body[kind], storageKey: storageKey as string, uploadUrl: uploadUrl as string };
 }
 
-/** Everything up to `delivered`. */
-export async function deliveredTask(
-  buyer: TestPerson,
-  bidder: TestPerson,
-  changes: { priceCents?: number; maxBudgetCents?: number } = {},
-) {
-  const { bid } = await awardedTask(buyer, bidder, changes);
-  const storageKey = await upload(bidder, bid.id, "delivery");
-  const answer = await bidder.post(`/bids/${bid.id}/delivery/finalize`, { storageKey });
+/** Uploads and delivers a file, and returns its record. */
+export async function deliver(bidder: TestPerson, bidId: string) {
+  const storageKey = await upload(bidder, bidId, "delivery");
+  const answer = await bidder.post(`/bids/${bidId}/delivery/finalize`, { storageKey });
   if (answer.status !== 201) throw new Error(`delivering returned ${answer.status}: ${answer.text}`);
+  return answer.body.delivery;
+}
+
+/** Everything up to `delivered`. */
+export async function deliveredTask(buyer: TestPerson, bidder: TestPerson, changes: Changes = {}) {
+  const { bid } = await awardedTask(buyer, bidder, changes);
+  await deliver(bidder, bid.id);
   const { task } = (await buyer.get(`/tasks/${bid.taskId}`)).body;
   return { task, bid };
 }
 
+/** Everything up to a round of changes; the task has two revisions unless `changes` say otherwise. */
+export async function taskInRound(buyer: TestPerson, bidder: TestPerson, changes: Changes & { hours?: number } = {}) {
+  const { hours, ...others } = changes;
+  const { task: delivered, bid } = await deliveredTask(buyer, bidder, { revisions: 2, ...others });
+  const answer = await buyer.post(`/tasks/${delivered.id}/request-changes`, { reason: changesReason, hours });
+  if (answer.status !== 200) throw new Error(`asking for changes returned ${answer.status}: ${answer.text}`);
+  return { task: answer.body.task, bid };
+}
+
+export const changesReason = "The second page lacks its footnotes.";
 export const disputeReason = "This is not what we agreed on.";
 
 /** Everything up to `disputed`; the buyer opens the dispute. */
-export async function disputedTask(
-  buyer: TestPerson,
-  bidder: TestPerson,
-  changes: { priceCents?: number; maxBudgetCents?: number } = {},
-) {
+export async function disputedTask(buyer: TestPerson, bidder: TestPerson, changes: Changes = {}) {
   const { task: delivered, bid } = await deliveredTask(buyer, bidder, changes);
   const answer = await buyer.post(`/tasks/${delivered.id}/dispute`, { reason: disputeReason });
   if (answer.status !== 201) throw new Error(`disputing returned ${answer.status}: ${answer.text}`);

@@ -39,6 +39,8 @@ const scopesByTool: Record<string, Scope | null> = {
   deliver: "bid:write",
   add_sample: "bid:write",
   read_delivery: null,
+  request_changes: "task:write",
+  decline_changes: "bid:write",
   accept_delivery: "task:write",
   dispute_delivery: "task:write",
   rate: "task:write",

@@ -32,7 +32,7 @@ export const praise = signedIn
   .mutation(({ input }) => ({ praised: input.id }));
 `;
 /** … and one line in its router. */
-const line = (router: string) => router.replace("router({ ", "router({ praise, ");
+const line = (router: string) => router.replace("router({", "router({ praise,");
 
 /** The copy's messages take the place of this process' own, which the files after this one rely on. */
 const settings = { ...z.config() };

@@ -12,6 +12,7 @@ import {
   placeBid,
   postTask,
   taskInput,
+  taskInRound,
   upload,
 } from "../factories/tasks.ts";
 import { rest } from "../setup/client.ts";
@@ -101,6 +102,14 @@ export const arrangements: Record<string, Arrange> = {
   "tasks.accept": async (service) => {
     const { buyer, made } = await delivered(service);
     return { caller: buyer, input: { id: made.task.id } };
+  },
+  "tasks.requestChanges": async (service) => {
+    const { buyer, made } = await between(service, (...sides) => deliveredTask(...sides, { revisions: 1 }));
+    return { caller: buyer, input: { id: made.task.id, reason: disputeReason, hours: 48 } };
+  },
+  "tasks.declineChanges": async (service) => {
+    const { bidder, made } = await between(service, taskInRound);
+    return { caller: bidder, input: { id: made.task.id, reason: disputeReason } };
   },
   "tasks.dispute": async (service) => {
     const { bidder, made } = await delivered(service);

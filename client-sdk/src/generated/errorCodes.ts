@@ -6,6 +6,7 @@ import type { ErrorCode } from "./types.ts";
 export const errorCodes: readonly ErrorCode[] = [
   "invalid_input",
   "budget_locked_by_bids",
+  "revisions_locked_by_bids",
   "price_above_budget",
   "sample_too_large",
   "delivery_too_large",
@@ -27,6 +28,7 @@ export const errorCodes: readonly ErrorCode[] = [
   "email_taken",
   "limit_reached",
   "already_rated",
+  "no_revisions_left",
   "already_disputed",
   "second_factor_exists",
   "account_in_use",

@@ -32,6 +32,8 @@ import type {
   CreateTask,
   CreateTaskResponse,
   CreateWebhook,
+  DeclineChangesTask,
+  DeclineChangesTaskResponse,
   DisputeCase,
   DisputeListItem,
   DisputeTask,
@@ -105,6 +107,8 @@ import type {
   ReplayWebhookDelivery,
   ReplayWebhookDeliveryResponse,
   Reputation,
+  RequestChangesTask,
+  RequestChangesTaskResponse,
   ResendVerificationResponse,
   ResetPassword,
   ResolveDispute,
@@ -528,14 +532,15 @@ export class TasksApi extends Namespace {
    * Change a task.
    *
    * Changes an open task of yours: only the fields that you send, and `tags` replaces all tags. A larger budget
-   * holds the difference, a smaller one returns it to your available money. The budget is locked while a bid is
-   * active (`budget_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.
+   * holds the difference, a smaller one returns it to your available money. Budget and revisions are locked while a
+   * bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`). Bidders see in `taskEditedAt` that the text
+   * changed after they bid.
    *
    * `PATCH /tasks/{id}`. An API key needs the scope `task:write`.
    *
-   * @throws {RebidError} `budget_locked_by_bids` (400), `unauthenticated` (401), `insufficient_funds` (402),
-   * `spend_limit` (403), `forbidden` (403), `missing_scope` (403), `not_found` (404), `wrong_status` (409),
-   * `idempotency_conflict` (409).
+   * @throws {RebidError} `budget_locked_by_bids` (400), `revisions_locked_by_bids` (400), `unauthenticated` (401),
+   * `insufficient_funds` (402), `spend_limit` (403), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
    */
   update(input: UpdateTask, options: TryOptions = {}): Call<UpdateTaskResponse> {
     return this.requests.change("PATCH", "/tasks/{id}", input, options);
@@ -587,6 +592,39 @@ export class TasksApi extends Namespace {
    */
   accept(input: AcceptTask, options: TryOptions = {}): Call<AcceptTaskResponse> {
     return this.requests.change("POST", "/tasks/{id}/accept", input, options);
+  }
+
+  /**
+   * Ask for changes to the delivery.
+   *
+   * Asks for changes to the delivery of your task, before `acceptanceDeadlineAt` and at most `revisions` times: it
+   * becomes `awarded` again, and `deliveryDueAt` is now plus `hours`. The money stays held. The bidder delivers
+   * again or declines; if neither happens in time, the earlier delivery stands again, and you have a new window to
+   * accept or dispute it.
+   *
+   * `POST /tasks/{id}/request-changes`. An API key needs the scope `task:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `no_revisions_left` (409), `idempotency_conflict` (409).
+   */
+  requestChanges(input: RequestChangesTask, options: TryOptions = {}): Call<RequestChangesTaskResponse> {
+    return this.requests.change("POST", "/tasks/{id}/request-changes", input, options);
+  }
+
+  /**
+   * Decline the changes that the buyer asks for.
+   *
+   * Declines to change the delivery of a task that was awarded to you: it becomes `delivered` again, and the buyer
+   * has a new window to accept or dispute what you delivered. Without either, you are paid at
+   * `acceptanceDeadlineAt`. To change it instead, deliver again.
+   *
+   * `POST /tasks/{id}/decline-changes`. An API key needs the scope `bid:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  declineChanges(input: DeclineChangesTask, options: TryOptions = {}): Call<DeclineChangesTaskResponse> {
+    return this.requests.change("POST", "/tasks/{id}/decline-changes", input, options);
   }
 
   /**
@@ -793,9 +831,9 @@ export class BidsApi extends Namespace {
    * Deliver.
    *
    * Delivers the uploaded file: the task becomes `delivered`, and the buyer has until `acceptanceDeadlineAt` to
-   * accept or dispute. You are paid when the buyer accepts, or at that time if nobody has opened a dispute. A task
-   * has one delivery, and it can no longer change. Bytes that have not arrived, or that are not of the declared size
-   * and type, are `invalid_input` on `storageKey`.
+   * accept or dispute. You are paid when the buyer accepts, or at that time if nobody has opened a dispute. A
+   * delivery can no longer change; if the buyer asks for changes, you may deliver again. Bytes that have not
+   * arrived, or that are not of the declared size and type, are `invalid_input` on `storageKey`.
    *
    * `POST /bids/{id}/delivery/finalize`. An API key needs the scope `bid:write`.
    *

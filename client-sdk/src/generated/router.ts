@@ -36,6 +36,8 @@ import type {
   CreateTask,
   CreateTaskResponse,
   CreateWebhook,
+  DeclineChangesTask,
+  DeclineChangesTaskResponse,
   DisputeCase,
   DisputeTask,
   DisputeTaskResponse,
@@ -103,6 +105,8 @@ import type {
   ReplayWebhookDelivery,
   ReplayWebhookDeliveryResponse,
   Reputation,
+  RequestChangesTask,
+  RequestChangesTaskResponse,
   ResendVerificationResponse,
   ResetPassword,
   ResolveDispute,
@@ -222,6 +226,10 @@ export type RebidRouter = TRPCBuiltRouter<
       award: Mutation<AwardTask, AwardTaskResponse>;
       /** Accept the delivery. */
       accept: Mutation<AcceptTask, AcceptTaskResponse>;
+      /** Ask for changes to the delivery. */
+      requestChanges: Mutation<RequestChangesTask, RequestChangesTaskResponse>;
+      /** Decline the changes that the buyer asks for. */
+      declineChanges: Mutation<DeclineChangesTask, DeclineChangesTaskResponse>;
       /** Dispute the delivery. */
       dispute: Mutation<DisputeTask, DisputeTaskResponse>;
       /** Rate the other side. */

@@ -6,7 +6,7 @@ import type { TaskStatus } from "./types.ts";
 export const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   open: ["cancelled", "awarded"],
   awarded: ["delivered", "expired"],
-  delivered: ["accepted", "disputed"],
+  delivered: ["accepted", "awarded", "disputed"],
   accepted: [],
   cancelled: [],
   disputed: ["resolved"],

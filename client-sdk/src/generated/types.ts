@@ -31,6 +31,8 @@ export interface AccountExport {
   questions: Question[];
   /** Questions about your tasks that you answered. */
   answers: Question[];
+  /** Rounds of changes of your tasks. */
+  rounds: ExportedRound[];
   /** Disputes of your tasks. */
   disputes: Dispute[];
   /** What you said of others. */
@@ -99,6 +101,7 @@ export interface ApiError {
   error:
     | "invalid_input"
     | "budget_locked_by_bids"
+    | "revisions_locked_by_bids"
     | "price_above_budget"
     | "sample_too_large"
     | "delivery_too_large"
@@ -120,6 +123,7 @@ export interface ApiError {
     | "email_taken"
     | "limit_reached"
     | "already_rated"
+    | "no_revisions_left"
     | "already_disputed"
     | "second_factor_exists"
     | "account_in_use"
@@ -425,6 +429,58 @@ export interface ChangePassword {
   newPassword: string;
 }
 
+/** A round of changes, and how it ended. */
+export interface ChangeRound {
+  /** Counted from 1. */
+  round: number;
+  /** What the buyer asks for. */
+  reason: string;
+  /** When the buyer asked. ISO 8601. */
+  requestedAt: string;
+  /** When the changes are due. Then the earlier delivery stands again. ISO 8601. */
+  dueAt: string;
+  /** `clock`: the bidder did nothing in time. Null: the bidder delivered again. */
+  declinedBy: "bidder" | "clock" | null;
+  /** Why the bidder declined. */
+  declinedReason: string | null;
+  /** When the round ended. ISO 8601. */
+  endedAt: string | null;
+}
+
+/** The changes that the buyer has asked for, while the bidder works on them. */
+export interface Changes {
+  /** What the buyer asks for. */
+  reason: string;
+  /** When the buyer asked. ISO 8601. */
+  requestedAt: string;
+  /** When the changes are due. Then the earlier delivery stands again. ISO 8601. */
+  dueAt: string;
+  /** Counted from 1. */
+  round: number;
+}
+
+/** What events about declined changes have. */
+export interface ChangesDeclinedEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+  /** The bid as it was right after the change. */
+  bid: BidExcerpt;
+  /** `clock`: the bidder did nothing in time. */
+  by: "bidder" | "clock";
+  /** Why the bidder declined. */
+  reason: string | null;
+}
+
+/** What events about requested changes have. */
+export interface ChangesRequestedEventData {
+  /** The task as it was right after the change. */
+  task: TaskExcerpt;
+  /** The bid as it was right after the change. */
+  bid: BidExcerpt;
+  /** What the buyer asks for. */
+  reason: string;
+}
+
 /** What a move of the clock has led to. */
 export interface ClockAdvance {
   clock: TestClock;
@@ -449,6 +505,9 @@ export interface CloseAccount {
    */
   code?: string | undefined;
 }
+
+/** Why a task ended: `cancelled`, by the buyer before an award. */
+export type ClosedBecause = "cancelled";
 
 export interface ConfirmTotp {
   /** The six digits that the authenticator shows. 6 to 7 characters. */
@@ -497,6 +556,11 @@ export interface CreateTask {
    * of 1 to 40 characters.
    */
   tags: string[];
+  /**
+   * How often you may ask for changes to a delivery, without a dispute. Bidders see it before they bid. 0 by
+   * default. 0 to 5. Default: 0.
+   */
+  revisions?: number | undefined;
 }
 
 export interface CreateTaskResponse {
@@ -567,13 +631,24 @@ export interface CreditedTopup {
   createdAt: string;
 }
 
+export interface DeclineChangesTask {
+  id: string;
+  /** Why the delivery is as agreed. The buyer sees it, and moderators in a dispute. 10 to 2,000 characters. */
+  reason: string;
+}
+
+export interface DeclineChangesTaskResponse {
+  /** The task, delivered again. */
+  task: Task;
+}
+
 /** Of the task, what has changed. */
 export interface DeliveredTask {
   /** Until when the buyer can dispute; then the delivery counts as accepted. ISO 8601. */
   acceptanceDeadlineAt: string;
 }
 
-/** The file that was delivered. */
+/** A file that was delivered. */
 export interface Delivery {
   id: string;
   /** The bid that the file belongs to. */
@@ -598,6 +673,8 @@ export interface Delivery {
   createdAt: string;
   /** Works for 15 minutes. Read the record again to get a new one. A URL. */
   downloadUrl: string;
+  /** When a later delivery replaced this one; null for the one that counts. ISO 8601. */
+  supersededAt: string | null;
 }
 
 /** Deliveries to webhooks. */
@@ -673,8 +750,10 @@ export interface DisputeCase {
   bid: Bid;
   /** Newest last. */
   samples: Sample[];
-  /** What was delivered. */
+  /** What was delivered, newest first. */
   deliveries: Delivery[];
+  /** What changes the buyer asked for, and the answers, oldest first. */
+  rounds: ChangeRound[];
   reputations: DisputeReputations;
 }
 
@@ -795,6 +874,7 @@ export interface DueWork {
   kind:
     | "deliveriesToAccept"
     | "tasksToExpire"
+    | "roundsToEnd"
     | "suspendedUsers"
     | "processorEvents"
     | "topups"
@@ -922,6 +1002,26 @@ export interface ExportedPayoutAccount {
   active: boolean;
   /** When it was created. ISO 8601. */
   createdAt: string;
+}
+
+/** A round of changes, and how it ended. */
+export interface ExportedRound {
+  /** Counted from 1. */
+  round: number;
+  /** What the buyer asks for. */
+  reason: string;
+  /** When the buyer asked. ISO 8601. */
+  requestedAt: string;
+  /** When the changes are due. Then the earlier delivery stands again. ISO 8601. */
+  dueAt: string;
+  /** `clock`: the bidder did nothing in time. Null: the bidder delivered again. */
+  declinedBy: "bidder" | "clock" | null;
+  /** Why the bidder declined. */
+  declinedReason: string | null;
+  /** When the round ended. ISO 8601. */
+  endedAt: string | null;
+  id: string;
+  taskId: string;
 }
 
 /** A browser session. */
@@ -1152,7 +1252,7 @@ export interface ListEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 20 items. */
+  /** The types of events to return; all by default. 1 to 22 items. */
   types?:
     | (
         | "task.created"
@@ -1165,6 +1265,8 @@ export interface ListEvents {
         | "task.updated"
         | "task.cancelled"
         | "task.expired"
+        | "task.changes_requested"
+        | "task.changes_declined"
         | "bid.updated"
         | "bid.withdrawn"
         | "bid.rejected"
@@ -1399,7 +1501,7 @@ export interface ListWebhookDeliveries {
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
-  /** Deliveries of these events; all by default. 1 to 20 items. */
+  /** Deliveries of these events; all by default. 1 to 22 items. */
   event?:
     | (
         | "task.created"
@@ -1412,6 +1514,8 @@ export interface ListWebhookDeliveries {
         | "task.updated"
         | "task.cancelled"
         | "task.expired"
+        | "task.changes_requested"
+        | "task.changes_declined"
         | "bid.updated"
         | "bid.withdrawn"
         | "bid.rejected"
@@ -1517,6 +1621,8 @@ export type LogEvent =
   | TaskUpdatedEvent
   | TaskCancelledEvent
   | TaskExpiredEvent
+  | TaskChangesRequestedEvent
+  | TaskChangesDeclinedEvent
   | BidUpdatedEvent
   | BidWithdrawnEvent
   | BidRejectedEvent
@@ -1541,6 +1647,8 @@ export type LogOnlyEventType =
   | "task.updated"
   | "task.cancelled"
   | "task.expired"
+  | "task.changes_requested"
+  | "task.changes_declined"
   | "bid.updated"
   | "bid.withdrawn"
   | "bid.rejected"
@@ -1675,7 +1783,7 @@ export interface OwnTask {
   priceCents: number | null;
   /**
    * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
-   * later. ISO 8601.
+   * later. In a round of changes, when those are due. ISO 8601.
    */
   deliveryDueAt: string | null;
   /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
@@ -1975,6 +2083,22 @@ export interface Reputation {
   bidder: BidderReputation | null;
 }
 
+export interface RequestChangesTask {
+  id: string;
+  /**
+   * What must change, measured by what was agreed. The bidder sees it, and moderators in a dispute. 10 to 2,000
+   * characters.
+   */
+  reason: string;
+  /** How long the bidder has, in hours. 24 to 720. Default: 72. */
+  hours?: number | undefined;
+}
+
+export interface RequestChangesTaskResponse {
+  /** The task, awarded again. */
+  task: Task;
+}
+
 export type ResendVerificationResponse = Record<string, never>;
 
 export interface ResetPassword {
@@ -2151,7 +2275,7 @@ export interface StreamEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 20 items. */
+  /** The types of events to return; all by default. 1 to 22 items. */
   types?:
     | (
         | "task.created"
@@ -2164,6 +2288,8 @@ export interface StreamEvents {
         | "task.updated"
         | "task.cancelled"
         | "task.expired"
+        | "task.changes_requested"
+        | "task.changes_declined"
         | "bid.updated"
         | "bid.withdrawn"
         | "bid.rejected"
@@ -2220,17 +2346,25 @@ export interface Task {
   awardedAt: string | null;
   /**
    * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
-   * later. ISO 8601.
+   * later. In a round of changes, when those are due. ISO 8601.
    */
   deliveryDueAt: string | null;
-  /** When the delivery arrived. ISO 8601. */
+  /** When the latest delivery arrived. ISO 8601. */
   deliveredAt: string | null;
   /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt: string | null;
+  /** How often the buyer may ask for changes to a delivery. */
+  revisions: number;
+  /** How often the buyer has asked for changes. */
+  revisionsUsed: number;
+  /** For the two sides: what the buyer has asked for; null outside a round of changes. */
+  changes?: Changes | null;
   /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt: string | null;
   /** When the task reached an end state. ISO 8601. */
   closedAt: string | null;
+  /** Why the task ended, if its status does not say all of it. */
+  closedBecause: ClosedBecause | null;
   /** When the task last changed. ISO 8601. */
   updatedAt: string;
 }
@@ -2266,6 +2400,31 @@ export interface TaskCancelledEvent {
   /** When it happened. ISO 8601. */
   createdAt: string;
   data: TaskEventData;
+}
+
+/**
+ * Happens when the bidder declines the changes, or their time is over: the earlier delivery stands again; for the
+ * buyer and the awarded bidder.
+ */
+export interface TaskChangesDeclinedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "task.changes_declined";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: ChangesDeclinedEventData;
+}
+
+/** Happens when the buyer asks for changes to a delivery; for the buyer and the awarded bidder. */
+export interface TaskChangesRequestedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "task.changes_requested";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: ChangesRequestedEventData;
 }
 
 /** Happens when a task is posted; for every subscriber. */
@@ -2305,17 +2464,25 @@ export interface TaskDetail {
   awardedAt?: string | null;
   /**
    * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
-   * later. ISO 8601.
+   * later. In a round of changes, when those are due. ISO 8601.
    */
   deliveryDueAt?: string | null;
-  /** When the delivery arrived. ISO 8601. */
+  /** When the latest delivery arrived. ISO 8601. */
   deliveredAt?: string | null;
   /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt?: string | null;
+  /** How often the buyer may ask for changes to a delivery. */
+  revisions?: number;
+  /** How often the buyer has asked for changes. */
+  revisionsUsed?: number;
+  /** For the two sides: what the buyer has asked for; null outside a round of changes. */
+  changes?: Changes | null;
   /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt?: string | null;
   /** When the task reached an end state. ISO 8601. */
   closedAt?: string | null;
+  /** Why the task ended, if its status does not say all of it. */
+  closedBecause?: ClosedBecause | null;
   /** When the task last changed. ISO 8601. */
   updatedAt?: string;
 }
@@ -2374,17 +2541,23 @@ export interface TaskExcerpt {
   awardedAt: string | null;
   /**
    * When the delivery is due: the award plus the bid's `etaHours`. Without a delivery, the task expires 7 days
-   * later. ISO 8601.
+   * later. In a round of changes, when those are due. ISO 8601.
    */
   deliveryDueAt: string | null;
-  /** When the delivery arrived. ISO 8601. */
+  /** When the latest delivery arrived. ISO 8601. */
   deliveredAt: string | null;
   /** Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid. ISO 8601. */
   acceptanceDeadlineAt: string | null;
+  /** How often the buyer may ask for changes to a delivery. */
+  revisions: number;
+  /** How often the buyer has asked for changes. */
+  revisionsUsed: number;
   /** When the delivery was accepted, or counted as such. ISO 8601. */
   acceptedAt: string | null;
   /** When the task reached an end state. ISO 8601. */
   closedAt: string | null;
+  /** Why the task ended, if its status does not say all of it. */
+  closedBecause: ClosedBecause | null;
   /** When the task last changed. ISO 8601. */
   updatedAt: string;
   /** Present, and true, if `description` has only the first 500 characters. */
@@ -2426,6 +2599,8 @@ export type TaskOperation =
   | "tasks.cancel"
   | "tasks.award"
   | "tasks.accept"
+  | "tasks.requestChanges"
+  | "tasks.declineChanges"
   | "tasks.dispute"
   | "tasks.rate"
   | "tasks.ask"
@@ -2440,9 +2615,10 @@ export type TaskOperation =
   | "disputes.resolve";
 
 /**
- * `open`: takes bids. `awarded`: the bidder works. `delivered`: the buyer accepts or disputes. `accepted`: the
- * bidder is paid. `cancelled`: by the buyer, before an award. `disputed`: a moderator decides. `resolved`: a
- * moderator has decided. `expired`: not delivered in time, the hold has returned.
+ * `open`: takes bids. `awarded`: the bidder works, for the first time or on changes. `delivered`: the buyer
+ * accepts, disputes or asks for changes. `accepted`: the bidder is paid. `cancelled`: by the buyer, before an
+ * award. `disputed`: a moderator decides. `resolved`: a moderator has decided. `expired`: not delivered in time,
+ * the hold has returned.
  */
 export type TaskStatus =
   | "open"
@@ -2594,6 +2770,11 @@ export interface UpdateTask {
    * of 1 to 40 characters.
    */
   tags?: string[] | undefined;
+  /**
+   * How often you may ask for changes to a delivery, without a dispute. Bidders see it before they bid. 0 by
+   * default. 0 to 5.
+   */
+  revisions?: number | undefined;
 }
 
 export interface UpdateTaskResponse {
@@ -2712,6 +2893,8 @@ export interface WebhookDelivery {
     | "task.updated"
     | "task.cancelled"
     | "task.expired"
+    | "task.changes_requested"
+    | "task.changes_declined"
     | "bid.updated"
     | "bid.withdrawn"
     | "bid.rejected"
@@ -2763,6 +2946,8 @@ export type LogEventType =
   | "task.updated"
   | "task.cancelled"
   | "task.expired"
+  | "task.changes_requested"
+  | "task.changes_declined"
   | "bid.updated"
   | "bid.withdrawn"
   | "bid.rejected"
@@ -2789,6 +2974,7 @@ export interface ErrorCodes {
   400:
     | "invalid_input"
     | "budget_locked_by_bids"
+    | "revisions_locked_by_bids"
     | "price_above_budget"
     | "sample_too_large"
     | "delivery_too_large"
@@ -2806,6 +2992,7 @@ export interface ErrorCodes {
     | "email_taken"
     | "limit_reached"
     | "already_rated"
+    | "no_revisions_left"
     | "already_disputed"
     | "second_factor_exists"
     | "account_in_use"

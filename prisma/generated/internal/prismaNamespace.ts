@@ -417,6 +417,8 @@ export const ModelName = {
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
+  ChangeRound: 'ChangeRound',
+  Agreement: 'Agreement',
   ModerationAction: 'ModerationAction',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
@@ -448,7 +450,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "moderationAction" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
+    modelProps: "user" | "session" | "accountToken" | "apiKey" | "totpFactor" | "recoveryCode" | "question" | "dispute" | "rating" | "reputation" | "jobWorker" | "wallet" | "ledgerTransfer" | "ledgerEntry" | "ledgerAudit" | "rateLimit" | "task" | "bid" | "upload" | "artifact" | "changeRound" | "agreement" | "moderationAction" | "topup" | "payoutAccount" | "payout" | "processorEvent" | "processorEventRead" | "reconciliationState" | "idempotencyKey" | "event" | "eventLogQueueRow" | "eventLogRow" | "eventLogEntry" | "eventLogState" | "webhookEndpoint" | "webhookHost" | "webhookDelivery"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1932,6 +1934,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
+    ChangeRound: {
+      payload: Prisma.$ChangeRoundPayload<ExtArgs>
+      fields: Prisma.ChangeRoundFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ChangeRoundFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ChangeRoundFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>
+        }
+        findFirst: {
+          args: Prisma.ChangeRoundFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ChangeRoundFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>
+        }
+        findMany: {
+          args: Prisma.ChangeRoundFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>[]
+        }
+        create: {
+          args: Prisma.ChangeRoundCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>
+        }
+        createMany: {
+          args: Prisma.ChangeRoundCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ChangeRoundCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>[]
+        }
+        delete: {
+          args: Prisma.ChangeRoundDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>
+        }
+        update: {
+          args: Prisma.ChangeRoundUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>
+        }
+        deleteMany: {
+          args: Prisma.ChangeRoundDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ChangeRoundUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ChangeRoundUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>[]
+        }
+        upsert: {
+          args: Prisma.ChangeRoundUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ChangeRoundPayload>
+        }
+        aggregate: {
+          args: Prisma.ChangeRoundAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateChangeRound>
+        }
+        groupBy: {
+          args: Prisma.ChangeRoundGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ChangeRoundGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ChangeRoundCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ChangeRoundCountAggregateOutputType> | number
+        }
+      }
+    }
+    Agreement: {
+      payload: Prisma.$AgreementPayload<ExtArgs>
+      fields: Prisma.AgreementFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AgreementFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AgreementFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>
+        }
+        findFirst: {
+          args: Prisma.AgreementFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AgreementFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>
+        }
+        findMany: {
+          args: Prisma.AgreementFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>[]
+        }
+        create: {
+          args: Prisma.AgreementCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>
+        }
+        createMany: {
+          args: Prisma.AgreementCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AgreementCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>[]
+        }
+        delete: {
+          args: Prisma.AgreementDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>
+        }
+        update: {
+          args: Prisma.AgreementUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>
+        }
+        deleteMany: {
+          args: Prisma.AgreementDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AgreementUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AgreementUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>[]
+        }
+        upsert: {
+          args: Prisma.AgreementUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AgreementPayload>
+        }
+        aggregate: {
+          args: Prisma.AgreementAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAgreement>
+        }
+        groupBy: {
+          args: Prisma.AgreementGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AgreementGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AgreementCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AgreementCountAggregateOutputType> | number
+        }
+      }
+    }
     ModerationAction: {
       payload: Prisma.$ModerationActionPayload<ExtArgs>
       fields: Prisma.ModerationActionFieldRefs
@@ -3308,7 +3458,10 @@ export const ReputationScalarFieldEnum = {
   bidderDisputesLost: 'bidderDisputesLost',
   bidderRatingCount: 'bidderRatingCount',
   bidderRatingStars: 'bidderRatingStars',
-  decisionMedianTaskId: 'decisionMedianTaskId'
+  decisionMedianTaskId: 'decisionMedianTaskId',
+  buyerTasksEndedByAgreement: 'buyerTasksEndedByAgreement',
+  bidderTasksEndedByAgreement: 'bidderTasksEndedByAgreement',
+  bidderTasksGivenBack: 'bidderTasksGivenBack'
 } as const
 
 export type ReputationScalarFieldEnum = (typeof ReputationScalarFieldEnum)[keyof typeof ReputationScalarFieldEnum]
@@ -3400,6 +3553,10 @@ export const TaskScalarFieldEnum = {
   acceptanceDeadlineAt: 'acceptanceDeadlineAt',
   acceptedAt: 'acceptedAt',
   closedAt: 'closedAt',
+  closedBecause: 'closedBecause',
+  revisions: 'revisions',
+  revisionsUsed: 'revisionsUsed',
+  deliveredOnTime: 'deliveredOnTime',
   contentEditedAt: 'contentEditedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
@@ -3456,10 +3613,43 @@ export const ArtifactScalarFieldEnum = {
   detectedWidth: 'detectedWidth',
   detectedHeight: 'detectedHeight',
   detectedDurationSec: 'detectedDurationSec',
+  supersededAt: 'supersededAt',
   createdAt: 'createdAt'
 } as const
 
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
+
+
+export const ChangeRoundScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  round: 'round',
+  reason: 'reason',
+  createdAt: 'createdAt',
+  dueAt: 'dueAt',
+  declinedBy: 'declinedBy',
+  declinedReason: 'declinedReason',
+  endedAt: 'endedAt'
+} as const
+
+export type ChangeRoundScalarFieldEnum = (typeof ChangeRoundScalarFieldEnum)[keyof typeof ChangeRoundScalarFieldEnum]
+
+
+export const AgreementScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  kind: 'kind',
+  proposedBy: 'proposedBy',
+  reason: 'reason',
+  deliveryDueAt: 'deliveryDueAt',
+  bidderCents: 'bidderCents',
+  status: 'status',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  endedAt: 'endedAt'
+} as const
+
+export type AgreementScalarFieldEnum = (typeof AgreementScalarFieldEnum)[keyof typeof AgreementScalarFieldEnum]
 
 
 export const ModerationActionScalarFieldEnum = {
@@ -4030,6 +4220,8 @@ export type GlobalOmitConfig = {
   bid?: Prisma.BidOmit
   upload?: Prisma.UploadOmit
   artifact?: Prisma.ArtifactOmit
+  changeRound?: Prisma.ChangeRoundOmit
+  agreement?: Prisma.AgreementOmit
   moderationAction?: Prisma.ModerationActionOmit
   topup?: Prisma.TopupOmit
   payoutAccount?: Prisma.PayoutAccountOmit

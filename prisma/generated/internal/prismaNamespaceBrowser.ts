@@ -71,6 +71,8 @@ export const ModelName = {
   Bid: 'Bid',
   Upload: 'Upload',
   Artifact: 'Artifact',
+  ChangeRound: 'ChangeRound',
+  Agreement: 'Agreement',
   ModerationAction: 'ModerationAction',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
@@ -258,7 +260,10 @@ export const ReputationScalarFieldEnum = {
   bidderDisputesLost: 'bidderDisputesLost',
   bidderRatingCount: 'bidderRatingCount',
   bidderRatingStars: 'bidderRatingStars',
-  decisionMedianTaskId: 'decisionMedianTaskId'
+  decisionMedianTaskId: 'decisionMedianTaskId',
+  buyerTasksEndedByAgreement: 'buyerTasksEndedByAgreement',
+  bidderTasksEndedByAgreement: 'bidderTasksEndedByAgreement',
+  bidderTasksGivenBack: 'bidderTasksGivenBack'
 } as const
 
 export type ReputationScalarFieldEnum = (typeof ReputationScalarFieldEnum)[keyof typeof ReputationScalarFieldEnum]
@@ -350,6 +355,10 @@ export const TaskScalarFieldEnum = {
   acceptanceDeadlineAt: 'acceptanceDeadlineAt',
   acceptedAt: 'acceptedAt',
   closedAt: 'closedAt',
+  closedBecause: 'closedBecause',
+  revisions: 'revisions',
+  revisionsUsed: 'revisionsUsed',
+  deliveredOnTime: 'deliveredOnTime',
   contentEditedAt: 'contentEditedAt',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
@@ -406,10 +415,43 @@ export const ArtifactScalarFieldEnum = {
   detectedWidth: 'detectedWidth',
   detectedHeight: 'detectedHeight',
   detectedDurationSec: 'detectedDurationSec',
+  supersededAt: 'supersededAt',
   createdAt: 'createdAt'
 } as const
 
 export type ArtifactScalarFieldEnum = (typeof ArtifactScalarFieldEnum)[keyof typeof ArtifactScalarFieldEnum]
+
+
+export const ChangeRoundScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  round: 'round',
+  reason: 'reason',
+  createdAt: 'createdAt',
+  dueAt: 'dueAt',
+  declinedBy: 'declinedBy',
+  declinedReason: 'declinedReason',
+  endedAt: 'endedAt'
+} as const
+
+export type ChangeRoundScalarFieldEnum = (typeof ChangeRoundScalarFieldEnum)[keyof typeof ChangeRoundScalarFieldEnum]
+
+
+export const AgreementScalarFieldEnum = {
+  id: 'id',
+  taskId: 'taskId',
+  kind: 'kind',
+  proposedBy: 'proposedBy',
+  reason: 'reason',
+  deliveryDueAt: 'deliveryDueAt',
+  bidderCents: 'bidderCents',
+  status: 'status',
+  createdAt: 'createdAt',
+  expiresAt: 'expiresAt',
+  endedAt: 'endedAt'
+} as const
+
+export type AgreementScalarFieldEnum = (typeof AgreementScalarFieldEnum)[keyof typeof AgreementScalarFieldEnum]
 
 
 export const ModerationActionScalarFieldEnum = {

@@ -51,6 +51,7 @@ export type ArtifactMinAggregateOutputType = {
   detectedWidth: number | null
   detectedHeight: number | null
   detectedDurationSec: number | null
+  supersededAt: Date | null
   createdAt: Date | null
 }
 
@@ -67,6 +68,7 @@ export type ArtifactMaxAggregateOutputType = {
   detectedWidth: number | null
   detectedHeight: number | null
   detectedDurationSec: number | null
+  supersededAt: Date | null
   createdAt: Date | null
 }
 
@@ -83,6 +85,7 @@ export type ArtifactCountAggregateOutputType = {
   detectedWidth: number
   detectedHeight: number
   detectedDurationSec: number
+  supersededAt: number
   createdAt: number
   _all: number
 }
@@ -113,6 +116,7 @@ export type ArtifactMinAggregateInputType = {
   detectedWidth?: true
   detectedHeight?: true
   detectedDurationSec?: true
+  supersededAt?: true
   createdAt?: true
 }
 
@@ -129,6 +133,7 @@ export type ArtifactMaxAggregateInputType = {
   detectedWidth?: true
   detectedHeight?: true
   detectedDurationSec?: true
+  supersededAt?: true
   createdAt?: true
 }
 
@@ -145,6 +150,7 @@ export type ArtifactCountAggregateInputType = {
   detectedWidth?: true
   detectedHeight?: true
   detectedDurationSec?: true
+  supersededAt?: true
   createdAt?: true
   _all?: true
 }
@@ -248,6 +254,7 @@ export type ArtifactGroupByOutputType = {
   detectedWidth: number | null
   detectedHeight: number | null
   detectedDurationSec: number | null
+  supersededAt: Date | null
   createdAt: Date
   _count: ArtifactCountAggregateOutputType | null
   _avg: ArtifactAvgAggregateOutputType | null
@@ -287,6 +294,7 @@ export type ArtifactWhereInput = {
   detectedWidth?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
+  supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
   upload?: Prisma.XOR<Prisma.UploadScalarRelationFilter, Prisma.UploadWhereInput>
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
@@ -306,6 +314,7 @@ export type ArtifactOrderByWithRelationInput = {
   detectedWidth?: Prisma.SortOrderInput | Prisma.SortOrder
   detectedHeight?: Prisma.SortOrderInput | Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrderInput | Prisma.SortOrder
+  supersededAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   upload?: Prisma.UploadOrderByWithRelationInput
   bid?: Prisma.BidOrderByWithRelationInput
@@ -328,6 +337,7 @@ export type ArtifactWhereUniqueInput = Prisma.AtLeast<{
   detectedWidth?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
+  supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
   upload?: Prisma.XOR<Prisma.UploadScalarRelationFilter, Prisma.UploadWhereInput>
   bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
@@ -347,6 +357,7 @@ export type ArtifactOrderByWithAggregationInput = {
   detectedWidth?: Prisma.SortOrderInput | Prisma.SortOrder
   detectedHeight?: Prisma.SortOrderInput | Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrderInput | Prisma.SortOrder
+  supersededAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   _count?: Prisma.ArtifactCountOrderByAggregateInput
   _avg?: Prisma.ArtifactAvgOrderByAggregateInput
@@ -371,6 +382,7 @@ export type ArtifactScalarWhereWithAggregatesInput = {
   detectedWidth?: Prisma.IntNullableWithAggregatesFilter<"Artifact"> | number | null
   detectedHeight?: Prisma.IntNullableWithAggregatesFilter<"Artifact"> | number | null
   detectedDurationSec?: Prisma.FloatNullableWithAggregatesFilter<"Artifact"> | number | null
+  supersededAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Artifact"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Artifact"> | Date | string
 }
 
@@ -384,6 +396,7 @@ export type ArtifactCreateInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
@@ -403,6 +416,7 @@ export type ArtifactUncheckedCreateInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -416,6 +430,7 @@ export type ArtifactUpdateInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
@@ -435,6 +450,7 @@ export type ArtifactUncheckedUpdateInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -451,6 +467,7 @@ export type ArtifactCreateManyInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -464,6 +481,7 @@ export type ArtifactUpdateManyMutationInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -480,6 +498,7 @@ export type ArtifactUncheckedUpdateManyInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -511,6 +530,7 @@ export type ArtifactCountOrderByAggregateInput = {
   detectedWidth?: Prisma.SortOrder
   detectedHeight?: Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrder
+  supersededAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -533,6 +553,7 @@ export type ArtifactMaxOrderByAggregateInput = {
   detectedWidth?: Prisma.SortOrder
   detectedHeight?: Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrder
+  supersededAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -549,6 +570,7 @@ export type ArtifactMinOrderByAggregateInput = {
   detectedWidth?: Prisma.SortOrder
   detectedHeight?: Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrder
+  supersededAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -684,6 +706,7 @@ export type ArtifactCreateWithoutTaskInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
@@ -701,6 +724,7 @@ export type ArtifactUncheckedCreateWithoutTaskInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -746,6 +770,7 @@ export type ArtifactScalarWhereInput = {
   detectedWidth?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
   detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
+  supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
 }
 
@@ -759,6 +784,7 @@ export type ArtifactCreateWithoutBidInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
   task: Prisma.TaskCreateNestedOneWithoutArtifactsInput
@@ -776,6 +802,7 @@ export type ArtifactUncheckedCreateWithoutBidInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -815,6 +842,7 @@ export type ArtifactCreateWithoutUploadInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
   bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
   task: Prisma.TaskCreateNestedOneWithoutArtifactsInput
@@ -832,6 +860,7 @@ export type ArtifactUncheckedCreateWithoutUploadInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -861,6 +890,7 @@ export type ArtifactUpdateWithoutUploadInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
   task?: Prisma.TaskUpdateOneRequiredWithoutArtifactsNestedInput
@@ -878,6 +908,7 @@ export type ArtifactUncheckedUpdateWithoutUploadInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -893,6 +924,7 @@ export type ArtifactCreateManyTaskInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -906,6 +938,7 @@ export type ArtifactUpdateWithoutTaskInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
@@ -923,6 +956,7 @@ export type ArtifactUncheckedUpdateWithoutTaskInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -938,6 +972,7 @@ export type ArtifactUncheckedUpdateManyWithoutTaskInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -953,6 +988,7 @@ export type ArtifactCreateManyBidInput = {
   detectedWidth?: number | null
   detectedHeight?: number | null
   detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
   createdAt?: Date | string
 }
 
@@ -966,6 +1002,7 @@ export type ArtifactUpdateWithoutBidInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
   task?: Prisma.TaskUpdateOneRequiredWithoutArtifactsNestedInput
@@ -983,6 +1020,7 @@ export type ArtifactUncheckedUpdateWithoutBidInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -998,6 +1036,7 @@ export type ArtifactUncheckedUpdateManyWithoutBidInput = {
   detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -1016,6 +1055,7 @@ export type ArtifactSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   detectedWidth?: boolean
   detectedHeight?: boolean
   detectedDurationSec?: boolean
+  supersededAt?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
@@ -1035,6 +1075,7 @@ export type ArtifactSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
   detectedWidth?: boolean
   detectedHeight?: boolean
   detectedDurationSec?: boolean
+  supersededAt?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
@@ -1054,6 +1095,7 @@ export type ArtifactSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
   detectedWidth?: boolean
   detectedHeight?: boolean
   detectedDurationSec?: boolean
+  supersededAt?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
@@ -1073,10 +1115,11 @@ export type ArtifactSelectScalar = {
   detectedWidth?: boolean
   detectedHeight?: boolean
   detectedDurationSec?: boolean
+  supersededAt?: boolean
   createdAt?: boolean
 }
 
-export type ArtifactOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "uploadKey" | "storageKey" | "bidId" | "taskId" | "kind" | "sha256" | "detectedMimeType" | "mimeTypeDiffers" | "detectedWidth" | "detectedHeight" | "detectedDurationSec" | "createdAt", ExtArgs["result"]["artifact"]>
+export type ArtifactOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "uploadKey" | "storageKey" | "bidId" | "taskId" | "kind" | "sha256" | "detectedMimeType" | "mimeTypeDiffers" | "detectedWidth" | "detectedHeight" | "detectedDurationSec" | "supersededAt" | "createdAt", ExtArgs["result"]["artifact"]>
 export type ArtifactInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
   bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
@@ -1113,6 +1156,7 @@ export type $ArtifactPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
     detectedWidth: number | null
     detectedHeight: number | null
     detectedDurationSec: number | null
+    supersededAt: Date | null
     createdAt: Date
   }, ExtArgs["result"]["artifact"]>
   composites: {}
@@ -1552,6 +1596,7 @@ export interface ArtifactFieldRefs {
   readonly detectedWidth: Prisma.FieldRef<"Artifact", 'Int'>
   readonly detectedHeight: Prisma.FieldRef<"Artifact", 'Int'>
   readonly detectedDurationSec: Prisma.FieldRef<"Artifact", 'Float'>
+  readonly supersededAt: Prisma.FieldRef<"Artifact", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Artifact", 'DateTime'>
 }
     

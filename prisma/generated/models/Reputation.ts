@@ -44,6 +44,9 @@ export type ReputationAvgAggregateOutputType = {
   bidderDisputesLost: number | null
   bidderRatingCount: number | null
   bidderRatingStars: number | null
+  buyerTasksEndedByAgreement: number | null
+  bidderTasksEndedByAgreement: number | null
+  bidderTasksGivenBack: number | null
 }
 
 export type ReputationSumAggregateOutputType = {
@@ -64,6 +67,9 @@ export type ReputationSumAggregateOutputType = {
   bidderDisputesLost: number | null
   bidderRatingCount: number | null
   bidderRatingStars: number | null
+  buyerTasksEndedByAgreement: number | null
+  bidderTasksEndedByAgreement: number | null
+  bidderTasksGivenBack: number | null
 }
 
 export type ReputationMinAggregateOutputType = {
@@ -86,6 +92,9 @@ export type ReputationMinAggregateOutputType = {
   bidderRatingCount: number | null
   bidderRatingStars: number | null
   decisionMedianTaskId: string | null
+  buyerTasksEndedByAgreement: number | null
+  bidderTasksEndedByAgreement: number | null
+  bidderTasksGivenBack: number | null
 }
 
 export type ReputationMaxAggregateOutputType = {
@@ -108,6 +117,9 @@ export type ReputationMaxAggregateOutputType = {
   bidderRatingCount: number | null
   bidderRatingStars: number | null
   decisionMedianTaskId: string | null
+  buyerTasksEndedByAgreement: number | null
+  bidderTasksEndedByAgreement: number | null
+  bidderTasksGivenBack: number | null
 }
 
 export type ReputationCountAggregateOutputType = {
@@ -130,6 +142,9 @@ export type ReputationCountAggregateOutputType = {
   bidderRatingCount: number
   bidderRatingStars: number
   decisionMedianTaskId: number
+  buyerTasksEndedByAgreement: number
+  bidderTasksEndedByAgreement: number
+  bidderTasksGivenBack: number
   _all: number
 }
 
@@ -152,6 +167,9 @@ export type ReputationAvgAggregateInputType = {
   bidderDisputesLost?: true
   bidderRatingCount?: true
   bidderRatingStars?: true
+  buyerTasksEndedByAgreement?: true
+  bidderTasksEndedByAgreement?: true
+  bidderTasksGivenBack?: true
 }
 
 export type ReputationSumAggregateInputType = {
@@ -172,6 +190,9 @@ export type ReputationSumAggregateInputType = {
   bidderDisputesLost?: true
   bidderRatingCount?: true
   bidderRatingStars?: true
+  buyerTasksEndedByAgreement?: true
+  bidderTasksEndedByAgreement?: true
+  bidderTasksGivenBack?: true
 }
 
 export type ReputationMinAggregateInputType = {
@@ -194,6 +215,9 @@ export type ReputationMinAggregateInputType = {
   bidderRatingCount?: true
   bidderRatingStars?: true
   decisionMedianTaskId?: true
+  buyerTasksEndedByAgreement?: true
+  bidderTasksEndedByAgreement?: true
+  bidderTasksGivenBack?: true
 }
 
 export type ReputationMaxAggregateInputType = {
@@ -216,6 +240,9 @@ export type ReputationMaxAggregateInputType = {
   bidderRatingCount?: true
   bidderRatingStars?: true
   decisionMedianTaskId?: true
+  buyerTasksEndedByAgreement?: true
+  bidderTasksEndedByAgreement?: true
+  bidderTasksGivenBack?: true
 }
 
 export type ReputationCountAggregateInputType = {
@@ -238,6 +265,9 @@ export type ReputationCountAggregateInputType = {
   bidderRatingCount?: true
   bidderRatingStars?: true
   decisionMedianTaskId?: true
+  buyerTasksEndedByAgreement?: true
+  bidderTasksEndedByAgreement?: true
+  bidderTasksGivenBack?: true
   _all?: true
 }
 
@@ -347,6 +377,9 @@ export type ReputationGroupByOutputType = {
   bidderRatingCount: number
   bidderRatingStars: number
   decisionMedianTaskId: string | null
+  buyerTasksEndedByAgreement: number
+  bidderTasksEndedByAgreement: number
+  bidderTasksGivenBack: number
   _count: ReputationCountAggregateOutputType | null
   _avg: ReputationAvgAggregateOutputType | null
   _sum: ReputationSumAggregateOutputType | null
@@ -392,6 +425,9 @@ export type ReputationWhereInput = {
   bidderRatingCount?: Prisma.IntFilter<"Reputation"> | number
   bidderRatingStars?: Prisma.IntFilter<"Reputation"> | number
   decisionMedianTaskId?: Prisma.UuidNullableFilter<"Reputation"> | string | null
+  buyerTasksEndedByAgreement?: Prisma.IntFilter<"Reputation"> | number
+  bidderTasksEndedByAgreement?: Prisma.IntFilter<"Reputation"> | number
+  bidderTasksGivenBack?: Prisma.IntFilter<"Reputation"> | number
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   decisionMedianTask?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
 }
@@ -416,6 +452,9 @@ export type ReputationOrderByWithRelationInput = {
   bidderRatingCount?: Prisma.SortOrder
   bidderRatingStars?: Prisma.SortOrder
   decisionMedianTaskId?: Prisma.SortOrderInput | Prisma.SortOrder
+  buyerTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksGivenBack?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
   decisionMedianTask?: Prisma.TaskOrderByWithRelationInput
 }
@@ -443,6 +482,9 @@ export type ReputationWhereUniqueInput = Prisma.AtLeast<{
   bidderRatingCount?: Prisma.IntFilter<"Reputation"> | number
   bidderRatingStars?: Prisma.IntFilter<"Reputation"> | number
   decisionMedianTaskId?: Prisma.UuidNullableFilter<"Reputation"> | string | null
+  buyerTasksEndedByAgreement?: Prisma.IntFilter<"Reputation"> | number
+  bidderTasksEndedByAgreement?: Prisma.IntFilter<"Reputation"> | number
+  bidderTasksGivenBack?: Prisma.IntFilter<"Reputation"> | number
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   decisionMedianTask?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
 }, "userId">
@@ -467,6 +509,9 @@ export type ReputationOrderByWithAggregationInput = {
   bidderRatingCount?: Prisma.SortOrder
   bidderRatingStars?: Prisma.SortOrder
   decisionMedianTaskId?: Prisma.SortOrderInput | Prisma.SortOrder
+  buyerTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksGivenBack?: Prisma.SortOrder
   _count?: Prisma.ReputationCountOrderByAggregateInput
   _avg?: Prisma.ReputationAvgOrderByAggregateInput
   _max?: Prisma.ReputationMaxOrderByAggregateInput
@@ -497,6 +542,9 @@ export type ReputationScalarWhereWithAggregatesInput = {
   bidderRatingCount?: Prisma.IntWithAggregatesFilter<"Reputation"> | number
   bidderRatingStars?: Prisma.IntWithAggregatesFilter<"Reputation"> | number
   decisionMedianTaskId?: Prisma.UuidNullableWithAggregatesFilter<"Reputation"> | string | null
+  buyerTasksEndedByAgreement?: Prisma.IntWithAggregatesFilter<"Reputation"> | number
+  bidderTasksEndedByAgreement?: Prisma.IntWithAggregatesFilter<"Reputation"> | number
+  bidderTasksGivenBack?: Prisma.IntWithAggregatesFilter<"Reputation"> | number
 }
 
 export type ReputationCreateInput = {
@@ -517,6 +565,9 @@ export type ReputationCreateInput = {
   bidderDisputesLost?: number
   bidderRatingCount?: number
   bidderRatingStars?: number
+  buyerTasksEndedByAgreement?: number
+  bidderTasksEndedByAgreement?: number
+  bidderTasksGivenBack?: number
   user: Prisma.UserCreateNestedOneWithoutReputationInput
   decisionMedianTask?: Prisma.TaskCreateNestedOneWithoutMedianOfInput
 }
@@ -541,6 +592,9 @@ export type ReputationUncheckedCreateInput = {
   bidderRatingCount?: number
   bidderRatingStars?: number
   decisionMedianTaskId?: string | null
+  buyerTasksEndedByAgreement?: number
+  bidderTasksEndedByAgreement?: number
+  bidderTasksGivenBack?: number
 }
 
 export type ReputationUpdateInput = {
@@ -561,6 +615,9 @@ export type ReputationUpdateInput = {
   bidderDisputesLost?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
   user?: Prisma.UserUpdateOneRequiredWithoutReputationNestedInput
   decisionMedianTask?: Prisma.TaskUpdateOneWithoutMedianOfNestedInput
 }
@@ -585,6 +642,9 @@ export type ReputationUncheckedUpdateInput = {
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
   decisionMedianTaskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type ReputationCreateManyInput = {
@@ -607,6 +667,9 @@ export type ReputationCreateManyInput = {
   bidderRatingCount?: number
   bidderRatingStars?: number
   decisionMedianTaskId?: string | null
+  buyerTasksEndedByAgreement?: number
+  bidderTasksEndedByAgreement?: number
+  bidderTasksGivenBack?: number
 }
 
 export type ReputationUpdateManyMutationInput = {
@@ -627,6 +690,9 @@ export type ReputationUpdateManyMutationInput = {
   bidderDisputesLost?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type ReputationUncheckedUpdateManyInput = {
@@ -649,6 +715,9 @@ export type ReputationUncheckedUpdateManyInput = {
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
   decisionMedianTaskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type ReputationNullableScalarRelationFilter = {
@@ -676,6 +745,9 @@ export type ReputationCountOrderByAggregateInput = {
   bidderRatingCount?: Prisma.SortOrder
   bidderRatingStars?: Prisma.SortOrder
   decisionMedianTaskId?: Prisma.SortOrder
+  buyerTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksGivenBack?: Prisma.SortOrder
 }
 
 export type ReputationAvgOrderByAggregateInput = {
@@ -696,6 +768,9 @@ export type ReputationAvgOrderByAggregateInput = {
   bidderDisputesLost?: Prisma.SortOrder
   bidderRatingCount?: Prisma.SortOrder
   bidderRatingStars?: Prisma.SortOrder
+  buyerTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksGivenBack?: Prisma.SortOrder
 }
 
 export type ReputationMaxOrderByAggregateInput = {
@@ -718,6 +793,9 @@ export type ReputationMaxOrderByAggregateInput = {
   bidderRatingCount?: Prisma.SortOrder
   bidderRatingStars?: Prisma.SortOrder
   decisionMedianTaskId?: Prisma.SortOrder
+  buyerTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksGivenBack?: Prisma.SortOrder
 }
 
 export type ReputationMinOrderByAggregateInput = {
@@ -740,6 +818,9 @@ export type ReputationMinOrderByAggregateInput = {
   bidderRatingCount?: Prisma.SortOrder
   bidderRatingStars?: Prisma.SortOrder
   decisionMedianTaskId?: Prisma.SortOrder
+  buyerTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksGivenBack?: Prisma.SortOrder
 }
 
 export type ReputationSumOrderByAggregateInput = {
@@ -760,6 +841,9 @@ export type ReputationSumOrderByAggregateInput = {
   bidderDisputesLost?: Prisma.SortOrder
   bidderRatingCount?: Prisma.SortOrder
   bidderRatingStars?: Prisma.SortOrder
+  buyerTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksEndedByAgreement?: Prisma.SortOrder
+  bidderTasksGivenBack?: Prisma.SortOrder
 }
 
 export type ReputationListRelationFilter = {
@@ -864,6 +948,9 @@ export type ReputationCreateWithoutUserInput = {
   bidderDisputesLost?: number
   bidderRatingCount?: number
   bidderRatingStars?: number
+  buyerTasksEndedByAgreement?: number
+  bidderTasksEndedByAgreement?: number
+  bidderTasksGivenBack?: number
   decisionMedianTask?: Prisma.TaskCreateNestedOneWithoutMedianOfInput
 }
 
@@ -886,6 +973,9 @@ export type ReputationUncheckedCreateWithoutUserInput = {
   bidderRatingCount?: number
   bidderRatingStars?: number
   decisionMedianTaskId?: string | null
+  buyerTasksEndedByAgreement?: number
+  bidderTasksEndedByAgreement?: number
+  bidderTasksGivenBack?: number
 }
 
 export type ReputationCreateOrConnectWithoutUserInput = {
@@ -922,6 +1012,9 @@ export type ReputationUpdateWithoutUserInput = {
   bidderDisputesLost?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
   decisionMedianTask?: Prisma.TaskUpdateOneWithoutMedianOfNestedInput
 }
 
@@ -944,6 +1037,9 @@ export type ReputationUncheckedUpdateWithoutUserInput = {
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
   decisionMedianTaskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type ReputationCreateWithoutDecisionMedianTaskInput = {
@@ -964,6 +1060,9 @@ export type ReputationCreateWithoutDecisionMedianTaskInput = {
   bidderDisputesLost?: number
   bidderRatingCount?: number
   bidderRatingStars?: number
+  buyerTasksEndedByAgreement?: number
+  bidderTasksEndedByAgreement?: number
+  bidderTasksGivenBack?: number
   user: Prisma.UserCreateNestedOneWithoutReputationInput
 }
 
@@ -986,6 +1085,9 @@ export type ReputationUncheckedCreateWithoutDecisionMedianTaskInput = {
   bidderDisputesLost?: number
   bidderRatingCount?: number
   bidderRatingStars?: number
+  buyerTasksEndedByAgreement?: number
+  bidderTasksEndedByAgreement?: number
+  bidderTasksGivenBack?: number
 }
 
 export type ReputationCreateOrConnectWithoutDecisionMedianTaskInput = {
@@ -1037,6 +1139,9 @@ export type ReputationScalarWhereInput = {
   bidderRatingCount?: Prisma.IntFilter<"Reputation"> | number
   bidderRatingStars?: Prisma.IntFilter<"Reputation"> | number
   decisionMedianTaskId?: Prisma.UuidNullableFilter<"Reputation"> | string | null
+  buyerTasksEndedByAgreement?: Prisma.IntFilter<"Reputation"> | number
+  bidderTasksEndedByAgreement?: Prisma.IntFilter<"Reputation"> | number
+  bidderTasksGivenBack?: Prisma.IntFilter<"Reputation"> | number
 }
 
 export type ReputationCreateManyDecisionMedianTaskInput = {
@@ -1058,6 +1163,9 @@ export type ReputationCreateManyDecisionMedianTaskInput = {
   bidderDisputesLost?: number
   bidderRatingCount?: number
   bidderRatingStars?: number
+  buyerTasksEndedByAgreement?: number
+  bidderTasksEndedByAgreement?: number
+  bidderTasksGivenBack?: number
 }
 
 export type ReputationUpdateWithoutDecisionMedianTaskInput = {
@@ -1078,6 +1186,9 @@ export type ReputationUpdateWithoutDecisionMedianTaskInput = {
   bidderDisputesLost?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
   user?: Prisma.UserUpdateOneRequiredWithoutReputationNestedInput
 }
 
@@ -1100,6 +1211,9 @@ export type ReputationUncheckedUpdateWithoutDecisionMedianTaskInput = {
   bidderDisputesLost?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 export type ReputationUncheckedUpdateManyWithoutDecisionMedianTaskInput = {
@@ -1121,6 +1235,9 @@ export type ReputationUncheckedUpdateManyWithoutDecisionMedianTaskInput = {
   bidderDisputesLost?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingCount?: Prisma.IntFieldUpdateOperationsInput | number
   bidderRatingStars?: Prisma.IntFieldUpdateOperationsInput | number
+  buyerTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksEndedByAgreement?: Prisma.IntFieldUpdateOperationsInput | number
+  bidderTasksGivenBack?: Prisma.IntFieldUpdateOperationsInput | number
 }
 
 
@@ -1145,6 +1262,9 @@ export type ReputationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   bidderRatingCount?: boolean
   bidderRatingStars?: boolean
   decisionMedianTaskId?: boolean
+  buyerTasksEndedByAgreement?: boolean
+  bidderTasksEndedByAgreement?: boolean
+  bidderTasksGivenBack?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   decisionMedianTask?: boolean | Prisma.Reputation$decisionMedianTaskArgs<ExtArgs>
 }, ExtArgs["result"]["reputation"]>
@@ -1169,6 +1289,9 @@ export type ReputationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   bidderRatingCount?: boolean
   bidderRatingStars?: boolean
   decisionMedianTaskId?: boolean
+  buyerTasksEndedByAgreement?: boolean
+  bidderTasksEndedByAgreement?: boolean
+  bidderTasksGivenBack?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   decisionMedianTask?: boolean | Prisma.Reputation$decisionMedianTaskArgs<ExtArgs>
 }, ExtArgs["result"]["reputation"]>
@@ -1193,6 +1316,9 @@ export type ReputationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   bidderRatingCount?: boolean
   bidderRatingStars?: boolean
   decisionMedianTaskId?: boolean
+  buyerTasksEndedByAgreement?: boolean
+  bidderTasksEndedByAgreement?: boolean
+  bidderTasksGivenBack?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   decisionMedianTask?: boolean | Prisma.Reputation$decisionMedianTaskArgs<ExtArgs>
 }, ExtArgs["result"]["reputation"]>
@@ -1217,9 +1343,12 @@ export type ReputationSelectScalar = {
   bidderRatingCount?: boolean
   bidderRatingStars?: boolean
   decisionMedianTaskId?: boolean
+  buyerTasksEndedByAgreement?: boolean
+  bidderTasksEndedByAgreement?: boolean
+  bidderTasksGivenBack?: boolean
 }
 
-export type ReputationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "buyerTasksPosted" | "buyerTasksAwarded" | "buyerTasksAccepted" | "buyerTasksCancelled" | "buyerDisputes" | "buyerDisputesLost" | "buyerRatingCount" | "buyerRatingStars" | "bidderTasksAwarded" | "bidderTasksDelivered" | "bidderTasksOnTime" | "bidderTasksAccepted" | "bidderTasksExpired" | "bidderDisputes" | "bidderDisputesLost" | "bidderRatingCount" | "bidderRatingStars" | "decisionMedianTaskId", ExtArgs["result"]["reputation"]>
+export type ReputationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "buyerTasksPosted" | "buyerTasksAwarded" | "buyerTasksAccepted" | "buyerTasksCancelled" | "buyerDisputes" | "buyerDisputesLost" | "buyerRatingCount" | "buyerRatingStars" | "bidderTasksAwarded" | "bidderTasksDelivered" | "bidderTasksOnTime" | "bidderTasksAccepted" | "bidderTasksExpired" | "bidderDisputes" | "bidderDisputesLost" | "bidderRatingCount" | "bidderRatingStars" | "decisionMedianTaskId" | "buyerTasksEndedByAgreement" | "bidderTasksEndedByAgreement" | "bidderTasksGivenBack", ExtArgs["result"]["reputation"]>
 export type ReputationInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   decisionMedianTask?: boolean | Prisma.Reputation$decisionMedianTaskArgs<ExtArgs>
@@ -1259,6 +1388,9 @@ export type $ReputationPayload<ExtArgs extends runtime.Types.Extensions.Internal
     bidderRatingCount: number
     bidderRatingStars: number
     decisionMedianTaskId: string | null
+    buyerTasksEndedByAgreement: number
+    bidderTasksEndedByAgreement: number
+    bidderTasksGivenBack: number
   }, ExtArgs["result"]["reputation"]>
   composites: {}
 }
@@ -1703,6 +1835,9 @@ export interface ReputationFieldRefs {
   readonly bidderRatingCount: Prisma.FieldRef<"Reputation", 'Int'>
   readonly bidderRatingStars: Prisma.FieldRef<"Reputation", 'Int'>
   readonly decisionMedianTaskId: Prisma.FieldRef<"Reputation", 'String'>
+  readonly buyerTasksEndedByAgreement: Prisma.FieldRef<"Reputation", 'Int'>
+  readonly bidderTasksEndedByAgreement: Prisma.FieldRef<"Reputation", 'Int'>
+  readonly bidderTasksGivenBack: Prisma.FieldRef<"Reputation", 'Int'>
 }
     
 

@@ -31,6 +31,8 @@ export type TaskAvgAggregateOutputType = {
   postedTextHash: number | null
   bidCount: number | null
   questionCount: number | null
+  revisions: number | null
+  revisionsUsed: number | null
 }
 
 export type TaskSumAggregateOutputType = {
@@ -38,6 +40,8 @@ export type TaskSumAggregateOutputType = {
   postedTextHash: bigint | null
   bidCount: number | null
   questionCount: number | null
+  revisions: number | null
+  revisionsUsed: number | null
 }
 
 export type TaskMinAggregateOutputType = {
@@ -59,6 +63,10 @@ export type TaskMinAggregateOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  closedBecause: string | null
+  revisions: number | null
+  revisionsUsed: number | null
+  deliveredOnTime: boolean | null
   contentEditedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -83,6 +91,10 @@ export type TaskMaxAggregateOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  closedBecause: string | null
+  revisions: number | null
+  revisionsUsed: number | null
+  deliveredOnTime: boolean | null
   contentEditedAt: Date | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -108,6 +120,10 @@ export type TaskCountAggregateOutputType = {
   acceptanceDeadlineAt: number
   acceptedAt: number
   closedAt: number
+  closedBecause: number
+  revisions: number
+  revisionsUsed: number
+  deliveredOnTime: number
   contentEditedAt: number
   createdAt: number
   updatedAt: number
@@ -120,6 +136,8 @@ export type TaskAvgAggregateInputType = {
   postedTextHash?: true
   bidCount?: true
   questionCount?: true
+  revisions?: true
+  revisionsUsed?: true
 }
 
 export type TaskSumAggregateInputType = {
@@ -127,6 +145,8 @@ export type TaskSumAggregateInputType = {
   postedTextHash?: true
   bidCount?: true
   questionCount?: true
+  revisions?: true
+  revisionsUsed?: true
 }
 
 export type TaskMinAggregateInputType = {
@@ -148,6 +168,10 @@ export type TaskMinAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  closedBecause?: true
+  revisions?: true
+  revisionsUsed?: true
+  deliveredOnTime?: true
   contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
@@ -172,6 +196,10 @@ export type TaskMaxAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  closedBecause?: true
+  revisions?: true
+  revisionsUsed?: true
+  deliveredOnTime?: true
   contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
@@ -197,6 +225,10 @@ export type TaskCountAggregateInputType = {
   acceptanceDeadlineAt?: true
   acceptedAt?: true
   closedAt?: true
+  closedBecause?: true
+  revisions?: true
+  revisionsUsed?: true
+  deliveredOnTime?: true
   contentEditedAt?: true
   createdAt?: true
   updatedAt?: true
@@ -309,6 +341,10 @@ export type TaskGroupByOutputType = {
   acceptanceDeadlineAt: Date | null
   acceptedAt: Date | null
   closedAt: Date | null
+  closedBecause: string | null
+  revisions: number
+  revisionsUsed: number
+  deliveredOnTime: boolean | null
   contentEditedAt: Date | null
   createdAt: Date
   updatedAt: Date
@@ -357,6 +393,10 @@ export type TaskWhereInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  closedBecause?: Prisma.StringNullableFilter<"Task"> | string | null
+  revisions?: Prisma.IntFilter<"Task"> | number
+  revisionsUsed?: Prisma.IntFilter<"Task"> | number
+  deliveredOnTime?: Prisma.BoolNullableFilter<"Task"> | boolean | null
   contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
@@ -368,6 +408,8 @@ export type TaskWhereInput = {
   questions?: Prisma.QuestionListRelationFilter
   events?: Prisma.EventListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
+  changeRounds?: Prisma.ChangeRoundListRelationFilter
+  agreements?: Prisma.AgreementListRelationFilter
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
   ratings?: Prisma.RatingListRelationFilter
   medianOf?: Prisma.ReputationListRelationFilter
@@ -393,6 +435,10 @@ export type TaskOrderByWithRelationInput = {
   acceptanceDeadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
   acceptedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   closedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  closedBecause?: Prisma.SortOrderInput | Prisma.SortOrder
+  revisions?: Prisma.SortOrder
+  revisionsUsed?: Prisma.SortOrder
+  deliveredOnTime?: Prisma.SortOrderInput | Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -404,6 +450,8 @@ export type TaskOrderByWithRelationInput = {
   questions?: Prisma.QuestionOrderByRelationAggregateInput
   events?: Prisma.EventOrderByRelationAggregateInput
   transfers?: Prisma.LedgerTransferOrderByRelationAggregateInput
+  changeRounds?: Prisma.ChangeRoundOrderByRelationAggregateInput
+  agreements?: Prisma.AgreementOrderByRelationAggregateInput
   dispute?: Prisma.DisputeOrderByWithRelationInput
   ratings?: Prisma.RatingOrderByRelationAggregateInput
   medianOf?: Prisma.ReputationOrderByRelationAggregateInput
@@ -433,6 +481,10 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  closedBecause?: Prisma.StringNullableFilter<"Task"> | string | null
+  revisions?: Prisma.IntFilter<"Task"> | number
+  revisionsUsed?: Prisma.IntFilter<"Task"> | number
+  deliveredOnTime?: Prisma.BoolNullableFilter<"Task"> | boolean | null
   contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   buyer?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -443,6 +495,8 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   questions?: Prisma.QuestionListRelationFilter
   events?: Prisma.EventListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
+  changeRounds?: Prisma.ChangeRoundListRelationFilter
+  agreements?: Prisma.AgreementListRelationFilter
   dispute?: Prisma.XOR<Prisma.DisputeNullableScalarRelationFilter, Prisma.DisputeWhereInput> | null
   ratings?: Prisma.RatingListRelationFilter
   medianOf?: Prisma.ReputationListRelationFilter
@@ -468,6 +522,10 @@ export type TaskOrderByWithAggregationInput = {
   acceptanceDeadlineAt?: Prisma.SortOrderInput | Prisma.SortOrder
   acceptedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   closedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  closedBecause?: Prisma.SortOrderInput | Prisma.SortOrder
+  revisions?: Prisma.SortOrder
+  revisionsUsed?: Prisma.SortOrder
+  deliveredOnTime?: Prisma.SortOrderInput | Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -501,6 +559,10 @@ export type TaskScalarWhereWithAggregatesInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
+  closedBecause?: Prisma.StringNullableWithAggregatesFilter<"Task"> | string | null
+  revisions?: Prisma.IntWithAggregatesFilter<"Task"> | number
+  revisionsUsed?: Prisma.IntWithAggregatesFilter<"Task"> | number
+  deliveredOnTime?: Prisma.BoolNullableWithAggregatesFilter<"Task"> | boolean | null
   contentEditedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Task"> | Date | string
@@ -523,6 +585,10 @@ export type TaskCreateInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -534,6 +600,8 @@ export type TaskCreateInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -559,6 +627,10 @@ export type TaskUncheckedCreateInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -567,6 +639,8 @@ export type TaskUncheckedCreateInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -589,6 +663,10 @@ export type TaskUpdateInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -600,6 +678,8 @@ export type TaskUpdateInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -625,6 +705,10 @@ export type TaskUncheckedUpdateInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -633,6 +717,8 @@ export type TaskUncheckedUpdateInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -658,6 +744,10 @@ export type TaskCreateManyInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -680,6 +770,10 @@ export type TaskUpdateManyMutationInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -705,6 +799,10 @@ export type TaskUncheckedUpdateManyInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -750,6 +848,10 @@ export type TaskCountOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  closedBecause?: Prisma.SortOrder
+  revisions?: Prisma.SortOrder
+  revisionsUsed?: Prisma.SortOrder
+  deliveredOnTime?: Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -760,6 +862,8 @@ export type TaskAvgOrderByAggregateInput = {
   postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
+  revisions?: Prisma.SortOrder
+  revisionsUsed?: Prisma.SortOrder
 }
 
 export type TaskMaxOrderByAggregateInput = {
@@ -781,6 +885,10 @@ export type TaskMaxOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  closedBecause?: Prisma.SortOrder
+  revisions?: Prisma.SortOrder
+  revisionsUsed?: Prisma.SortOrder
+  deliveredOnTime?: Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -805,6 +913,10 @@ export type TaskMinOrderByAggregateInput = {
   acceptanceDeadlineAt?: Prisma.SortOrder
   acceptedAt?: Prisma.SortOrder
   closedAt?: Prisma.SortOrder
+  closedBecause?: Prisma.SortOrder
+  revisions?: Prisma.SortOrder
+  revisionsUsed?: Prisma.SortOrder
+  deliveredOnTime?: Prisma.SortOrder
   contentEditedAt?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -815,6 +927,8 @@ export type TaskSumOrderByAggregateInput = {
   postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
+  revisions?: Prisma.SortOrder
+  revisionsUsed?: Prisma.SortOrder
 }
 
 export type TaskCreateNestedManyWithoutBuyerInput = {
@@ -984,6 +1098,10 @@ export type TaskUpdatetagsInput = {
   push?: string | string[]
 }
 
+export type NullableBoolFieldUpdateOperationsInput = {
+  set?: boolean | null
+}
+
 export type TaskCreateNestedOneWithoutBidsInput = {
   create?: Prisma.XOR<Prisma.TaskCreateWithoutBidsInput, Prisma.TaskUncheckedCreateWithoutBidsInput>
   connectOrCreate?: Prisma.TaskCreateOrConnectWithoutBidsInput
@@ -1054,6 +1172,34 @@ export type TaskUpdateOneRequiredWithoutArtifactsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutArtifactsInput, Prisma.TaskUpdateWithoutArtifactsInput>, Prisma.TaskUncheckedUpdateWithoutArtifactsInput>
 }
 
+export type TaskCreateNestedOneWithoutChangeRoundsInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutChangeRoundsInput, Prisma.TaskUncheckedCreateWithoutChangeRoundsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutChangeRoundsInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneRequiredWithoutChangeRoundsNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutChangeRoundsInput, Prisma.TaskUncheckedCreateWithoutChangeRoundsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutChangeRoundsInput
+  upsert?: Prisma.TaskUpsertWithoutChangeRoundsInput
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutChangeRoundsInput, Prisma.TaskUpdateWithoutChangeRoundsInput>, Prisma.TaskUncheckedUpdateWithoutChangeRoundsInput>
+}
+
+export type TaskCreateNestedOneWithoutAgreementsInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutAgreementsInput, Prisma.TaskUncheckedCreateWithoutAgreementsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutAgreementsInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneRequiredWithoutAgreementsNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutAgreementsInput, Prisma.TaskUncheckedCreateWithoutAgreementsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutAgreementsInput
+  upsert?: Prisma.TaskUpsertWithoutAgreementsInput
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutAgreementsInput, Prisma.TaskUpdateWithoutAgreementsInput>, Prisma.TaskUncheckedUpdateWithoutAgreementsInput>
+}
+
 export type TaskCreateNestedOneWithoutEventsInput = {
   create?: Prisma.XOR<Prisma.TaskCreateWithoutEventsInput, Prisma.TaskUncheckedCreateWithoutEventsInput>
   connectOrCreate?: Prisma.TaskCreateOrConnectWithoutEventsInput
@@ -1087,6 +1233,10 @@ export type TaskCreateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1097,6 +1247,8 @@ export type TaskCreateWithoutBuyerInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1121,6 +1273,10 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1129,6 +1285,8 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1161,6 +1319,10 @@ export type TaskCreateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1171,6 +1333,8 @@ export type TaskCreateWithoutAwardedBidderInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1195,6 +1359,10 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1203,6 +1371,8 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1257,6 +1427,10 @@ export type TaskScalarWhereInput = {
   acceptanceDeadlineAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   acceptedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   closedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
+  closedBecause?: Prisma.StringNullableFilter<"Task"> | string | null
+  revisions?: Prisma.IntFilter<"Task"> | number
+  revisionsUsed?: Prisma.IntFilter<"Task"> | number
+  deliveredOnTime?: Prisma.BoolNullableFilter<"Task"> | boolean | null
   contentEditedAt?: Prisma.DateTimeNullableFilter<"Task"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Task"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Task"> | Date | string
@@ -1295,6 +1469,10 @@ export type TaskCreateWithoutQuestionsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1305,6 +1483,8 @@ export type TaskCreateWithoutQuestionsInput = {
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1330,6 +1510,10 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1337,6 +1521,8 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1375,6 +1561,10 @@ export type TaskUpdateWithoutQuestionsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1385,6 +1575,8 @@ export type TaskUpdateWithoutQuestionsInput = {
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -1410,6 +1602,10 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1417,6 +1613,8 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -1439,6 +1637,10 @@ export type TaskCreateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1450,6 +1652,8 @@ export type TaskCreateWithoutDisputeInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
 }
@@ -1474,6 +1678,10 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1482,6 +1690,8 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
 }
@@ -1519,6 +1729,10 @@ export type TaskUpdateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1530,6 +1744,8 @@ export type TaskUpdateWithoutDisputeInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
 }
@@ -1554,6 +1770,10 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1562,6 +1782,8 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
 }
@@ -1583,6 +1805,10 @@ export type TaskCreateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1594,6 +1820,8 @@ export type TaskCreateWithoutRatingsInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
 }
@@ -1618,6 +1846,10 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1626,6 +1858,8 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
 }
@@ -1663,6 +1897,10 @@ export type TaskUpdateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1674,6 +1912,8 @@ export type TaskUpdateWithoutRatingsInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
 }
@@ -1698,6 +1938,10 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1706,6 +1950,8 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
 }
@@ -1727,6 +1973,10 @@ export type TaskCreateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1738,6 +1988,8 @@ export type TaskCreateWithoutMedianOfInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
 }
@@ -1762,6 +2014,10 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1770,6 +2026,8 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
 }
@@ -1807,6 +2065,10 @@ export type TaskUpdateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1818,6 +2080,8 @@ export type TaskUpdateWithoutMedianOfInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
 }
@@ -1842,6 +2106,10 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1850,6 +2118,8 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
 }
@@ -1871,6 +2141,10 @@ export type TaskCreateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1881,6 +2155,8 @@ export type TaskCreateWithoutTransfersInput = {
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1906,6 +2182,10 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -1913,6 +2193,8 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -1951,6 +2233,10 @@ export type TaskUpdateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1961,6 +2247,8 @@ export type TaskUpdateWithoutTransfersInput = {
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -1986,6 +2274,10 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1993,6 +2285,8 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2015,6 +2309,10 @@ export type TaskCreateWithoutBidsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2025,6 +2323,8 @@ export type TaskCreateWithoutBidsInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2050,6 +2350,10 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2057,6 +2361,8 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2084,6 +2390,10 @@ export type TaskCreateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2094,6 +2404,8 @@ export type TaskCreateWithoutAwardedBidInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2118,6 +2430,10 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2126,6 +2442,8 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2169,6 +2487,10 @@ export type TaskUpdateWithoutBidsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2179,6 +2501,8 @@ export type TaskUpdateWithoutBidsInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2204,6 +2528,10 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2211,6 +2539,8 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2249,6 +2579,10 @@ export type TaskCreateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2259,6 +2593,8 @@ export type TaskCreateWithoutArtifactsInput = {
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2284,6 +2620,10 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2291,6 +2631,8 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2329,6 +2671,10 @@ export type TaskUpdateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2339,6 +2685,8 @@ export type TaskUpdateWithoutArtifactsInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2364,6 +2712,10 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2371,6 +2723,344 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskCreateWithoutChangeRoundsInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutChangeRoundsInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutChangeRoundsInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutChangeRoundsInput, Prisma.TaskUncheckedCreateWithoutChangeRoundsInput>
+}
+
+export type TaskUpsertWithoutChangeRoundsInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutChangeRoundsInput, Prisma.TaskUncheckedUpdateWithoutChangeRoundsInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutChangeRoundsInput, Prisma.TaskUncheckedCreateWithoutChangeRoundsInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutChangeRoundsInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutChangeRoundsInput, Prisma.TaskUncheckedUpdateWithoutChangeRoundsInput>
+}
+
+export type TaskUpdateWithoutChangeRoundsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskCreateWithoutAgreementsInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutAgreementsInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutAgreementsInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutAgreementsInput, Prisma.TaskUncheckedCreateWithoutAgreementsInput>
+}
+
+export type TaskUpsertWithoutAgreementsInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutAgreementsInput, Prisma.TaskUncheckedUpdateWithoutAgreementsInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutAgreementsInput, Prisma.TaskUncheckedCreateWithoutAgreementsInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutAgreementsInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutAgreementsInput, Prisma.TaskUncheckedUpdateWithoutAgreementsInput>
+}
+
+export type TaskUpdateWithoutAgreementsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutAgreementsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2393,6 +3083,10 @@ export type TaskCreateWithoutEventsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2403,6 +3097,8 @@ export type TaskCreateWithoutEventsInput = {
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2428,6 +3124,10 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2435,6 +3135,8 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
   dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
   ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
   medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
@@ -2473,6 +3175,10 @@ export type TaskUpdateWithoutEventsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2483,6 +3189,8 @@ export type TaskUpdateWithoutEventsInput = {
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2508,6 +3216,10 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2515,6 +3227,8 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2539,6 +3253,10 @@ export type TaskCreateManyBuyerInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2563,6 +3281,10 @@ export type TaskCreateManyAwardedBidderInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2585,6 +3307,10 @@ export type TaskUpdateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2595,6 +3321,8 @@ export type TaskUpdateWithoutBuyerInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2619,6 +3347,10 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2627,6 +3359,8 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2651,6 +3385,10 @@ export type TaskUncheckedUpdateManyWithoutBuyerInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2673,6 +3411,10 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2683,6 +3425,8 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2707,6 +3451,10 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2715,6 +3463,8 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2739,6 +3489,10 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2763,6 +3517,10 @@ export type TaskCreateManyAwardedBidInput = {
   acceptanceDeadlineAt?: Date | string | null
   acceptedAt?: Date | string | null
   closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
   contentEditedAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -2785,6 +3543,10 @@ export type TaskUpdateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2795,6 +3557,8 @@ export type TaskUpdateWithoutAwardedBidInput = {
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2819,6 +3583,10 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2827,6 +3595,8 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
   dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
   ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
@@ -2851,6 +3621,10 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
   acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
   contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2867,6 +3641,8 @@ export type TaskCountOutputType = {
   questions: number
   events: number
   transfers: number
+  changeRounds: number
+  agreements: number
   ratings: number
   medianOf: number
 }
@@ -2877,6 +3653,8 @@ export type TaskCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   questions?: boolean | TaskCountOutputTypeCountQuestionsArgs
   events?: boolean | TaskCountOutputTypeCountEventsArgs
   transfers?: boolean | TaskCountOutputTypeCountTransfersArgs
+  changeRounds?: boolean | TaskCountOutputTypeCountChangeRoundsArgs
+  agreements?: boolean | TaskCountOutputTypeCountAgreementsArgs
   ratings?: boolean | TaskCountOutputTypeCountRatingsArgs
   medianOf?: boolean | TaskCountOutputTypeCountMedianOfArgs
 }
@@ -2929,6 +3707,20 @@ export type TaskCountOutputTypeCountTransfersArgs<ExtArgs extends runtime.Types.
 /**
  * TaskCountOutputType without action
  */
+export type TaskCountOutputTypeCountChangeRoundsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ChangeRoundWhereInput
+}
+
+/**
+ * TaskCountOutputType without action
+ */
+export type TaskCountOutputTypeCountAgreementsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.AgreementWhereInput
+}
+
+/**
+ * TaskCountOutputType without action
+ */
 export type TaskCountOutputTypeCountRatingsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.RatingWhereInput
 }
@@ -2961,6 +3753,10 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  closedBecause?: boolean
+  revisions?: boolean
+  revisionsUsed?: boolean
+  deliveredOnTime?: boolean
   contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -2972,6 +3768,8 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   questions?: boolean | Prisma.Task$questionsArgs<ExtArgs>
   events?: boolean | Prisma.Task$eventsArgs<ExtArgs>
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
+  changeRounds?: boolean | Prisma.Task$changeRoundsArgs<ExtArgs>
+  agreements?: boolean | Prisma.Task$agreementsArgs<ExtArgs>
   dispute?: boolean | Prisma.Task$disputeArgs<ExtArgs>
   ratings?: boolean | Prisma.Task$ratingsArgs<ExtArgs>
   medianOf?: boolean | Prisma.Task$medianOfArgs<ExtArgs>
@@ -2998,6 +3796,10 @@ export type TaskSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  closedBecause?: boolean
+  revisions?: boolean
+  revisionsUsed?: boolean
+  deliveredOnTime?: boolean
   contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -3026,6 +3828,10 @@ export type TaskSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  closedBecause?: boolean
+  revisions?: boolean
+  revisionsUsed?: boolean
+  deliveredOnTime?: boolean
   contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -3054,12 +3860,16 @@ export type TaskSelectScalar = {
   acceptanceDeadlineAt?: boolean
   acceptedAt?: boolean
   closedAt?: boolean
+  closedBecause?: boolean
+  revisions?: boolean
+  revisionsUsed?: boolean
+  deliveredOnTime?: boolean
   contentEditedAt?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "questionCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
+export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "questionCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "closedBecause" | "revisions" | "revisionsUsed" | "deliveredOnTime" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
 export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   awardedBidder?: boolean | Prisma.Task$awardedBidderArgs<ExtArgs>
@@ -3069,6 +3879,8 @@ export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   questions?: boolean | Prisma.Task$questionsArgs<ExtArgs>
   events?: boolean | Prisma.Task$eventsArgs<ExtArgs>
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
+  changeRounds?: boolean | Prisma.Task$changeRoundsArgs<ExtArgs>
+  agreements?: boolean | Prisma.Task$agreementsArgs<ExtArgs>
   dispute?: boolean | Prisma.Task$disputeArgs<ExtArgs>
   ratings?: boolean | Prisma.Task$ratingsArgs<ExtArgs>
   medianOf?: boolean | Prisma.Task$medianOfArgs<ExtArgs>
@@ -3096,6 +3908,8 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     questions: Prisma.$QuestionPayload<ExtArgs>[]
     events: Prisma.$EventPayload<ExtArgs>[]
     transfers: Prisma.$LedgerTransferPayload<ExtArgs>[]
+    changeRounds: Prisma.$ChangeRoundPayload<ExtArgs>[]
+    agreements: Prisma.$AgreementPayload<ExtArgs>[]
     dispute: Prisma.$DisputePayload<ExtArgs> | null
     ratings: Prisma.$RatingPayload<ExtArgs>[]
     medianOf: Prisma.$ReputationPayload<ExtArgs>[]
@@ -3120,6 +3934,10 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     acceptanceDeadlineAt: Date | null
     acceptedAt: Date | null
     closedAt: Date | null
+    closedBecause: string | null
+    revisions: number
+    revisionsUsed: number
+    deliveredOnTime: boolean | null
     contentEditedAt: Date | null
     createdAt: Date
     updatedAt: Date
@@ -3525,6 +4343,8 @@ export interface Prisma__TaskClient<T, Null = never, ExtArgs extends runtime.Typ
   questions<T extends Prisma.Task$questionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$questionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$QuestionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   events<T extends Prisma.Task$eventsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$eventsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$EventPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   transfers<T extends Prisma.Task$transfersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$transfersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LedgerTransferPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  changeRounds<T extends Prisma.Task$changeRoundsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$changeRoundsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ChangeRoundPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  agreements<T extends Prisma.Task$agreementsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$agreementsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AgreementPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   dispute<T extends Prisma.Task$disputeArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$disputeArgs<ExtArgs>>): Prisma.Prisma__DisputeClient<runtime.Types.Result.GetResult<Prisma.$DisputePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   ratings<T extends Prisma.Task$ratingsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$ratingsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RatingPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   medianOf<T extends Prisma.Task$medianOfArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$medianOfArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ReputationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -3576,6 +4396,10 @@ export interface TaskFieldRefs {
   readonly acceptanceDeadlineAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly acceptedAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly closedAt: Prisma.FieldRef<"Task", 'DateTime'>
+  readonly closedBecause: Prisma.FieldRef<"Task", 'String'>
+  readonly revisions: Prisma.FieldRef<"Task", 'Int'>
+  readonly revisionsUsed: Prisma.FieldRef<"Task", 'Int'>
+  readonly deliveredOnTime: Prisma.FieldRef<"Task", 'Boolean'>
   readonly contentEditedAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly createdAt: Prisma.FieldRef<"Task", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Task", 'DateTime'>
@@ -4135,6 +4959,54 @@ export type Task$transfersArgs<ExtArgs extends runtime.Types.Extensions.Internal
   take?: number
   skip?: number
   distinct?: Prisma.LedgerTransferScalarFieldEnum | Prisma.LedgerTransferScalarFieldEnum[]
+}
+
+/**
+ * Task.changeRounds
+ */
+export type Task$changeRoundsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ChangeRound
+   */
+  select?: Prisma.ChangeRoundSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ChangeRound
+   */
+  omit?: Prisma.ChangeRoundOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ChangeRoundInclude<ExtArgs> | null
+  where?: Prisma.ChangeRoundWhereInput
+  orderBy?: Prisma.ChangeRoundOrderByWithRelationInput | Prisma.ChangeRoundOrderByWithRelationInput[]
+  cursor?: Prisma.ChangeRoundWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ChangeRoundScalarFieldEnum | Prisma.ChangeRoundScalarFieldEnum[]
+}
+
+/**
+ * Task.agreements
+ */
+export type Task$agreementsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Agreement
+   */
+  select?: Prisma.AgreementSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Agreement
+   */
+  omit?: Prisma.AgreementOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.AgreementInclude<ExtArgs> | null
+  where?: Prisma.AgreementWhereInput
+  orderBy?: Prisma.AgreementOrderByWithRelationInput | Prisma.AgreementOrderByWithRelationInput[]
+  cursor?: Prisma.AgreementWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.AgreementScalarFieldEnum | Prisma.AgreementScalarFieldEnum[]
 }
 
 /**

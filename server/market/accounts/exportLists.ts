@@ -8,6 +8,7 @@ import { disputeColumns } from "../disputes/records.ts";
 import { payoutRowColumns } from "../payouts/publicRecord.ts";
 import { ratingColumns } from "../ratings.ts";
 import { taskColumns } from "../tasks/records.ts";
+import { roundColumns } from "../tasks/rounds.ts";
 
 interface ExportList {
   /** SELECT … FROM …; the rows have `id` and `createdAt`. */
@@ -70,6 +71,13 @@ export const exportSources: Record<ExportListName, ExportList> = {
       SELECT ${questionColumns} FROM tasks t JOIN questions q ON q.task_id = t.id JOIN users asker ON asker.id = q.asker_id`,
     ownedBy: (user) => sql`t.buyer_id = ${user} AND q.answer IS NOT NULL`,
     table: sql`q`,
+  },
+  rounds: {
+    select: sql`
+      SELECT r.id, r.task_id AS "taskId", r.created_at AS "createdAt", ${roundColumns}
+      FROM change_rounds r JOIN tasks t ON t.id = r.task_id`,
+    ownedBy: (user) => sql`(t.buyer_id = ${user} OR t.awarded_bidder_id = ${user})`,
+    table: sql`r`,
   },
   disputes: {
     select: sql`SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`,

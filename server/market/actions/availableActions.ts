@@ -66,6 +66,8 @@ const rules: Record<TaskOperation, Rule> = {
   "tasks.cancel": onTask("cancel", "task:write"),
   "tasks.award": onTask("award", "task:write", ({ hasAwardableBid }) => hasAwardableBid),
   "tasks.accept": onTask("accept", "task:write"),
+  "tasks.requestChanges": onTask("requestChanges", "task:write"),
+  "tasks.declineChanges": onTask("declineChanges", "bid:write"),
   "tasks.dispute": onTask("dispute", "task:write"),
   "tasks.rate": onTask("rate", "task:write", ({ hasRated }) => !hasRated),
   "tasks.ask": onTask("ask", "message:write"),

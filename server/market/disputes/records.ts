@@ -9,6 +9,7 @@ import type { Transaction } from "../../store/database.ts";
 import { getBid } from "../bids/records.ts";
 import { readReputations } from "../reputation.ts";
 import { findTask, taskListColumns } from "../tasks/records.ts";
+import { readRounds } from "../tasks/rounds.ts";
 import { readArtifacts } from "../uploads/artifacts.ts";
 
 const columnsWith = (reason: Sql, note: Sql) => sql`
@@ -122,5 +123,6 @@ export async function getDisputeCase(
   const buyer = reputations.find(({ userId }) => userId === task.buyerId);
   const bidder = reputations.find(({ userId }) => userId === bid.bidder.id);
   if (!buyer || !bidder) throw new Error(`dispute ${dispute.id} has no parties`);
-  return { dispute, task, bid, ...(await readArtifacts(services, task.id)), reputations: { buyer, bidder } };
+  const rounds = await readRounds(database, task.id);
+  return { dispute, task, bid, ...(await readArtifacts(services, task.id)), rounds, reputations: { buyer, bidder } };
 }

@@ -41,7 +41,14 @@ export async function resolveDispute(
              resolved_by = ${moderatorId}::uuid, resolved_at = ${moment.now.toISOString()}::timestamptz
       WHERE d.id = ${id}::uuid RETURNING ${disputeColumns}`);
   if (!dispute) throw new ApiError("not_found");
-  const resolved = await moveTask(tx, "resolve", task, { actor, moment, bid, dispute, bidderCents: share.bidderCents });
+  const { bidderCents: paidCents } = share;
+  const resolved = await moveTask(tx, "resolve", task, {
+    actor,
+    moment,
+    bid,
+    details: { dispute },
+    bidderCents: paidCents,
+  });
   await recordAction(tx, { action: "resolve_dispute", moderatorId, disputeId: id, reason: note });
   return { dispute, task: resolved };
 }

@@ -28,7 +28,7 @@ export function findOverdueTasks(
   const dueBefore = new Date(clock.now().getTime() - settings.deliveryGraceSeconds * 1000);
   return database.query<{ taskId: string }>(sql`
     SELECT id AS "taskId" FROM tasks
-    WHERE status = 'awarded' AND delivery_due_at <= ${dueBefore.toISOString()}::timestamptz
+    WHERE status = 'awarded' AND delivered_at IS NULL AND delivery_due_at <= ${dueBefore.toISOString()}::timestamptz
       ${after === null ? empty : sql`AND (delivery_due_at, id) > (SELECT delivery_due_at, id FROM tasks WHERE id = ${after.taskId}::uuid)`}
     ORDER BY delivery_due_at, id LIMIT ${limit}`);
 }

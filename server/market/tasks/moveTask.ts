@@ -1,46 +1,51 @@
 import type { Bid } from "../../schemas/bid.ts";
-import type { Dispute } from "../../schemas/dispute.ts";
-import type { TaskStatus } from "../../schemas/task.ts";
+import type { EventRecords } from "../../schemas/event.ts";
 import { inOrder, join, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { findBid, rejectActiveBids } from "../bids/records.ts";
 import { type TaskRecord, updateTask } from "./records.ts";
-import { assertTaskAction, deadlineOf, type Moment } from "./rules.ts";
-import { movements, type TaskAction, type TaskActor } from "./stateMachine.ts";
+import { type Refusal, recordEndOfRound } from "./rounds.ts";
+import { acceptanceDeadlineOf, assertTaskAction, deadlineOf, isInRound, isRoundOver, type Moment } from "./rules.ts";
+import { type AllowedAction, movements, type TaskAction, type TaskActor } from "./stateMachine.ts";
 
 interface Move {
   actor: TaskActor;
   moment: Moment;
   /** The awarded bid, if the caller has read it behind the task's lock. */
   bid?: Bid;
-  dispute?: Dispute;
-  /** SQL assignments to columns of `tasks` besides the status and its timestamps. */
+  /** What the event has besides the task and the bid. */
+  details?: Pick<EventRecords, "dispute" | "by" | "reason">;
+  /** SQL assignments to columns of `tasks` besides the status and its times. */
   changes?: Sql;
   /** The part of the price that a moderator awards to the bidder; 0 by default. */
   bidderCents?: number;
+  /** Of a round of changes that ends without another delivery. */
+  declined?: Refusal;
 }
 
 /**
  * Moves a task; nothing else changes a task's status. It asks the state table whether `actor` may do this to the locked
  * task now, and throws the table's refusal; otherwise it changes the status, then moves the money, then records the
- * events. The status comes first because it also updates the parties' reputations, and those rows are locked before the
- * wallets.
+ * events, and schedules what the clock does if nobody moves the task before its new deadline. The status comes first because
+ * it also updates the parties' reputations, and those rows are locked before the wallets.
  */
 export async function moveTask(
   tx: Transaction,
   action: TaskAction,
-  task: TaskRecord,
-  { actor, moment, bid: known, dispute, changes, bidderCents = 0 }: Move,
+  locked: TaskRecord,
+  { actor, moment, bid: known, details, changes, bidderCents = 0, declined }: Move,
 ): Promise<TaskRecord> {
-  const { to, after, money, rejectsBids, event } = assertTaskAction(action, task, actor, moment);
+  const allowed = assertTaskAction(action, locked, actor, moment);
+  const task = action !== "endRound" && isRoundOver(locked, moment) ? await endRound(tx, locked, moment) : locked;
+  const { to, money, rejectsBids, event } = allowed;
   if (to === task.status) throw new Error(`${action} does not move a task`);
-  const at = (after && deadlineOf(task, after, moment)) ?? moment.now;
-  const assignments = [sql`status = ${to}`, timestampsOf(to, at), changes].filter((part) => part !== undefined);
+  const at = (allowed.deadline === "after" && deadlineOf(task, moment)) || moment.now;
   const bid = known ?? (task.awardedBidId === null ? null : await getAwardedBid(tx, task));
 
-  const [rejected, moved] = await inOrder(
+  const [rejected, , moved] = await inOrder(
     async () => (rejectsBids ? rejectActiveBids(tx, task.id) : []),
-    () => updateTask(tx, task.id, join(assignments)),
+    async () => isInRound(task) && recordEndOfRound(tx, task, at, declined),
+    () => updateTask(tx, task.id, join(assignmentsOf(allowed, at, moment, changes))),
   );
   if (moved.awardedBidId !== (bid?.id ?? null)) throw new Error(`${action} does not know the awarded bid`);
 
@@ -52,31 +57,46 @@ export async function moveTask(
 
   // Those whose bids lose by a cancellation hear of both; a decision between bids concerns the winner and the buyer.
   const bidders = bid === null ? rejected.map(({ bidder }) => bidder.id) : [bid.bidder.id];
-  tx.events.record(event, { task: moved, ...(bid && { bid }), ...(dispute && { dispute }) }, [
-    task.buyerId,
-    ...bidders,
-  ]);
+  tx.events.record(event, { task: moved, ...(bid && { bid }), ...details }, [task.buyerId, ...bidders]);
   for (const lost of rejected) tx.events.record("bid.rejected", { task: moved, bid: lost }, [lost.bidder.id]);
+  scheduleDeadline(tx, moved, moment);
   return moved;
 }
 
-/** The assignments that record when a task entered a status; `disputed` has its time in the dispute. */
-function timestampsOf(status: TaskStatus, at: Date): Sql | undefined {
-  const time = sql`${at.toISOString()}::timestamptz`;
-  switch (status) {
-    case "awarded":
-      return sql`awarded_at = ${time}`;
-    case "delivered":
-      return sql`delivered_at = ${time}`;
-    case "accepted":
-      return sql`accepted_at = ${time}, closed_at = ${time}`;
-    case "cancelled":
-    case "expired":
-    case "resolved":
-      return sql`closed_at = ${time}`;
-    default:
-      return undefined;
-  }
+/** Ends a round of changes whose time is over. */
+export const endRound = (tx: Transaction, task: TaskRecord, moment: Moment): Promise<TaskRecord> =>
+  moveTask(tx, "endRound", task, {
+    ...{ actor: "clock", moment, details: { by: "clock", reason: null } },
+    declined: { by: "clock", reason: null },
+  });
+
+/** The clock's move at a deadline is found in the task's row as well: the job only makes it prompt. */
+function scheduleDeadline(tx: Transaction, task: TaskRecord, moment: Moment): void {
+  const runAt = deadlineOf(task, moment);
+  if (runAt === null) return;
+  const job = task.status === "delivered" ? "acceptDelivery" : isInRound(task) ? "endRound" : "expireTask";
+  tx.jobs.add(job, { taskId: task.id }, { runAt });
+}
+
+/** The assignments to the columns of `tasks` that a move changes; `disputed` has its time in the dispute. */
+function assignmentsOf(
+  { to, setsTime, closedBecause }: AllowedAction,
+  at: Date,
+  moment: Moment,
+  changes: Sql | undefined,
+): Sql[] {
+  const isEnd = to !== "awarded" && to !== "delivered" && to !== "disputed";
+  const time = (date: Date) => sql`${date.toISOString()}::timestamptz`;
+  return [
+    sql`status = ${to}`,
+    setsTime === "awarded_at" && sql`awarded_at = ${time(at)}`,
+    setsTime === "delivered_at" && sql`delivered_at = ${time(at)}`,
+    to === "delivered" && sql`acceptance_deadline_at = ${time(acceptanceDeadlineOf(at, moment))}`,
+    to === "accepted" && sql`accepted_at = ${time(at)}`,
+    isEnd && sql`closed_at = ${time(at)}`,
+    closedBecause !== undefined && sql`closed_because = ${closedBecause}`,
+    changes,
+  ].filter((part) => part !== undefined && part !== false);
 }
 
 /** Returns the bid that a task was awarded to. */

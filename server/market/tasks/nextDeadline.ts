@@ -1,7 +1,7 @@
 import type { Services } from "../../services.ts";
 import { queryOne, sql } from "../../store/connection.ts";
 
-/** Returns when the next task is accepted or expires by the clock, after now; null if none will. */
+/** Returns when the clock moves the next task, after now; null if it will move none. */
 export async function findNextDeadline({ database, clock, settings }: Services): Promise<Date | null> {
   const now = sql`${clock.now().toISOString()}::timestamptz`;
   const grace = sql`make_interval(secs => ${settings.deliveryGraceSeconds})`;
@@ -10,7 +10,10 @@ export async function findNextDeadline({ database, clock, settings }: Services):
     sql`
     SELECT least(
       (SELECT min(acceptance_deadline_at) FROM tasks WHERE status = 'delivered' AND acceptance_deadline_at > ${now}),
-      (SELECT min(delivery_due_at) + ${grace} FROM tasks WHERE status = 'awarded' AND delivery_due_at > ${now} - ${grace})
+      (SELECT min(delivery_due_at) + ${grace} FROM tasks
+       WHERE status = 'awarded' AND delivered_at IS NULL AND delivery_due_at > ${now} - ${grace}),
+      (SELECT min(delivery_due_at) FROM tasks
+       WHERE status = 'awarded' AND delivered_at IS NOT NULL AND delivery_due_at > ${now})
     ) AS next`,
   );
   return next === null ? null : new Date(next);

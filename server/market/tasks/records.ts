@@ -10,6 +10,14 @@ export interface TaskRecord extends Task {
   questionCount: number;
 }
 
+const utc = (time: Sql) => sql`to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+
+/** JSON of the round of changes that `tasks t` is in. */
+const changesOf = sql`CASE WHEN t.status = 'awarded' AND t.delivered_at IS NOT NULL THEN (
+    SELECT json_build_object('reason', r.reason, 'requestedAt', ${utc(sql`r.created_at`)},
+                             'dueAt', ${utc(sql`t.delivery_due_at`)}, 'round', r.round)
+    FROM change_rounds r WHERE r.task_id = t.id AND r.round = t.revisions_used) END`;
+
 /** Columns of `tasks t JOIN users buyer`. */
 export const taskColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
@@ -17,13 +25,20 @@ export const taskColumns = sql`
   json_build_object('id', buyer.id, 'displayName', buyer.display_name) AS buyer,
   t.awarded_bid_id AS "awardedBidId", t.awarded_at AS "awardedAt", t.delivery_due_at AS "deliveryDueAt",
   t.delivered_at AS "deliveredAt", t.acceptance_deadline_at AS "acceptanceDeadlineAt", t.accepted_at AS "acceptedAt",
-  t.closed_at AS "closedAt", t.updated_at AS "updatedAt",
+  t.revisions, t.revisions_used AS "revisionsUsed", ${changesOf} AS changes,
+  t.closed_at AS "closedAt", coalesce(t.closed_because, CASE t.status WHEN 'cancelled' THEN 'cancelled' END) AS "closedBecause",
+  t.updated_at AS "updatedAt",
   t.buyer_id AS "buyerId", t.awarded_bidder_id AS "awardedBidderId", t.question_count AS "questionCount"`;
 
 /** Columns of `tasks t` for the public feed. */
 export const taskListColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
   t.bid_count AS "bidCount"`;
+
+/** The status of `tasks t` at this time, as `taskAt` has it. */
+export const statusAt = (now: Date): Sql => sql`CASE
+  WHEN t.status = 'awarded' AND t.delivered_at IS NOT NULL AND t.delivery_due_at <= ${now.toISOString()}::timestamptz
+  THEN 'delivered' ELSE t.status END`;
 
 async function selectTask(
   connection: Connection,

@@ -1,4 +1,6 @@
 import { ApiError } from "../../errors.ts";
+import { timestampOf } from "../../schemas/common.ts";
+import type { TaskStatus } from "../../schemas/task.ts";
 import type { TaskRecord } from "./records.ts";
 import {
   type AllowedAction,
@@ -6,25 +8,28 @@ import {
   type RefusedAction,
   type TaskAction,
   type TaskActor,
-  type TaskDeadline,
+  type Transition,
   taskTransitions,
 } from "./stateMachine.ts";
 
-/** The current time, and the setting that a task's deadlines depend on. */
+/** The current time, and the settings that a task's deadlines depend on. */
 export interface Moment {
   now: Date;
   /** An awarded task expires this long after its delivery is due. */
   graceSeconds: number;
+  /** How long the buyer has to accept or dispute a delivery. */
+  windowSeconds: number;
 }
 
 /** Returns the current moment by the service's clock and settings. */
 export function momentOf({ clock, settings }: MomentSource): Moment {
-  return { now: clock.now(), graceSeconds: settings.deliveryGraceSeconds };
+  const { deliveryGraceSeconds, acceptanceWindowSeconds } = settings;
+  return { now: clock.now(), graceSeconds: deliveryGraceSeconds, windowSeconds: acceptanceWindowSeconds };
 }
 
 interface MomentSource {
   readonly clock: { now(): Date };
-  readonly settings: { readonly deliveryGraceSeconds: number };
+  readonly settings: { readonly deliveryGraceSeconds: number; readonly acceptanceWindowSeconds: number };
 }
 
 /** Returns a user's role in a task. */
@@ -48,8 +53,20 @@ export function uploaderOf(task: TaskRecord, bid: { id: string; bidder: { id: st
   return task.awardedBidId === bid.id ? "awardedBidder" : "bidder";
 }
 
-/** Decides whether `actor` may do this to the task now. Returns the status it leads to, or why it is refused. */
+/**
+ * Decides whether `actor` may do this to the task now. Returns the status it leads to, or why it is refused. A round of
+ * changes whose time is over has ended for everybody, whether or not a job has recorded that.
+ */
 export function decideTaskAction(
+  action: TaskAction,
+  task: TaskRecord,
+  actor: TaskActor,
+  moment: Moment,
+): AllowedAction | RefusedAction {
+  return decideAsStored(action, action === "endRound" ? task : taskAt(task, moment), actor, moment);
+}
+
+function decideAsStored(
   action: TaskAction,
   task: TaskRecord,
   actor: TaskActor,
@@ -57,10 +74,37 @@ export function decideTaskAction(
 ): AllowedAction | RefusedAction {
   const decision = decide(action, task.status, actor);
   if (decision.refused !== null) return decision;
-  const { before, after } = decision;
-  const isTooLate = before !== undefined && isPast(deadlineOf(task, before, moment), moment);
-  const isTooEarly = after !== undefined && !isPast(deadlineOf(task, after, moment), moment);
-  return isTooLate || isTooEarly ? { refused: "wrong_status", because: "deadline" } : decision;
+  const { deadline, inRound, usesRevision } = decision;
+  if (inRound !== undefined && inRound !== isInRound(task)) return { refused: "wrong_status", because: "round" };
+  if (deadline !== undefined && (deadline === "after") !== isPast(deadlineOf(task, moment), moment)) {
+    return { refused: "wrong_status", because: "deadline" };
+  }
+  const noneLeft = usesRevision && task.revisionsUsed >= task.revisions;
+  return noneLeft ? { refused: "no_revisions_left", because: "revisions" } : decision;
+}
+
+/** What says how long a task has been waiting, and for what. */
+type Waiting = Pick<TaskRecord, "status" | "deliveredAt" | "deliveryDueAt" | "acceptanceDeadlineAt">;
+
+/** Whether the buyer has asked for changes to a delivery, which stands until there is another. */
+export const isInRound = ({ status, deliveredAt }: Pick<Waiting, "status" | "deliveredAt">): boolean =>
+  status === "awarded" && deliveredAt !== null;
+
+/** Whether the task is in a round of changes whose time is over. */
+export const isRoundOver = (task: Waiting, moment: Moment): boolean =>
+  decide("endRound", task.status, "clock").refused === null &&
+  isInRound(task) &&
+  isPast(deadlineOf(task, moment), moment);
+
+/**
+ * The task as it is at this moment: from the end of a round of changes on, its earlier delivery stands again. Everything that
+ * shows a task or decides about it goes by this.
+ */
+export function taskAt<Task extends Waiting>(task: Task, moment: Moment): Task {
+  if (!isRoundOver(task, moment)) return task;
+  const endedAt = deadlineOf(task, moment) ?? moment.now;
+  const acceptanceDeadlineAt = timestampOf(acceptanceDeadlineOf(endedAt, moment));
+  return { ...task, status: taskTransitions.endRound.to, acceptanceDeadlineAt, changes: null };
 }
 
 /** Like `decideTaskAction`, but throws a refusal as an `ApiError`. */
@@ -72,7 +116,7 @@ export function assertTaskAction(
 ): AllowedAction {
   const decision = decideTaskAction(action, task, actor, moment);
   if (decision.refused === null) return decision;
-  const message = explain(action, task, decision);
+  const message = explain(action, taskAt(task, moment), decision);
   throw new ApiError(decision.refused, message === null ? {} : { message });
 }
 
@@ -83,37 +127,48 @@ const actorRefusals: Partial<Record<TaskAction, string>> = {
   deliver: "This is not your bid.",
   dispute: "Only the buyer and the awarded bidder may do this.",
   rate: "Only the buyer and the awarded bidder may do this.",
+  declineChanges: "This is not your bid.",
   resolve: "A moderator may not resolve a dispute about a task that they posted or have bid on.",
 };
 
-const deadlineRefusals: Record<TaskDeadline, string> = {
-  expiry: "The time for the delivery has passed: the task expires.",
-  acceptance: "The acceptance window has passed: the delivery is accepted automatically.",
+const deadlineRefusals: Partial<Record<TaskStatus, string>> = {
+  awarded: "The time for the delivery has passed: the task expires.",
+  delivered: "The acceptance window has passed: the delivery is accepted automatically.",
 };
 
 /** The message of a refusal; null to use the message from the catalogue of errors. */
 function explain(action: TaskAction, task: TaskRecord, { refused, because }: RefusedAction): string | null {
-  const transition: { from: readonly string[]; to: string; before?: TaskDeadline } = taskTransitions[action];
-  if (refused === "already_disputed") return null;
+  const transition: Transition = taskTransitions[action];
+  if (refused === "already_disputed" || refused === "no_revisions_left") return null;
   if (refused === "forbidden") return actorRefusals[action] ?? "Only the buyer may do this.";
-  if (because === "actor") return "This bid was not awarded.";
-  // Another moderator may have resolved a dispute, and otherwise.
-  if (because === "status" && task.status === transition.to && action !== "resolve") {
-    const toBid = action === "award" ? ` to the bid ${task.awardedBidId}` : "";
-    return `This has been done already: the task is ${task.status}${toBid}.`;
+  switch (because) {
+    case "actor":
+      return "This bid was not awarded.";
+    case "round":
+      return transition.inRound ? "Nobody has asked for changes." : "There is a delivery already, which stands.";
+    case "deadline":
+      return (transition.deadline === "before" && deadlineRefusals[task.status]) || "The deadline has not passed yet.";
+    default: {
+      // Another moderator may have resolved a dispute, and otherwise; and a task comes back to a status in a round of changes.
+      const isDone = task.status === transition.to && action !== "resolve" && !transition.inRound;
+      if (isDone && action !== "requestChanges") {
+        const toBid = action === "award" ? ` to the bid ${task.awardedBidId}` : "";
+        return `This has been done already: the task is ${task.status}${toBid}.`;
+      }
+      return `The task is ${task.status}; it must be ${transition.from.join(" or ")} for this.`;
+    }
   }
-  if (because === "status") return `The task is ${task.status}; it must be ${transition.from.join(" or ")} for this.`;
-  return transition.before === undefined ? "The deadline has not passed yet." : deadlineRefusals[transition.before];
 }
 
-/** When a deadline of the task passes; null before the award or the delivery that sets it. */
-export function deadlineOf(
-  { deliveryDueAt, acceptanceDeadlineAt }: Pick<TaskRecord, "deliveryDueAt" | "acceptanceDeadlineAt">,
-  deadline: TaskDeadline,
-  { graceSeconds }: Pick<Moment, "graceSeconds">,
-): Date | null {
-  if (deadline === "acceptance") return acceptanceDeadlineAt === null ? null : new Date(acceptanceDeadlineAt);
-  return deliveryDueAt === null ? null : new Date(Date.parse(deliveryDueAt) + graceSeconds * 1000);
+/**
+ * When the task's wait in its status is over, and the clock moves it: an awarded task expires some time after its delivery is
+ * due, a round of changes ends when they are due, a delivery counts as accepted at the end of its window. Null in other statuses.
+ */
+export function deadlineOf(task: Waiting, { graceSeconds }: Pick<Moment, "graceSeconds">): Date | null {
+  const { status, deliveryDueAt, acceptanceDeadlineAt } = task;
+  if (status === "delivered" && acceptanceDeadlineAt !== null) return new Date(acceptanceDeadlineAt);
+  if (status !== "awarded" || deliveryDueAt === null) return null;
+  return new Date(Date.parse(deliveryDueAt) + (isInRound(task) ? 0 : graceSeconds * 1000));
 }
 
 const isPast = (deadline: Date | null, { now }: Moment) => deadline !== null && now >= deadline;
@@ -133,6 +188,7 @@ export function deliveryDueAt(awardedAt: Date, etaHours: number): Date {
   return new Date(awardedAt.getTime() + Math.round(etaHours * HOUR_MS));
 }
 
-export function acceptanceDeadlineAt(deliveredAt: Date, acceptanceWindowSeconds: number): Date {
-  return new Date(deliveredAt.getTime() + acceptanceWindowSeconds * 1000);
+/** The end of the window in which a delivery that stands since then can be accepted or disputed. */
+export function acceptanceDeadlineOf(standsSince: Date, { windowSeconds }: Pick<Moment, "windowSeconds">): Date {
+  return new Date(standsSince.getTime() + windowSeconds * 1000);
 }

@@ -1,5 +1,5 @@
 import type { LogEventType } from "../../schemas/event.ts";
-import type { TaskStatus } from "../../schemas/task.ts";
+import type { ClosedBecause, TaskStatus } from "../../schemas/task.ts";
 
 /**
  * Who acts on a task. A `bidder` has a bid on it that was not awarded; a `stranger` is any other user. A moderator who
@@ -8,10 +8,7 @@ import type { TaskStatus } from "../../schemas/task.ts";
 export const taskActors = ["buyer", "awardedBidder", "bidder", "stranger", "moderator", "clock"] as const;
 export type TaskActor = (typeof taskActors)[number];
 
-type RefusalCode = "forbidden" | "wrong_status" | "already_disputed";
-
-/** The two deadlines of a task: the end of the grace period after the delivery is due, and of the acceptance window. */
-export type TaskDeadline = "expiry" | "acceptance";
+type RefusalCode = "forbidden" | "wrong_status" | "already_disputed" | "no_revisions_left";
 
 /** The amounts a transition can move. The whole budget is held until the award, then only the bid's price. */
 interface Amounts {
@@ -78,13 +75,22 @@ export interface Transition {
   from: readonly TaskStatus[];
   /** `same`: the status does not change. */
   to: TaskStatus | "same";
-  /** Allowed only before this deadline. */
-  before?: TaskDeadline;
-  /** Allowed only from this deadline on. However late it happens, it counts from the deadline. */
-  after?: TaskDeadline;
+  /**
+   * Allowed only before the deadline that the task has in this status (`deadlineOf`), or only from it on. What happens after
+   * it counts from the deadline, however late it happens.
+   */
+  deadline?: "before" | "after";
+  /** Of an awarded task: allowed only in a round of changes, while an earlier delivery stands, or only outside of one. */
+  inRound?: boolean;
+  /** Allowed as often as the task has revisions. */
+  usesRevision?: true;
   money: keyof typeof movements;
   /** The task's bids that are still active are rejected. */
   rejectsBids?: true;
+  /** Which time of the task this is, besides the end of it. */
+  setsTime?: "awarded_at" | "delivered_at";
+  /** Why the task ends, if the status does not say it. */
+  closedBecause?: ClosedBecause;
   /** The event that is recorded. Those that reject bids also record `bid.rejected` for each. */
   event: LogEventType;
   refusals?: {
@@ -94,7 +100,7 @@ export interface Transition {
 }
 
 /**
- * The state machine of a task. `moveTask` follows it for procedures and jobs alike, the README's diagram is drawn from
+ * The state machine of a task, with every move that the parties, a moderator and the clock can make. `moveTask` follows it for procedures and jobs alike, the README's diagram is drawn from
  * it, and a test covers every combination. Source: docs/contract.md "States".
  */
 export const taskTransitions = {
@@ -105,6 +111,7 @@ export const taskTransitions = {
     to: "cancelled",
     money: "returnBudget",
     rejectsBids: true,
+    closedBecause: "cancelled",
     event: "task.cancelled",
   },
   placeBid: {
@@ -128,13 +135,14 @@ export const taskTransitions = {
     to: "awarded",
     money: "returnRest",
     rejectsBids: true,
+    setsTime: "awarded_at",
     event: "task.awarded",
   },
   uploadSample: {
     by: ["awardedBidder"],
     from: ["awarded"],
     to: "same",
-    before: "expiry",
+    deadline: "before",
     money: "none",
     event: "sample.posted",
     // The owner of a bid that was not awarded may upload for it in principle, but the bid is in the wrong status.
@@ -144,8 +152,9 @@ export const taskTransitions = {
     by: ["awardedBidder"],
     from: ["awarded"],
     to: "delivered",
-    before: "expiry",
+    deadline: "before",
     money: "none",
+    setsTime: "delivered_at",
     event: "delivery.posted",
     refusals: { by: { bidder: "wrong_status" } },
   },
@@ -153,7 +162,8 @@ export const taskTransitions = {
     by: ["clock"],
     from: ["awarded"],
     to: "expired",
-    after: "expiry",
+    deadline: "after",
+    inRound: false,
     money: "returnPrice",
     event: "task.expired",
   },
@@ -161,7 +171,7 @@ export const taskTransitions = {
     by: ["buyer"],
     from: ["delivered"],
     to: "accepted",
-    before: "acceptance",
+    deadline: "before",
     money: "pay",
     event: "task.accepted",
   },
@@ -169,15 +179,42 @@ export const taskTransitions = {
     by: ["clock"],
     from: ["delivered"],
     to: "accepted",
-    after: "acceptance",
+    deadline: "after",
     money: "pay",
     event: "task.accepted",
+  },
+  requestChanges: {
+    by: ["buyer"],
+    from: ["delivered"],
+    to: "awarded",
+    deadline: "before",
+    usesRevision: true,
+    money: "none",
+    event: "task.changes_requested",
+  },
+  declineChanges: {
+    by: ["awardedBidder"],
+    from: ["awarded"],
+    to: "delivered",
+    deadline: "before",
+    inRound: true,
+    money: "none",
+    event: "task.changes_declined",
+  },
+  endRound: {
+    by: ["clock"],
+    from: ["awarded"],
+    to: "delivered",
+    deadline: "after",
+    inRound: true,
+    money: "none",
+    event: "task.changes_declined",
   },
   dispute: {
     by: ["buyer", "awardedBidder"],
     from: ["delivered"],
     to: "disputed",
-    before: "acceptance",
+    deadline: "before",
     money: "none",
     event: "task.disputed",
     refusals: { from: { disputed: "already_disputed" } },
@@ -209,12 +246,12 @@ export interface AllowedAction extends Omit<Transition, "by" | "from" | "to" | "
 
 export interface RefusedAction {
   refused: RefusalCode;
-  because: "actor" | "status" | "deadline";
+  because: "actor" | "status" | "round" | "deadline" | "revisions";
 }
 
 /**
  * Looks an action up in the table: where it leads, or why it is refused. The actor is checked before the status.
- * Deadlines are checked by `decideTaskAction`, which knows the task.
+ * The rest is checked by `decideTaskAction`, which knows the task.
  */
 export function decide(action: TaskAction, status: TaskStatus, actor: TaskActor): AllowedAction | RefusedAction {
   const { by, from, to, refusals, ...rest }: Transition = taskTransitions[action];

@@ -1,10 +1,10 @@
 import { ApiError } from "../../errors.ts";
-import type { Artifact } from "../../schemas/artifact.ts";
+import type { SampleOrDelivery } from "../../schemas/artifact.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { Services } from "../../services.ts";
 import { type Connection, queryOne, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { invalidStorageKey, type UploadKind } from "./declare.ts";
+import { checkUpload, invalidStorageKey, type Uploader, type UploadKind } from "./declare.ts";
 import type { SealedUpload } from "./finalize.ts";
 import { finishUpload } from "./lease.ts";
 import { extensionOf } from "./mimeType.ts";
@@ -13,7 +13,7 @@ import { extensionOf } from "./mimeType.ts";
 const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
 
 type ArtifactRow = Pick<
-  Artifact,
+  SampleOrDelivery,
   "id" | "bidId" | "taskId" | "mimeType" | "detectedMimeType" | "bytes" | "createdAt"
 > & {
   storageKey: string;
@@ -27,6 +27,7 @@ type ArtifactRow = Pick<
   detectedWidth: number | null;
   detectedHeight: number | null;
   detectedDurationSec: number | null;
+  supersededAt: string | null;
 };
 
 /** Columns of `artifacts a JOIN uploads u ON u.storage_key = a.upload_key`. */
@@ -35,7 +36,7 @@ const artifactColumns = sql`
   a.created_at AS "createdAt", u.mime_type AS "mimeType", u.bytes, u.width, u.height, u.duration_sec AS "durationSec",
   u.file_name AS "fileName", a.detected_mime_type AS "detectedMimeType", a.mime_type_differs AS "mimeTypeDiffers",
   a.detected_width AS "detectedWidth", a.detected_height AS "detectedHeight",
-  a.detected_duration_sec AS "detectedDurationSec"`;
+  a.detected_duration_sec AS "detectedDurationSec", a.superseded_at AS "supersededAt"`;
 
 /** Returns the sample or delivery that an upload became; null when it was not finalised. */
 export async function findArtifact(connection: Connection, uploadKey: string): Promise<ArtifactRow | null> {
@@ -43,6 +44,26 @@ export async function findArtifact(connection: Connection, uploadKey: string): P
     SELECT ${artifactColumns} FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key
     WHERE a.upload_key = ${uploadKey}`);
   return row ?? null;
+}
+
+/**
+ * For an upload that is about to become a delivery. Throws `invalid_input` if it became one already: then the buyer has asked
+ * for changes since, or else `checkUpload` throws that the task is delivered. Returns null if it did not.
+ */
+export async function assertNotDelivered(
+  services: Uploader & Pick<Services, "database">,
+  { id: bidId, storageKey }: { id: string; storageKey: string },
+): Promise<null> {
+  if ((await findArtifact(services.database, storageKey)) === null) return null;
+  await checkUpload(services.database, services, "delivery", bidId);
+  throw invalidStorageKey("This file has been delivered already. Start another upload.");
+}
+
+/** Records that the delivery of a bid, whose task is locked, is about to be replaced by another one. */
+export async function supersedeDelivery(tx: Transaction, bidId: string, at: Date): Promise<void> {
+  await tx.query(sql`
+    UPDATE artifacts SET superseded_at = ${at.toISOString()}::timestamptz
+    WHERE bid_id = ${bidId}::uuid AND kind = 'delivery' AND superseded_at IS NULL`);
 }
 
 /** Counts the finalised samples of a bid. */
@@ -79,7 +100,7 @@ export async function addArtifact(
 }
 
 /** The public record, with a download link that expires after 15 minutes. Bytes of another type are never served as it. */
-export async function toArtifact({ storage }: Pick<Services, "storage">, row: ArtifactRow): Promise<Artifact> {
+export async function toArtifact({ storage }: Pick<Services, "storage">, row: ArtifactRow): Promise<SampleOrDelivery> {
   const servedMimeType = row.mimeTypeDiffers ? "application/octet-stream" : row.mimeType;
   const downloadUrl = await storage.presignDownload({
     storageKey: row.storageKey,
@@ -91,13 +112,13 @@ export async function toArtifact({ storage }: Pick<Services, "storage">, row: Ar
 }
 
 /** The public record without a download link. */
-export function artifactRecord(row: ArtifactRow): Omit<Artifact, "downloadUrl"> {
+export function artifactRecord(row: ArtifactRow): Omit<SampleOrDelivery, "downloadUrl"> {
   const { id, bidId, taskId, mimeType, detectedMimeType, fileName, bytes, createdAt, sha256 } = row;
-  const { durationSec, detectedDurationSec } = row;
+  const { durationSec, detectedDurationSec, supersededAt } = row;
   const dimensions = dimensionsOf(row.width, row.height);
   const detectedDimensions = dimensionsOf(row.detectedWidth, row.detectedHeight);
   return {
-    ...{ id, bidId, taskId, mimeType, detectedMimeType, bytes, createdAt },
+    ...{ id, bidId, taskId, mimeType, detectedMimeType, bytes, createdAt, supersededAt },
     ...(fileName !== null && { fileName }),
     ...(dimensions !== null && { dimensions }),
     ...(detectedDimensions !== null && { detectedDimensions }),
@@ -110,15 +131,15 @@ export function artifactRecord(row: ArtifactRow): Omit<Artifact, "downloadUrl"> 
 const dimensionsOf = (width: number | null, height: number | null) =>
   width === null || height === null ? null : { width, height };
 
-/** Returns the samples and deliveries that were finalised for a task, oldest first. */
+/** Returns what was finalised for a task: the samples, oldest first, and the deliveries, newest first. */
 export async function readArtifacts(
   services: Pick<Services, "storage"> & { database: Connection },
   taskId: string,
-): Promise<{ samples: Artifact[]; deliveries: Artifact[] }> {
+): Promise<{ samples: SampleOrDelivery[]; deliveries: SampleOrDelivery[] }> {
   const rows = await services.database.query<ArtifactRow>(sql`
     SELECT ${artifactColumns} FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key
     WHERE a.task_id = ${taskId}::uuid ORDER BY a.created_at`);
   const artifactsOf = (kind: UploadKind) =>
     Promise.all(rows.filter((row) => row.kind === kind).map((row) => toArtifact(services, row)));
-  return { samples: await artifactsOf("sample"), deliveries: await artifactsOf("delivery") };
+  return { samples: await artifactsOf("sample"), deliveries: (await artifactsOf("delivery")).reverse() };
 }

@@ -17,7 +17,7 @@ const prefixOf = { sample: "samples", delivery: "deliveries" } as const;
 const actionOf = { sample: "uploadSample", delivery: "deliver" } as const;
 
 /** The caller, and the services needed to decide about an upload. */
-type Uploader = Pick<Services, "clock" | "settings"> & { userId: string };
+export type Uploader = Pick<Services, "clock" | "settings"> & { userId: string };
 
 /** Throws `not_found`, `forbidden` or `wrong_status` unless the caller may upload for this bid now. Takes no lock. */
 export async function checkUpload(

@@ -13,7 +13,7 @@ export const deliver = plainTool({
   name: "deliver",
   title: "Deliver the work",
   description:
-    "Delivers your work for a task that was awarded to you. It can be done once and not changed afterwards. Send exactly one of " +
+    "Delivers your work for a task that was awarded to you. A delivery cannot be changed, but if the buyer asks for changes, deliver again. Send exactly one of " +
     "`text` or `base64` (up to 100 kB, delivered at once), or `bytes`, the size of a larger file: then you get an uploadUrl and " +
     "a storageKey; PUT the file there with its Content-Type, and call again with the storageKey.",
   procedures: ["bids.deliveryInit", "bids.deliveryFinalize"],
@@ -36,7 +36,9 @@ export const deliver = plainTool({
           .say(
             `Delivered ${count(delivery.bytes, "byte")}. You are paid when the buyer accepts, or ${time(acceptanceDeadlineAt)} without a dispute.`,
           )
-          .next(`wait_for_events with types task.accepted,task.disputed${job.canRate ? "; then rate the buyer" : ""}.`);
+          .next(
+            `wait_for_events with types task.accepted,task.changes_requested,task.disputed${job.canRate ? "; then rate the buyer" : ""}.`,
+          );
         return { delivery, acceptanceDeadlineAt };
       },
     }),

@@ -89,14 +89,17 @@ function sayTask(text: AnswerText, task: Task): void {
     ["deliver until", task.deliveryDueAt],
     ["accept or dispute until", task.status === "delivered" ? task.acceptanceDeadlineAt : null],
   ].flatMap(([what, at]) => (at ? [`${what} ${time(at)}`] : []));
+  const revisions =
+    task.revisions === 0 ? [] : [`${count(task.revisions, "round")} of changes, ${task.revisionsUsed} used`];
   text
     .say(
-      `Task ${task.id}: ${[task.status, `up to ${money(task.maxBudgetCents)}`, count(task.bidCount, "bid"), ...deadlines].join(", ")}.`,
+      `Task ${task.id}: ${[task.status, `up to ${money(task.maxBudgetCents)}`, count(task.bidCount, "bid"), ...revisions, ...deadlines].join(", ")}.`,
     )
     .sayQuoted("Title", task.title)
     .sayQuoted("Description", task.description)
     .sayQuoted("Acceptance criteria", task.acceptanceCriteria)
-    .sayQuoted("Tags", task.tags.join(", "));
+    .sayQuoted("Tags", task.tags.join(", "))
+    .sayQuoted("The buyer asks for changes", task.changes?.reason);
 }
 
 function sayFile(text: AnswerText, kind: string, file: { id: string; bytes: number; fileName?: string | undefined }) {

@@ -6,6 +6,8 @@ const toolByOperation: Partial<Record<TaskOperation, string>> = {
   "tasks.cancel": "cancel_task",
   "tasks.award": "award_task",
   "tasks.accept": "accept_delivery",
+  "tasks.requestChanges": "request_changes",
+  "tasks.declineChanges": "decline_changes",
   "tasks.dispute": "dispute_delivery",
   "tasks.rate": "rate",
   "bids.place": "place_bid",

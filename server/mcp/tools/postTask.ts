@@ -12,6 +12,7 @@ const fields = {
     .meta({ description: "When you will accept the delivery." }),
   maxBudgetCents: taskInput.maxBudgetCents,
   tags: taskInput.tags,
+  revisions: taskInput.revisions,
 } as const;
 
 const output = z.object({ task: TaskState });
@@ -24,7 +25,7 @@ export const postTask = moneyTool({
     "First returns a preview and a token; call again with the token as `confirm` to post it.",
   procedures: ["tasks.create", "wallet.read"],
   kind: "money",
-  input: z.strictObject(fields),
+  input: z.strictObject({ ...fields, revisions: fields.revisions.default(0) }),
   output,
   async preview({ api, text }, input, rehearse) {
     const { availableCents } = await api.wallet.read();
@@ -62,6 +63,7 @@ export const changeTask = moneyTool({
     acceptanceCriteria: fields.acceptanceCriteria,
     maxBudgetCents: fields.maxBudgetCents.optional(),
     tags: fields.tags.optional(),
+    revisions: fields.revisions.optional(),
   }),
   output,
   movesMoney: ({ maxBudgetCents }) => maxBudgetCents !== undefined,

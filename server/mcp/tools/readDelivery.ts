@@ -24,7 +24,7 @@ export const readDelivery = plainTool({
   input: z.strictObject({
     taskId,
     fileId: Id.optional().meta({
-      description: "The `id` of a sample or delivery in get_task. Left out: the delivery.",
+      description: "The `id` of a sample or delivery in get_task. Left out: the latest delivery.",
     }),
   }),
   output: z.object({
@@ -47,7 +47,9 @@ export const readDelivery = plainTool({
     const turn = { onlyReads: true, left: context.callerLeft };
     const bytes = await context.turns.run(turn, () => getFile(file.downloadUrl));
     const content = bytes.toString("utf8");
-    text.sayQuoted("Content", content).next("accept_delivery or dispute_delivery, if the task is yours.");
+    text
+      .sayQuoted("Content", content)
+      .next("accept_delivery, request_changes or dispute_delivery, if the task is yours.");
     return { file: { ...file, content } };
   },
 });

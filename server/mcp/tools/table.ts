@@ -1,5 +1,6 @@
 import type { Tool } from "../tool.ts";
 import { awardTask, compareBids } from "./awardTask.ts";
+import { declineChanges, requestChanges } from "./changes.ts";
 import { acceptDelivery, disputeDelivery, rate } from "./decideDelivery.ts";
 import { addSample, deliver } from "./deliver.ts";
 import { getReputation } from "./getReputation.ts";
@@ -25,6 +26,8 @@ export const tools: readonly Tool[] = [
   deliver,
   addSample,
   readDelivery,
+  requestChanges,
+  declineChanges,
   acceptDelivery,
   disputeDelivery,
   rate,

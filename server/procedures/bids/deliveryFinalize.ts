@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { moveTask } from "../../market/tasks/moveTask.ts";
-import { acceptanceDeadlineAt } from "../../market/tasks/rules.ts";
-import { addArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
+import { isInRound } from "../../market/tasks/rules.ts";
+import { addArtifact, assertNotDelivered, supersedeDelivery, toArtifact } from "../../market/uploads/artifacts.ts";
 import { findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
 import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
 import { Delivery, StorageKey } from "../../schemas/artifact.ts";
 import { idOf, Timestamp } from "../../schemas/common.ts";
-import { inOrder, sql } from "../../store/connection.ts";
+import { inOrder } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
@@ -17,7 +17,7 @@ export const deliveryFinalize = scoped("bid:write")
     description:
       "Delivers the uploaded file: the task becomes `delivered`, and the buyer has until `acceptanceDeadlineAt` to " +
       "accept or dispute. You are paid when the buyer accepts, or at that time if nobody has opened a dispute. A " +
-      "task has one delivery, and it can no longer change. Bytes that have not arrived, or that are not of the " +
+      "delivery can no longer change; if the buyer asks for changes, you may deliver again. Bytes that have not arrived, or that are not of the " +
       "declared size and type, are `invalid_input` on `storageKey`.",
     errors: ["forbidden", "not_found", "wrong_status"],
     hasNoDryRun: true,
@@ -38,9 +38,9 @@ export const deliveryFinalize = scoped("bid:write")
   .mutation(async ({ ctx, input }) => {
     const { row, deadlineAt } = await ctx.claim(({ change }) =>
       finalizeUpload(ctx, {
-        // Once another request has delivered, this one has the wrong status.
+        // Once another request has delivered, this one has the wrong status, unless the buyer has asked for changes since.
         find: () => findDeclared(ctx, "delivery", input.id, input.storageKey),
-        findRecorded: async () => null,
+        findRecorded: async () => assertNotDelivered(ctx, input),
         record: (sealed) => change((tx) => deliver(ctx, tx, input.id, sealed)),
       }),
     );
@@ -50,12 +50,10 @@ export const deliveryFinalize = scoped("bid:write")
 
 async function deliver(ctx: CallerContext, tx: Transaction, bidId: string, sealed: SealedUpload | null) {
   const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", bidId);
-  const deadline = acceptanceDeadlineAt(moment.now, ctx.settings.acceptanceWindowSeconds);
-  const changes = sql`acceptance_deadline_at = ${deadline.toISOString()}::timestamptz`;
-  const [row, delivered] = await inOrder(
+  const [, row, delivered] = await inOrder(
+    async () => isInRound(task) && supersedeDelivery(tx, bid.id, moment.now),
     () => addArtifact(tx, "delivery", { bid, sealed }),
-    () => moveTask(tx, "deliver", task, { actor, moment, bid, changes }),
+    () => moveTask(tx, "deliver", task, { actor, moment, bid }),
   );
-  tx.jobs.add("acceptDelivery", { taskId: task.id }, { runAt: deadline });
   return { row, deadlineAt: delivered.acceptanceDeadlineAt };
 }

@@ -3,7 +3,7 @@ import { ApiError } from "../../errors.ts";
 import { findBid, moveBid } from "../../market/bids/records.ts";
 import { moveTask } from "../../market/tasks/moveTask.ts";
 import { lockTask } from "../../market/tasks/records.ts";
-import { actorOf, assertTaskAction, deadlineOf, deliveryDueAt, momentOf } from "../../market/tasks/rules.ts";
+import { actorOf, assertTaskAction, deliveryDueAt, momentOf } from "../../market/tasks/rules.ts";
 import { Bid, bidInput } from "../../schemas/bid.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Task } from "../../schemas/task.ts";
@@ -59,10 +59,7 @@ export const award = scoped("task:write")
         const changes = sql`
           awarded_bid_id = ${bid.id}::uuid, awarded_bidder_id = ${bid.bidder.id}::uuid,
           delivery_due_at = ${deliveryDueAt(moment.now, bid.etaHours).toISOString()}::timestamptz`;
-        const awarded = await moveTask(tx, "award", task, { actor, moment, bid: awardedBid, changes });
-        const runAt = deadlineOf(awarded, "expiry", moment) ?? moment.now;
-        tx.jobs.add("expireTask", { taskId: task.id }, { runAt });
-        return { task: awarded, awardedBid };
+        return { task: await moveTask(tx, "award", task, { actor, moment, bid: awardedBid, changes }), awardedBid };
       })
       .catch(refuseOverdraft(ctx, "ledger_failed")),
   );

@@ -26,6 +26,7 @@ export const create = scoped("task:write")
       acceptanceCriteria: taskInput.acceptanceCriteria.optional(),
       maxBudgetCents: taskInput.maxBudgetCents,
       tags: taskInput.tags,
+      revisions: taskInput.revisions.default(0),
     }),
   )
   .output(z.object({ task: Task.meta({ description: "The new task." }) }))
@@ -42,9 +43,10 @@ export const create = scoped("task:write")
               tx,
               sql`
           WITH t AS (
-            INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags, posted_text_hash)
+            INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags, revisions,
+                               posted_text_hash)
             VALUES (${ctx.userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
-                    ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${textHash}::bigint)
+                    ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${input.revisions}, ${textHash}::bigint)
             RETURNING *)
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
             ),

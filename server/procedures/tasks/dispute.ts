@@ -32,6 +32,9 @@ export const dispute = scoped("task:write")
       assertTaskAction("dispute", task, actor, moment);
       const openedBy = actor === "buyer" ? "buyer" : "bidder";
       const opened = await addDispute(tx, { taskId: task.id, openedBy, reason: input.reason });
-      return { dispute: opened, task: await moveTask(tx, "dispute", task, { actor, moment, dispute: opened }) };
+      return {
+        dispute: opened,
+        task: await moveTask(tx, "dispute", task, { actor, moment, details: { dispute: opened } }),
+      };
     }),
   );

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { hasTag } from "../../market/search/filters.ts";
-import { taskListColumns } from "../../market/tasks/records.ts";
+import { statusAt, taskListColumns } from "../../market/tasks/records.ts";
+import { momentOf, taskAt } from "../../market/tasks/rules.ts";
 import { listOf, NextCursor, PageQuery, Price, text } from "../../schemas/common.ts";
 import { Task, TaskListItem, taskStatuses } from "../../schemas/task.ts";
 import { empty, type Sql, sql } from "../../store/connection.ts";
@@ -14,7 +15,8 @@ const OwnTask = TaskListItem.extend({
 
 const columns = sql`${taskListColumns},
   (SELECT price_cents FROM bids WHERE id = t.awarded_bid_id) AS "priceCents",
-  t.delivery_due_at AS "deliveryDueAt", t.acceptance_deadline_at AS "acceptanceDeadlineAt"`;
+  t.delivery_due_at AS "deliveryDueAt", t.acceptance_deadline_at AS "acceptanceDeadlineAt",
+  t.delivered_at AS "deliveredAt"`;
 
 export const listOwn = signedIn
   .meta({
@@ -41,6 +43,7 @@ export const listOwn = signedIn
   .output(z.object({ tasks: z.array(OwnTask).meta({ description: "Newest first." }), nextCursor: NextCursor }))
   .query(async ({ ctx, input }) => {
     const { cursor, limit, role, status } = input;
+    const moment = momentOf(ctx);
     const tag = input.tag?.trim();
     // Each role has its own index, so this reads a page for each and keeps the newest rows of both.
     const pageOf = (party: Sql) =>
@@ -48,14 +51,14 @@ export const listOwn = signedIn
         "tasks.listOwn",
         sql`SELECT ${columns} FROM tasks t`,
         sql`${party} = ${ctx.userId}::uuid
-        ${status === undefined ? empty : sql`AND t.status = ANY (${status}::text[])`}
+        ${status === undefined ? empty : sql`AND ${statusAt(moment.now)} = ANY (${status}::text[])`}
         ${tag === undefined ? empty : hasTag(tag)}`,
         { cursor, limit },
       )})`;
     const posted = role === "bidder" ? empty : pageOf(sql`t.buyer_id`);
     const awarded = role === "buyer" ? empty : pageOf(sql`t.awarded_bidder_id`);
-    const tasks = await ctx.database.query<z.infer<typeof OwnTask>>(sql`
+    const tasks = await ctx.database.query<z.infer<typeof OwnTask> & Pick<Task, "deliveredAt">>(sql`
       SELECT * FROM (${posted} ${role === undefined ? sql`UNION ALL` : empty} ${awarded}) own
       ORDER BY "createdAt" DESC LIMIT ${limit}`);
-    return { tasks, nextCursor: nextCursorOf(tasks, limit) };
+    return { tasks: tasks.map((task) => taskAt(task, moment)), nextCursor: nextCursorOf(tasks, limit) };
   });

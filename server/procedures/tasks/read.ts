@@ -5,7 +5,7 @@ import { type Detail, readDetail } from "../../market/actions/detail.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
 import { findTask } from "../../market/tasks/records.ts";
-import { momentOf } from "../../market/tasks/rules.ts";
+import { momentOf, taskAt } from "../../market/tasks/rules.ts";
 import { readArtifacts } from "../../market/uploads/artifacts.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { idOf } from "../../schemas/common.ts";
@@ -63,16 +63,19 @@ export const read = anyone
   )
   .query(async ({ ctx, input }) => {
     const { principal, database, storage, settings } = ctx;
+    const moment = momentOf(ctx);
     if (principal === null) {
-      const task = await findTask(database, input.id);
+      const task = taskAt(await findTask(database, input.id), moment);
       return { task: PublicTask.parse(task), questionCount: task.questionCount };
     }
 
     const { userId } = principal;
     const isParty = ({ task }: Detail) => task.buyerId === userId || task.awardedBidderId === userId;
-    const shown = ({ task, facts, bids }: Detail) => {
-      const availableActions = availableActionsOf(task, facts, { principal, settings }, momentOf(ctx));
-      return { task, questionCount: task.questionCount, availableActions, bids };
+    const shown = (detail: Detail) => {
+      const availableActions = availableActionsOf(detail.task, detail.facts, { principal, settings }, moment);
+      const { changes, ...task } = taskAt(detail.task, moment);
+      const shownTask = { ...task, ...(isParty(detail) && { changes }) };
+      return { task: shownTask, questionCount: task.questionCount, availableActions, bids: detail.bids };
     };
     // Most callers are outsiders: one statement takes half of the processor time that a snapshot for everybody takes (measured).
     const outside = await readDetail(database, input.id, userId);

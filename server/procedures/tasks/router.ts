@@ -4,11 +4,27 @@ import { ask } from "./ask.ts";
 import { award } from "./award.ts";
 import { cancel } from "./cancel.ts";
 import { create } from "./create.ts";
+import { declineChanges } from "./declineChanges.ts";
 import { dispute } from "./dispute.ts";
 import { list } from "./list.ts";
 import { listOwn } from "./listOwn.ts";
 import { rate } from "./rate.ts";
 import { read } from "./read.ts";
+import { requestChanges } from "./requestChanges.ts";
 import { update } from "./update.ts";
 
-export const tasksRouter = router({ list, create, read, update, cancel, award, accept, dispute, rate, ask, listOwn });
+export const tasksRouter = router({
+  list,
+  create,
+  read,
+  update,
+  cancel,
+  award,
+  accept,
+  requestChanges,
+  declineChanges,
+  dispute,
+  rate,
+  ask,
+  listOwn,
+});

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { countSpending } from "../../auth/spendLimit.ts";
-import { ApiError } from "../../errors.ts";
 import { findActiveBidders } from "../../market/bids/records.ts";
+import { assertNotLockedByBids } from "../../market/tasks/lockedByBids.ts";
 import { lockTask, type TaskRecord, updateTask } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { idOf } from "../../schemas/common.ts";
@@ -17,9 +17,12 @@ export const update = scoped("task:write")
     summary: "Change a task",
     description:
       "Changes an open task of yours: only the fields that you send, and `tags` replaces all tags. A larger budget " +
-      "holds the difference, a smaller one returns it to your available money. The budget is locked while a bid is " +
-      "active (`budget_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.",
-    errors: ["budget_locked_by_bids", "insufficient_funds", "spend_limit", "forbidden", "not_found", "wrong_status"],
+      "holds the difference, a smaller one returns it to your available money. Budget and revisions are locked " +
+      "while a bid is active (`budget_locked_by_bids`, `revisions_locked_by_bids`). Bidders see in `taskEditedAt` that the text changed after they bid.",
+    errors: [
+      ...(["budget_locked_by_bids", "revisions_locked_by_bids", "insufficient_funds", "spend_limit"] as const),
+      ...(["forbidden", "not_found", "wrong_status"] as const),
+    ],
   })
   .input(
     z
@@ -30,6 +33,7 @@ export const update = scoped("task:write")
         acceptanceCriteria: taskInput.acceptanceCriteria.optional(),
         maxBudgetCents: taskInput.maxBudgetCents.optional(),
         tags: taskInput.tags.optional(),
+        revisions: taskInput.revisions.optional(),
       })
       .refine(({ id: _, ...changes }) => Object.values(changes).some((value) => value !== undefined), {
         message: "Name at least one field to change.",
@@ -41,6 +45,7 @@ export const update = scoped("task:write")
       .change(async (tx) => {
         const task = await lockTask(tx, input.id);
         assertTaskAction("update", task, actorOf(task, ctx.userId), momentOf(ctx));
+        await assertNotLockedByBids(tx, task, input);
         if (input.maxBudgetCents !== undefined) await moveBudget(ctx, tx, task, input.maxBudgetCents);
         const changes = [
           input.title === undefined ? null : sql`title = ${input.title}`,
@@ -50,6 +55,7 @@ export const update = scoped("task:write")
             : sql`acceptance_criteria = ${input.acceptanceCriteria || null}`,
           input.maxBudgetCents === undefined ? null : sql`max_budget_cents = ${input.maxBudgetCents}`,
           input.tags === undefined ? null : sql`tags = distinct_tags(${input.tags}::text[])`,
+          input.revisions === undefined ? null : sql`revisions = ${input.revisions}`,
           changesContent(task, input) ? sql`content_edited_at = service_now()` : null,
         ].filter((change) => change !== null);
         const updated = await updateTask(tx, task.id, join(changes));
@@ -78,9 +84,6 @@ async function moveBudget(
 ): Promise<void> {
   const differenceCents = maxBudgetCents - task.maxBudgetCents;
   if (differenceCents === 0) return;
-  // The task's lock keeps out new bids, so the result stays true until the commit.
-  const [bid] = await tx.query(sql`SELECT 1 FROM bids WHERE task_id = ${task.id}::uuid AND status = 'active' LIMIT 1`);
-  if (bid) throw new ApiError("budget_locked_by_bids");
   const reason = { taskId: task.id };
   if (differenceCents < 0) return tx.ledger.release(task.buyerId, -differenceCents, reason);
   await countSpending(tx, ctx, differenceCents);

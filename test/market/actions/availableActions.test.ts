@@ -54,7 +54,7 @@ interface Scene {
 }
 
 async function open(): Promise<Scene> {
-  return { taskId: (await postTask(people.buyer)).id, bids: {} };
+  return { taskId: (await postTask(people.buyer, { revisions: 1 })).id, bids: {} };
 }
 async function withBids(): Promise<Scene> {
   const scene = await open();
@@ -85,6 +85,11 @@ async function delivered(): Promise<Scene> {
   const scene = await awarded();
   const storageKey = await upload(people.bidder, scene.bids.bidder ?? "", "delivery");
   await ok(people.bidder.post(`/bids/${scene.bids.bidder}/delivery/finalize`, { storageKey }));
+  return scene;
+}
+async function inRound(): Promise<Scene> {
+  const scene = await delivered();
+  await ok(people.buyer.post(`/tasks/${scene.taskId}/request-changes`, { reason: disputeReason }));
   return scene;
 }
 async function accepted(): Promise<Scene> {
@@ -126,6 +131,17 @@ const states: Record<string, () => Promise<Scene>> = {
     await run(sql`UPDATE tasks SET acceptance_deadline_at = now() WHERE id = ${scene.taskId}::uuid`);
     return scene;
   },
+  "delivered, with no revisions left": async () => {
+    const scene = await inRound();
+    await ok(people.bidder.post(`/tasks/${scene.taskId}/decline-changes`, { reason: disputeReason }));
+    return scene;
+  },
+  "in a round of changes": inRound,
+  "in a round of changes, out of time": async () => {
+    const scene = await inRound();
+    await run(sql`UPDATE tasks SET delivery_due_at = now() - interval '1 second' WHERE id = ${scene.taskId}::uuid`);
+    return scene;
+  },
   accepted,
   "accepted, rated by the buyer": async () => {
     const scene = await accepted();
@@ -150,6 +166,8 @@ function inputOf(operation: TaskOperation, { taskId, bids, disputeId, questionId
     "tasks.cancel": task,
     "tasks.award": { ...task, bidId: anyBid },
     "tasks.accept": task,
+    "tasks.requestChanges": { ...task, reason: "The second page lacks its footnotes." },
+    "tasks.declineChanges": { ...task, reason: "The footnotes were not part of the task." },
     "tasks.dispute": { ...task, reason: disputeReason },
     "tasks.rate": { ...task, stars: 4 },
     "tasks.ask": { ...task, text: "How many pages?" },
@@ -168,7 +186,7 @@ function inputOf(operation: TaskOperation, { taskId, bids, disputeId, questionId
 
 const refusals = [
   ...["forbidden", "missing_scope", "not_found", "wrong_status", "bid_invalid"],
-  ...["active_bid_exists", "already_rated", "already_disputed"],
+  ...["active_bid_exists", "already_rated", "already_disputed", "no_revisions_left"],
 ];
 
 /** What each kind of key may do. A session may do everything. */

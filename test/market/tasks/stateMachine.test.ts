@@ -1,13 +1,18 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { readmeWithDiagram } from "../../../openapi/stateDiagram.ts";
 import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
+import { endOverdueRound } from "../../../server/market/tasks/endOverdueRound.ts";
 import { expireTask } from "../../../server/market/tasks/expireTask.ts";
+import type { TaskRecord } from "../../../server/market/tasks/records.ts";
+import { deadlineOf, decideTaskAction, type Moment } from "../../../server/market/tasks/rules.ts";
 import {
-  decide,
+  movements,
   type TaskAction,
   type TaskActor,
+  type Transition,
   taskActions,
   taskActors,
+  taskTransitions,
 } from "../../../server/market/tasks/stateMachine.ts";
 import { type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
 import { sql } from "../../../server/store/connection.ts";
@@ -23,10 +28,15 @@ const BUDGET = 10_000;
 const PRICE = 7_000;
 const SHARE = 2_000;
 
+/** A status, or `round`: an awarded task with an earlier delivery, on which the bidder works again. */
+const situations = [...taskStatuses, "round"] as const;
+type Situation = (typeof situations)[number];
+const statusIn = (situation: Situation): TaskStatus => (situation === "round" ? "awarded" : situation);
+
 /** What must be true, written down apart from the table that the service decides by. Source: docs/contract.md "States". */
 interface Allowed {
   by: TaskActor[];
-  in: TaskStatus[];
+  in: Situation[];
   to?: TaskStatus;
   /** Changes of the buyer's available and held buckets, and of the bidder's available one. */
   money?: [number, number, number];
@@ -51,11 +61,21 @@ const allowed: Record<TaskAction, Allowed> = {
     money: [BUDGET - PRICE, PRICE - BUDGET, 0],
     event: "task.awarded",
   },
-  uploadSample: { by: ["awardedBidder"], in: ["awarded"], event: "sample.posted" },
-  deliver: { by: ["awardedBidder"], in: ["awarded"], to: "delivered", event: "delivery.posted" },
+  uploadSample: { by: ["awardedBidder"], in: ["awarded", "round"], event: "sample.posted" },
+  deliver: { by: ["awardedBidder"], in: ["awarded", "round"], to: "delivered", event: "delivery.posted" },
   expire: { by: ["clock"], in: ["awarded"], to: "expired", money: [PRICE, -PRICE, 0], event: "task.expired" },
   accept: { by: ["buyer"], in: ["delivered"], to: "accepted", money: [0, -PRICE, PRICE], event: "task.accepted" },
-  release: { by: ["clock"], in: ["delivered"], to: "accepted", money: [0, -PRICE, PRICE], event: "task.accepted" },
+  // Silence to the end pays for the delivery that stands.
+  release: {
+    by: ["clock"],
+    in: ["delivered", "round"],
+    to: "accepted",
+    money: [0, -PRICE, PRICE],
+    event: "task.accepted",
+  },
+  requestChanges: { by: ["buyer"], in: ["delivered"], to: "awarded", event: "task.changes_requested" },
+  declineChanges: { by: ["awardedBidder"], in: ["round"], to: "delivered", event: "task.changes_declined" },
+  endRound: { by: ["clock"], in: ["round"], to: "delivered", event: "task.changes_declined" },
   dispute: { by: ["buyer", "awardedBidder"], in: ["delivered"], to: "disputed", event: "task.disputed" },
   resolve: {
     by: ["moderator"],
@@ -67,29 +87,109 @@ const allowed: Record<TaskAction, Allowed> = {
   rate: { by: ["buyer", "awardedBidder"], in: ["accepted", "resolved"], event: "rating.posted" },
 };
 
-function expectedRefusal(action: TaskAction, status: TaskStatus, actor: TaskActor): string | null {
+function expectedRefusal(action: TaskAction, situation: Situation, actor: TaskActor): string | null {
   const { by, in: from } = allowed[action];
   const isUpload = action === "uploadSample" || action === "deliver";
   if (!by.includes(actor)) return isUpload && actor === "bidder" ? "wrong_status" : "forbidden";
-  if (from.includes(status)) return null;
-  return action === "dispute" && status === "disputed" ? "already_disputed" : "wrong_status";
+  if (from.includes(situation)) return null;
+  return action === "dispute" && situation === "disputed" ? "already_disputed" : "wrong_status";
 }
 
-const triples = taskStatuses.flatMap((status) =>
-  taskActions.flatMap((action) => taskActors.map((actor) => ({ status, action, actor }))),
+const NOW = new Date("2026-11-25T12:00:00Z");
+const HOUR_MS = 3_600_000;
+const inHours = (hours: number) => new Date(NOW.getTime() + hours * HOUR_MS);
+const momentIn = (hours: number): Moment => ({ now: inHours(hours), graceSeconds: 604_800, windowSeconds: 172_800 });
+
+/** What of a task the table's decisions depend on. */
+function recordIn(situation: Situation, changes: Partial<TaskRecord> = {}): TaskRecord {
+  const isDelivered = !["open", "cancelled", "awarded", "expired"].includes(situation);
+  return {
+    status: statusIn(situation),
+    deliveryDueAt: inHours(24).toISOString(),
+    deliveredAt: isDelivered ? NOW.toISOString() : null,
+    acceptanceDeadlineAt: isDelivered && situation !== "round" ? inHours(48).toISOString() : null,
+    revisions: 1,
+    revisionsUsed: 0,
+    ...changes,
+  } as TaskRecord; // the rest is not looked at
+}
+
+const triples = situations.flatMap((situation) =>
+  taskActions.flatMap((action) => taskActors.map((actor) => ({ situation, action, actor }))),
 );
 
 test("the table decides every combination of status, action and actor as documented, and the README shows its diagram", async () => {
   expect(Object.keys(allowed).toSorted()).toEqual(taskActions.toSorted());
-  for (const { status, action, actor } of triples) {
-    const refused = expectedRefusal(action, status, actor);
-    const to = allowed[action].to ?? status;
-    expect(decide(action, status, actor), `${actor} ${action} ${status}`).toMatchObject(
+  for (const { situation, action, actor } of triples) {
+    const refused = expectedRefusal(action, situation, actor);
+    const to = allowed[action].to ?? statusIn(situation);
+    const { deadline }: Transition = taskTransitions[action];
+    const decision = decideTaskAction(action, recordIn(situation), actor, momentIn(deadline === "after" ? 24 * 60 : 0));
+    expect(decision, `${actor} ${action} ${situation}`).toMatchObject(
       refused === null ? { refused, to, event: allowed[action].event ?? null } : { refused },
     );
   }
   const { current, generated } = await readmeWithDiagram();
   expect(current, "run `npm run diagram`").toBe(generated);
+});
+
+/** Where a move leads: an awarded task with a delivery is in a round of changes. */
+function after({ to }: Transition, from: Situation): Situation {
+  if (to === "same") return from;
+  return to === "awarded" && !["open", "awarded"].includes(from) ? "round" : to;
+}
+
+/** The moves that are possible in a situation. */
+const movesIn = (situation: Situation): [TaskAction, Transition][] =>
+  taskActions
+    .map((action): [TaskAction, Transition] => [action, taskTransitions[action]])
+    .filter(
+      ([, { from, inRound }]) =>
+        from.includes(statusIn(situation)) && (inRound === undefined || inRound === (situation === "round")),
+    );
+
+test("whoever waits for the other side does not wait for ever: from every status, silence ends the task, and the table says with whose money", () => {
+  const ends = situations.filter((situation) => movesIn(situation).every(([, { to }]) => to === "same"));
+  expect(ends.toSorted()).toEqual(["accepted", "cancelled", "expired", "resolved"]);
+  const waiting = situations.filter((situation) => !ends.includes(situation));
+
+  /** What silence does: the clock's moves to the end, and who has the money then. */
+  const silence: Partial<Record<Situation, [...TaskAction[], string]>> = {};
+  for (const start of waiting.filter((situation) => situation !== "open" && situation !== "disputed")) {
+    const path: TaskAction[] = [];
+    for (let at: Situation = start; !ends.includes(at); ) {
+      const byClock = movesIn(at).filter(([, { by }]) => by.some((actor) => actor === "clock"));
+      expect(byClock, at).toHaveLength(1);
+      const [[action, move]] = byClock as [[TaskAction, Transition]]; // as expected just now
+      expect(move.deadline, action).toBe("after");
+      expect(deadlineOf(recordIn(at), momentIn(0)), at).not.toBeNull();
+      path.push(action);
+      expect(path.length, `${start} goes in circles`).toBeLessThan(situations.length);
+      at = after(move, at);
+      if (!ends.includes(at)) continue;
+      const { returned, paid } = movements[move.money];
+      const amounts = { budgetCents: BUDGET, priceCents: PRICE, bidderCents: SHARE };
+      expect(returned(amounts) + paid(amounts), "the whole price goes somewhere").toBe(PRICE);
+      silence[start] = [...path, paid(amounts) === PRICE ? "the bidder is paid" : "the buyer has it back"];
+    }
+  }
+  expect(silence).toEqual({
+    awarded: ["expire", "the buyer has it back"],
+    round: ["endRound", "release", "the bidder is paid"],
+    delivered: ["release", "the bidder is paid"],
+  });
+
+  // The other two need nobody else: the buyer may cancel, and a moderator decides.
+  const byOne = (situation: Situation, actor: TaskActor) =>
+    movesIn(situation).filter(([, move]) => move.by.includes(actor) && ends.includes(after(move, situation)));
+  expect(byOne("open", "buyer").map(([action]) => action)).toEqual(["cancel"]);
+  expect(byOne("disputed", "moderator").map(([action]) => action)).toEqual(["resolve"]);
+});
+
+test("changes can be asked for as often as the task has revisions, and no more", () => {
+  const ask = (revisionsUsed: number) =>
+    decideTaskAction("requestChanges", recordIn("delivered", { revisions: 2, revisionsUsed }), "buyer", momentIn(0));
+  expect([ask(0).refused, ask(1).refused, ask(2).refused]).toEqual([null, null, "no_revisions_left"]);
 });
 
 let people: Record<Exclude<TaskActor, "clock">, TestPerson>;
@@ -114,15 +214,15 @@ interface Scene {
   questionId: string;
 }
 
-async function stage(status: TaskStatus): Promise<Scene> {
+async function stage(situation: Situation): Promise<Scene> {
   const { buyer, awardedBidder, bidder, moderator } = people;
-  const { id: taskId } = await postTask(buyer, { maxBudgetCents: BUDGET });
+  const { id: taskId } = await postTask(buyer, { maxBudgetCents: BUDGET, revisions: 2 });
   const { id: bidId } = await placeBid(awardedBidder, taskId, { priceCents: PRICE });
   const { id: otherBidId } = await placeBid(bidder, taskId);
   await bidder.post(`/bids/${otherBidId}/withdraw`);
   const { question } = (await bidder.post(`/tasks/${taskId}/questions`, { text: "Which Finnish?" })).body;
   const scene = { taskId, bidId, otherBidId, disputeId: crypto.randomUUID() as string, questionId: question.id };
-  const path: Partial<Record<TaskStatus, [TaskAction, keyof typeof people | "clock"][]>> = {
+  const path: Partial<Record<Situation, [TaskAction, keyof typeof people | "clock"][]>> = {
     cancelled: [["cancel", "buyer"]],
     awarded: [["award", "buyer"]],
     expired: [
@@ -143,18 +243,23 @@ async function stage(status: TaskStatus): Promise<Scene> {
       ["deliver", "awardedBidder"],
       ["dispute", "buyer"],
     ],
+    round: [
+      ["award", "buyer"],
+      ["deliver", "awardedBidder"],
+      ["requestChanges", "buyer"],
+    ],
     resolved: [
       ["award", "buyer"],
       ["deliver", "awardedBidder"],
       ["dispute", "buyer"],
     ],
   };
-  for (const [action, actor] of path[status] ?? []) {
+  for (const [action, actor] of path[situation] ?? []) {
     const answer = await act(action, actor, scene);
     if (action === "dispute") scene.disputeId = answer?.body.dispute.id;
   }
-  if (status === "resolved") await moderator.post(`/disputes/${scene.disputeId}/resolve`, { resolution: "refund" });
-  expect((await buyer.get(`/tasks/${taskId}`)).body.task.status).toBe(status);
+  if (situation === "resolved") await moderator.post(`/disputes/${scene.disputeId}/resolve`, { resolution: "refund" });
+  expect((await buyer.get(`/tasks/${taskId}`)).body.task.status).toBe(statusIn(situation));
   return scene;
 }
 
@@ -167,8 +272,9 @@ const late = () => ({
 /** Does an action as a client, or as the jobs, would; undefined when there is no way for this actor to even try. */
 async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Scene): Promise<Answer | undefined> {
   const { taskId, bidId, otherBidId, disputeId, questionId } = scene;
-  if (action === "expire" || action === "release") {
-    if (actor === "clock") await (action === "expire" ? expireTask : acceptDelivery)(late(), { taskId });
+  const jobs = { expire: expireTask, release: acceptDelivery, endRound: endOverdueRound };
+  if (action === "expire" || action === "release" || action === "endRound") {
+    if (actor === "clock") await jobs[action](late(), { taskId });
     return undefined;
   }
   if (actor === "clock") return undefined;
@@ -189,6 +295,10 @@ async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Sc
       return send("POST", `/tasks/${taskId}/questions`, { text: "How many words?" });
     case "answer":
       return send("POST", `/questions/${questionId}/answer`, { text: "Plain, spoken Finnish." });
+    case "requestChanges":
+      return send("POST", `/tasks/${taskId}/request-changes`, { reason: disputeReason });
+    case "declineChanges":
+      return send("POST", `/tasks/${taskId}/decline-changes`, { reason: disputeReason });
     case "dispute":
       return send("POST", `/tasks/${taskId}/dispute`, { reason: disputeReason });
     case "rate":
@@ -222,7 +332,8 @@ async function snapshot(taskId: string) {
            (SELECT jsonb_agg(d) FROM disputes d WHERE task_id = ${taskId}::uuid) AS disputes,
            (SELECT jsonb_agg(q ORDER BY id) FROM questions q WHERE task_id = ${taskId}::uuid) AS questions,
            (SELECT jsonb_agg(r ORDER BY id) FROM ratings r WHERE task_id = ${taskId}::uuid) AS ratings,
-           (SELECT count(*) FROM artifacts WHERE task_id = ${taskId}::uuid) AS artifacts,
+           (SELECT jsonb_agg(r ORDER BY round) FROM change_rounds r WHERE task_id = ${taskId}::uuid) AS rounds,
+           (SELECT jsonb_agg(a ORDER BY id) FROM artifacts a WHERE task_id = ${taskId}::uuid) AS artifacts,
            (SELECT jsonb_agg(type ORDER BY created_at) FROM events WHERE task_id = ${taskId}::uuid) AS events,
            (SELECT jsonb_agg(w ORDER BY user_id) FROM wallets w) AS wallets,
            (SELECT jsonb_agg(r ORDER BY user_id) FROM reputations r) AS reputations,
@@ -242,25 +353,26 @@ const lastEvent = async (taskId: string) =>
     FROM events WHERE task_id = ${taskId}::uuid AND type <> 'bid.rejected' ORDER BY created_at DESC LIMIT 1`)
   )[0];
 
-describe.each(taskStatuses)("a task that is %s", (status) => {
+describe.each(situations)("a task that is %s", (situation) => {
+  const status = statusIn(situation);
   // Before an award nobody is the awarded bidder: whoever has a bid is a bidder.
   const actors = taskActors.filter((actor) => actor !== "awardedBidder" || !["open", "cancelled"].includes(status));
   const refusedPairs = taskActions.flatMap((action) =>
-    actors.filter((actor) => expectedRefusal(action, status, actor) !== null).map((actor) => ({ action, actor })),
+    actors.filter((actor) => expectedRefusal(action, situation, actor) !== null).map((actor) => ({ action, actor })),
   );
   const allowedPairs = taskActions.flatMap((action) =>
-    actors.filter((actor) => expectedRefusal(action, status, actor) === null).map((actor) => ({ action, actor })),
+    actors.filter((actor) => expectedRefusal(action, situation, actor) === null).map((actor) => ({ action, actor })),
   );
 
   test(`refuses ${refusedPairs.length} pairs of action and actor with the documented error, and nothing changes`, async () => {
-    const scene = await stage(status);
+    const scene = await stage(situation);
     const before = await snapshot(scene.taskId);
     for (const { action, actor } of refusedPairs) {
       const answer = await act(action, actor, scene);
       if (answer !== undefined) {
         // Without a dispute there is nothing that a moderator could name.
         const unnamed = action === "resolve" && actor === "moderator" && !["disputed", "resolved"].includes(status);
-        const code = unnamed ? "not_found" : expectedRefusal(action, status, actor);
+        const code = unnamed ? "not_found" : expectedRefusal(action, situation, actor);
         const httpStatus = { forbidden: 403, not_found: 404, wrong_status: 409, already_disputed: 409 }[code ?? ""];
         expect([answer.status, answer.body.error], `${actor} ${action}`).toEqual([httpStatus, code]);
       }
@@ -277,16 +389,18 @@ describe.each(taskStatuses)("a task that is %s", (status) => {
   test.each(allowedPairs)(
     "lets the $actor $action, which moves state, money and event as decided",
     async ({ action, actor }) => {
-      const scene = await stage(status);
+      const scene = await stage(situation);
       const before = { wallets: await walletsOf(), events: (await lastEvent(scene.taskId))?.count ?? 0 };
       const answer = await act(action, actor, scene);
       if (answer !== undefined) expect(answer.status, answer.text).toBeLessThan(300);
 
       const { to = status, money = [0, 0, 0], event } = allowed[action];
+      // The clock that is past every deadline ends the round first.
+      const events = situation === "round" && action === "release" ? 2 : 1;
       expect((await people.buyer.get(`/tasks/${scene.taskId}`)).body.task.status).toBe(to);
       expect(await walletsOf()).toEqual(before.wallets.map((cents, index) => cents + (money[index] ?? 0)));
       const last = await lastEvent(scene.taskId);
-      expect(last?.count).toBe(before.events + (event === undefined ? 0 : 1));
+      expect(last?.count).toBe(before.events + (event === undefined ? 0 : events));
       if (event !== undefined) expect(last?.type).toBe(event);
     },
   );

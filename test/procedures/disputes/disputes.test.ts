@@ -298,7 +298,15 @@ describe("the work list", () => {
         bidder: { userId: bidder.id, bidder: { tasksDelivered: expect.any(Number) } },
       },
     });
-    expect(Object.keys(detail).toSorted()).toEqual(["bid", "deliveries", "dispute", "reputations", "samples", "task"]);
+    expect(Object.keys(detail).toSorted()).toEqual([
+      "bid",
+      "deliveries",
+      "dispute",
+      "reputations",
+      "rounds",
+      "samples",
+      "task",
+    ]);
     expect(await (await fetch(detail.deliveries[0].downloadUrl)).text()).toBe("hello, world");
     const open = (await moderator.get("/disputes?status=open&limit=100")).body.disputes;
     expect(open.every(({ status }: { status: string }) => status === "open")).toBe(true);
