@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { createHash, hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { takeLock } from "../fileLock.ts";
 import { readManifest, writeManifest } from "./manifest.ts";
@@ -103,7 +103,8 @@ async function replace(folder: string, next: string): Promise<void> {
 function run({ builder, niceness = 0 }: Site, outputFolder: string): Promise<{ code: number | null; output: string }> {
   const parameters = [resolve(root, builder), outputFolder];
   const child = spawn(process.execPath, parameters, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
-  if (child.pid !== undefined && niceness > 0) setPriority(child.pid, niceness);
+  // Never below our own, which only root may do: `nice npm run build` is nicer already.
+  if (child.pid !== undefined && niceness > getPriority()) setPriority(child.pid, niceness);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {

@@ -4,33 +4,18 @@
  * fails or an installation exceeds its size limit.
  */
 import assert from "node:assert/strict";
-import { cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
-import pg from "pg";
-import { z } from "zod";
 import { copyTrackedFiles } from "../../openapi/release/copies.ts";
 import { checkAnswers } from "./answers.ts";
+import { productionSettings, startEmbedded } from "./embedded.ts";
 import { machineEnvironment, megabytesIn, run, type Started, startProcess } from "./processes.ts";
 
 /** Limits of `node_modules`, with the runtime, in units of 1,000,000 bytes on disk. */
 const PRODUCTION_LIMIT_MB = 450;
 const DEVELOPMENT_LIMIT_MB = 800;
-
-/** What a development service writes to `local.json`, as far as it is needed here. */
-const Embedded = z.object({
-  databaseUrl: z.string(),
-  databaseOwnerUrl: z.string(),
-  s3: z.object({
-    endpoint: z.string(),
-    bucket: z.string(),
-    region: z.string(),
-    accessKeyId: z.string(),
-    secretAccessKey: z.string(),
-  }),
-  processor: z.object({ apiBase: z.string(), secretKey: z.string(), webhookSecret: z.string() }),
-});
 
 const checkout = join(import.meta.dirname, "../..");
 const directory = await mkdtemp(join(tmpdir(), "rebid-install-"));
@@ -58,7 +43,9 @@ async function main(): Promise<void> {
   const developmentMegabytes = await megabytesIn(join(checkout, "node_modules"));
 
   const port = await getPort();
-  const { DATABASE_OWNER_URL, ...settings } = await productionSettings(await startEmbedded());
+  const { DATABASE_OWNER_URL, ...settings } = await productionSettings(
+    await startEmbedded(join(directory, "data"), started),
+  );
   const env = { ...machineEnvironment(), ...settings, PORT: String(port) };
   await run("npm", ["run", "migrate"], { cwd: installation, env: { ...env, DATABASE_OWNER_URL } });
   const service = startProcess("npm", ["start"], { cwd: installation, env });
@@ -92,46 +79,4 @@ async function install(installation: string): Promise<{ seconds: number }> {
   const seconds = Math.round((performance.now() - startedAt) / 1000);
   await rm(join(installation, "server/local"), { recursive: true });
   return { seconds };
-}
-
-/** Starts a development service in the checkout and returns the addresses and keys of its embedded services. */
-async function startEmbedded(): Promise<z.infer<typeof Embedded>> {
-  const dataDirectory = join(directory, "data");
-  const env = {
-    ...machineEnvironment(),
-    DATA_DIR: dataDirectory,
-    PORT: String(await getPort()),
-    ROLE: "api",
-    LOG_LEVEL: "error",
-  };
-  const service = startProcess(process.execPath, ["server/start/main.ts"], { cwd: checkout, env });
-  started.push(service);
-  await service.ready;
-  return Embedded.parse(JSON.parse(await readFile(join(dataDirectory, "local.json"), "utf8")));
-}
-
-/** The settings of a production process on these services, with an empty database of its own. */
-async function productionSettings({ databaseUrl, databaseOwnerUrl, s3, processor }: z.infer<typeof Embedded>) {
-  const admin = new pg.Client({ connectionString: databaseOwnerUrl });
-  await admin.connect();
-  await admin.query("CREATE DATABASE production");
-  await admin.end();
-  const inProduction = (url: string) => Object.assign(new URL(url), { pathname: "/production" }).href;
-  return {
-    DATABASE_OWNER_URL: inProduction(databaseOwnerUrl),
-    NODE_ENV: "production",
-    HOST: "127.0.0.1",
-    LOG_LEVEL: "error",
-    PUBLIC_URL: "https://rebid.example",
-    DATABASE_URL: inProduction(databaseUrl),
-    SESSION_SECRET: "a secret of the installation check",
-    S3_ENDPOINT: s3.endpoint,
-    S3_BUCKET: s3.bucket,
-    S3_REGION: s3.region,
-    S3_ACCESS_KEY_ID: s3.accessKeyId,
-    S3_SECRET_ACCESS_KEY: s3.secretAccessKey,
-    STRIPE_API_BASE: processor.apiBase,
-    STRIPE_SECRET_KEY: processor.secretKey,
-    STRIPE_WEBHOOK_SECRET: processor.webhookSecret,
-  };
 }
