@@ -38,15 +38,18 @@ async function withMistake(file: string, right: string, wrong: string): Promise<
   return copy;
 }
 
+const kubernetes = [join(tools, "bin/kubernetes-validate"), "--strict", "--quiet"];
 const jsonSchema = (name: string) => [join(tools, "bin/check-jsonschema"), "--builtin-schema", `vendor.${name}`];
 
-test.each([["release.yaml", jsonSchema("github-workflows"), "id-token: write", "id-token: sign"]])(
-  "%s is what its schema allows",
-  async (file, validator, right, wrong) => {
-    expect(await faults([...validator, join(deploy, file)])).toBe("");
-    expect(await faults([...validator, await withMistake(file, right, wrong)])).not.toBe("");
-  },
-);
+test.each([
+  ["compose.yaml", jsonSchema("compose-spec"), "depends_on:", "depend_on:"],
+  ["release.yaml", jsonSchema("github-workflows"), "id-token: write", "id-token: sign"],
+  ["kubernetes/rebid.yaml", kubernetes, "failureThreshold", "failureTreshold"],
+  ["kubernetes/rebid.yaml", kubernetes, "replicas: 2", 'replicas: "2"'],
+])("%s is what its schema allows", async (file, validator, right, wrong) => {
+  expect(await faults([...validator, join(deploy, file)])).toBe("");
+  expect(await faults([...validator, await withMistake(file, right, wrong)])).not.toBe("");
+});
 
 test("systemd understands the unit", async () => {
   const unit = "systemd/rebid@.service";
