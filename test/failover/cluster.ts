@@ -105,11 +105,11 @@ archive_command = 'cp %p "${archive}/%f"'
     );
   }
 
-  /** Starts a copy that replays the archive of a cluster to a restore point. */
+  /** Starts a copy that replays the archive of a cluster to a point, such as `recovery_target_name = 'here'`. */
   async restore(name: string, archiveOf: string, target: string): Promise<Cluster> {
     const settings = `
 restore_command = 'cp "${this.pathOf(`${archiveOf}-archive`)}/%f" "%p"'
-recovery_target_name = '${target}'
+${target}
 recovery_target_action = 'promote'
 archive_mode = off
 `;

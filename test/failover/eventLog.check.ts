@@ -196,7 +196,7 @@ test("a restore to a point in time: cursors from before it go on, and those from
   const [segment] = await primary.query("SELECT pg_walfile_name(pg_switch_wal()) AS name");
   await primary.until(`SELECT last_archived_wal >= '${segment?.name}' AS done FROM pg_stat_archiver`);
   await primary.stop("fast");
-  await failOverTo(await clusters.restore("fifth", "first", "here"));
+  await failOverTo(await clusters.restore("fifth", "first", "recovery_target_name = 'here'"));
   expect((await read(kept)).tasks).toEqual([]);
   tasks.push(await post());
   expect(await read(after)).toEqual(lost);
