@@ -56,15 +56,15 @@ export function createLoad(limits: Partial<OverloadLimits> = {}): Load {
   return { limits: all, callsUnderWay: 0, turns };
 }
 
-/** One request's part of the load. */
-interface Share {
+/** What one request adds to the load. */
+interface RequestLoad {
   readonly load: Load;
   readonly calls: number;
   /** Says that so many of its calls only wait from now on, and are not under way. Returns what ends that. */
   idle(calls: number): () => void;
 }
 
-const shares = new WeakMap<Response, Share>();
+const requestLoads = new WeakMap<Response, RequestLoad>();
 
 /**
  * Refuses requests with `unavailable` while too many calls are under way, before any work is done for them. Those that it
@@ -76,15 +76,15 @@ export function shedLoad(load: Load): RequestHandler {
       sendError(response, new ApiError("unavailable"));
       return;
     }
-    const share = countRequest(load, request, response);
-    shares.set(response, share);
-    if (takesBody(request)) ignoreSlowBody(share, request);
+    const added = countRequest(load, request, response);
+    requestLoads.set(response, added);
+    if (takesBody(request)) ignoreSlowBody(added, request);
     next();
   };
 }
 
 /** Counts a request's calls until its response is over. */
-function countRequest(load: Load, request: Request, response: Response): Share {
+function countRequest(load: Load, request: Request, response: Response): RequestLoad {
   const calls = callsOf(request);
   let counted = 0;
   let isOver = false;
@@ -111,7 +111,7 @@ function countRequest(load: Load, request: Request, response: Response): Share {
   };
 }
 
-function ignoreSlowBody({ calls, idle }: Share, request: Request): void {
+function ignoreSlowBody({ calls, idle }: RequestLoad, request: Request): void {
   let resume = () => {};
   const timeout = setTimeout(() => {
     resume = idle(calls);
@@ -125,10 +125,10 @@ function ignoreSlowBody({ calls, idle }: Share, request: Request): void {
 
 /** Returns the turns of a request's calls. `caller` is the user, or the address of a stranger. */
 export function turnsFor(response: Response, caller: string): CallTurns {
-  const share = shares.get(response);
-  if (share === undefined) throw new Error("the request has not passed `shedLoad`");
-  const { calls, idle } = share;
-  const { turns, limits } = share.load;
+  const added = requestLoads.get(response);
+  if (added === undefined) throw new Error("the request has not passed `shedLoad`");
+  const { calls, idle } = added;
+  const { turns, limits } = added.load;
   const allowed = { reads: limits.readTurnsPerCaller, others: limits.turnsPerCaller };
   return turnsOf(turns, { name: caller, calls, ...allowed }, () => idle(1));
 }
