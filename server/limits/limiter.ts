@@ -2,8 +2,8 @@ import type { Logger } from "pino";
 import { ApiError } from "../errors.ts";
 import { type Connection, queryOne, sql } from "../store/connection.ts";
 import {
-  bucketOf,
   type Caller,
+  counterOf,
   defaultLimits,
   type PolicyName,
   type RateGroup,
@@ -27,7 +27,7 @@ export const unlimited: RequestLimits = { counted: true, count: async () => {} }
 
 /**
  * Returns the limits of one request. Without a limiter, only the rule about passwords holds. `setHeaders` is called with
- * the headers of the bucket that is closest to its limit.
+ * the headers of the counter that is closest to its limit.
  */
 export function limitsOf(
   limiter: RateLimiter | null,
@@ -135,7 +135,7 @@ class SharedLimiter implements RateLimiter {
   readonly #limits: Record<PolicyName, number>;
   readonly #windowSeconds: number;
   readonly #windows = new Map<string, Window>();
-  #sweepAtMs = 0;
+  #forgetAtMs = 0;
   #isFailing = false;
 
   constructor(database: Connection, log: Logger, { limits, windowSeconds = WINDOW_SECONDS }: LimiterOptions) {
@@ -146,7 +146,7 @@ class SharedLimiter implements RateLimiter {
   }
 
   async count(group: RateGroup, caller: Caller): Promise<Count> {
-    const { policy, key } = bucketOf(group, caller);
+    const { policy, key } = counterOf(group, caller);
     const window = this.#windowOf(policy, `${policy}:${key}`);
     const allowed = await this.#take(window);
     if (!allowed) this.refusals.set(policy, (this.refusals.get(policy) ?? 0) + 1);
@@ -159,7 +159,7 @@ class SharedLimiter implements RateLimiter {
 
   #windowOf(policy: PolicyName, key: string): Window {
     const nowMs = Date.now();
-    this.#sweep(nowMs);
+    this.#forgetEnded(nowMs);
     const known = this.#windows.get(key);
     if (known !== undefined && (known.endsAtMs > nowMs || known.waiting.length > 0)) return known;
     const limit = this.#limits[policy];
@@ -169,9 +169,9 @@ class SharedLimiter implements RateLimiter {
   }
 
   /** Forgets the windows that have ended, once a window. */
-  #sweep(nowMs: number): void {
-    if (nowMs < this.#sweepAtMs) return;
-    this.#sweepAtMs = nowMs + this.#windowSeconds * 1000;
+  #forgetEnded(nowMs: number): void {
+    if (nowMs < this.#forgetAtMs) return;
+    this.#forgetAtMs = nowMs + this.#windowSeconds * 1000;
     for (const [key, { endsAtMs, waiting }] of this.#windows) {
       if (endsAtMs <= nowMs && waiting.length === 0) this.#windows.delete(key);
     }

@@ -1,6 +1,6 @@
 /**
- * The buckets and how many requests each allows in a window, which is a minute. `signup`, `login`, `recovery` and `anonymous…` have a
- * bucket for each address, the others one for each user. The names are public: responses carry them in `RateLimit`.
+ * The policies and how many requests each allows in a window, which is a minute. `signup`, `login`, `recovery` and `anonymous…` have
+ * a counter for each address, the others one for each user. The names are public: responses carry them in `RateLimit`.
  * Source: docs/contract.md "Limits".
  */
 export const defaultLimits = {
@@ -23,19 +23,19 @@ export type PolicyName = keyof typeof defaultLimits;
 export const WINDOW_SECONDS = 60;
 
 /**
- * Buckets of which a process may lease several requests at once, so that most reads cost no query. The others are exact
+ * Policies of whose counters a process may take several requests at once, so that most reads cost no query. The others are exact
  * over all processes: not one request is refused because another process holds an unused share.
  */
-const leasable: ReadonlySet<PolicyName> = new Set(["anonymous-public-reads", "anonymous", "reads"]);
+const takenAhead: ReadonlySet<PolicyName> = new Set(["anonymous-public-reads", "anonymous", "reads"]);
 
 const MAX_SHARE = 30;
 
 /**
- * Returns how many requests a process takes from a bucket at a time: a quarter of what is left, so that shares become
+ * Returns how many requests a process takes from a counter at a time: a quarter of what is left, so that shares become
  * smaller and what other processes hold costs a caller little. A reader's 600 requests take about 35 queries.
  */
 export function shareOf(policy: PolicyName, remaining: number): number {
-  if (!leasable.has(policy)) return 1;
+  if (!takenAhead.has(policy)) return 1;
   return Math.max(1, Math.min(MAX_SHARE, Math.floor(remaining / 4)));
 }
 
@@ -72,8 +72,8 @@ export interface Caller {
   readonly userId: string | null;
 }
 
-/** Returns the bucket that a request counts against: its user's, or else its address's. */
-export function bucketOf(group: RateGroup, { address, userId }: Caller): { policy: PolicyName; key: string } {
+/** Returns the counter of a request: its user's, or else its address's. */
+export function counterOf(group: RateGroup, { address, userId }: Caller): { policy: PolicyName; key: string } {
   const { anonymous, user } = policiesByGroup[group];
   return userId === null || user === null ? { policy: anonymous, key: address } : { policy: user, key: userId };
 }
