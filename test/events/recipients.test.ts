@@ -25,7 +25,7 @@ let people: Record<Role, TestPerson>;
 const seen = new Map<LogEventType, Set<Role>>();
 
 /** Whom each type concerns; `topup.…` and `payout.updated` have tests where their stories are. */
-const audiences: Partial<Record<LogEventType, Role[]>> = {
+const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "task.created": [...roles],
   "bid.received": ["buyer"],
   "bid.updated": ["buyer", "loser"],
@@ -112,8 +112,8 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
     for (const { type } of await readAll(people[role])) seen.set(type, (seen.get(type) ?? new Set()).add(role));
   }
   const table = Object.fromEntries([...seen].map(([type, by]) => [type, roles.filter((role) => by.has(role))]));
-  expect(table).toEqual(audiences);
-  expect(Object.keys(audiences).toSorted()).toEqual(logEventTypes.toSorted());
+  expect(table).toEqual(recipientsOf);
+  expect(Object.keys(recipientsOf).toSorted()).toEqual(logEventTypes.toSorted());
 
   const unsent = await service.services.database.query<{ type: string }>(sql`
     SELECT DISTINCT type FROM events WHERE fanned_out_at IS NULL`);
