@@ -38,7 +38,7 @@ const failedStatements = new Counter({
 });
 const webhooks = new Histogram({
   name: "rebid_webhook_attempt_duration_seconds",
-  help: "Duration of attempts to deliver a webhook, by outcome: succeeded, retry, failed or gone.",
+  help: "Duration of attempts to deliver a webhook, by outcome: succeeded, retry, rejected or gone.",
   labelNames: ["outcome"],
   ...options,
 });

@@ -18,6 +18,8 @@ interface Example {
   firing: Record<string, string>;
   /** The labels that the alert has then, besides its severity. */
   labels?: Record<string, string>;
+  /** When both are looked at; by default, five minutes after the shortest time in which it can fire. */
+  atSeconds?: number;
 }
 
 /**
@@ -36,7 +38,8 @@ const UNSENT_PAYOUTS = "created|transferred|returning";
 
 /** Returns the alerts, most urgent first. */
 export function alertsAt({ timesFaster }: Pace = { timesFaster: 1 }): Alert[] {
-  const seconds = (count: number) => count / timesFaster;
+  // Prometheus knows no fractions.
+  const seconds = (count: number) => Math.ceil(count / timesFaster);
   // A rate needs at least two values, which come once a second where the pace is fast.
   const window = (count: number) => `[${Math.max(4, seconds(count))}s]`;
   const failedShare = (metric: string, window: string, by = "", failed = 'outcome="failed"') =>
@@ -176,11 +179,13 @@ export function alertsAt({ timesFaster }: Pace = { timesFaster: 1 }): Alert[] {
       name: "RebidAuditLate",
       severity: "ticket",
       summary: "The books have not been audited for 26 hours, or never.",
-      expression: `time() - max(rebid_ledger_audit_timestamp_seconds) > ${seconds(26 * 3_600)} or (max(rebid_database_up) == 1 unless max(rebid_ledger_audit_timestamp_seconds))`,
+      // A new installation is audited in its first night.
+      expression: `time() - max(rebid_ledger_audit_timestamp_seconds) > ${seconds(26 * 3_600)} or (max(rebid_database_up offset ${seconds(26 * 3_600)}s) == 1 unless max(rebid_ledger_audit_timestamp_seconds))`,
       forSeconds: 3_600,
       example: {
-        quiet: { rebid_database_up: "1x90", rebid_ledger_audit_timestamp_seconds: "0x90" },
-        firing: { rebid_database_up: "1x90" },
+        quiet: { rebid_database_up: "1x1700", rebid_ledger_audit_timestamp_seconds: "_x300 18000x1400" },
+        firing: { rebid_database_up: "1x1700" },
+        atSeconds: 28 * 3_600,
       },
     },
     {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge, Registry } from "prom-client";
 import { findLastAudit } from "../audit/nightly.ts";
 import { type Business, readBusiness } from "../market/business.ts";
@@ -8,25 +9,19 @@ import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { isUnreconciled } from "../store/reconciliation.ts";
 import { readBacklog } from "../webhooks/backlog.ts";
 
-/**
- * Reads the figures that the database holds. Each scrape gets a new registry, so that a figure that cannot be read is
- * absent and not stale: while the database is unreachable, the registry has only `rebid_database_up`.
- */
-async function readFigures(services: Services, business: () => Business | null): Promise<Registry> {
+/** Reads the figures that the database holds; null if it does not respond. */
+async function readFigures(services: Services, business: () => Business | null): Promise<Registry | null> {
   const figures = new Registry();
-  let isUp = 1;
   try {
     await addAuditFigures(figures, services);
     await addBacklogFigures(figures, services);
     await addPayoutFigures(figures, services);
     addBusinessFigures(figures, business());
+    return figures;
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
-    figures.clear();
-    isUp = 0;
+    return null;
   }
-  addGauge(figures, "rebid_database_up", "1 if the database responds, otherwise 0.", isUp);
-  return figures;
 }
 
 function addGauge(registry: Registry, name: string, help: string, value = 0): void {
@@ -174,8 +169,19 @@ function addBusinessFigures(registry: Registry, business: Business | null): void
   );
 }
 
-/** Returns a function that reads the figures of the database: sums over all users once a minute, all others anew. */
-export function databaseFigures(services: Services): () => Promise<Registry> {
+/**
+ * Returns a function that reads the figures of the database: sums over all users once a minute, all others anew. Each scrape
+ * gets a new registry, so that a figure that cannot be read is absent and not stale: while the database does not respond within
+ * `timeoutMs`, because it hangs or because all connections are in use, the registry has only `rebid_database_up`.
+ */
+export function databaseFigures(services: Services): (timeoutMs: number) => Promise<Registry> {
   const business = businessReader(services);
-  return () => readFigures(services, business);
+  return async (timeoutMs) => {
+    const read = new AbortController();
+    const late = sleep(timeoutMs, null, { signal: read.signal });
+    const figures = await Promise.race([readFigures(services, business), late]).finally(() => read.abort());
+    const registry = figures ?? new Registry();
+    addGauge(registry, "rebid_database_up", "1 if the database responds, otherwise 0.", figures === null ? 0 : 1);
+    return registry;
+  };
 }

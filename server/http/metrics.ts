@@ -32,12 +32,21 @@ export function createMetrics(services: Services, pools: Pools = { requests: ser
     watch: (load) => addLoadFigures(registry, load),
     time: timeRequests(registry),
     page: Router()
-      .get("/metrics", async (_request, response) => {
-        const all = Registry.merge([registry, await readFigures(), processRegistry]);
+      .get("/metrics", async (request, response) => {
+        const all = Registry.merge([registry, await readFigures(timeoutMsOf(request)), processRegistry]);
         response.type(all.contentType).send(await all.metrics());
       })
       .all("/metrics", allowOnly("GET")),
   };
+}
+
+/** How long the figures of the database may take, so that Prometheus gets those of the process whatever the database does. */
+const DATABASE_TIMEOUT_MS = 2_000;
+
+/** Half of the time after which Prometheus, as it says, gives up, if that is less. */
+function timeoutMsOf(request: Request): number {
+  const scrapeSeconds = Number(request.get("X-Prometheus-Scrape-Timeout-Seconds") ?? Number.NaN);
+  return scrapeSeconds > 0 ? Math.min(DATABASE_TIMEOUT_MS, scrapeSeconds * 500) : DATABASE_TIMEOUT_MS;
 }
 
 /** Where `/metrics` is served. */

@@ -74,7 +74,9 @@ export async function startService(
       await serveMetrics(jobServices, config, serving, createMetrics(jobServices, pools));
       return { url: null, stop };
     }
-    await serveRequests(services, config, serving, createMetrics(services, pools));
+    // Where there are others, the figures do not wait for connections that requests use.
+    const metrics = createMetrics(config.role === "all" ? jobServices : services, pools);
+    await serveRequests(services, config, serving, metrics);
     drainMs = config.drainSeconds * 1000;
     await sitesAreReady;
     backing.announce(ownAddress(config.host, port));

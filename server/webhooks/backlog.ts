@@ -8,7 +8,9 @@ const MAX_COUNTED = 10_000;
 
 /**
  * Measures the backlog, for operators: the number of pending deliveries (up to 10,000) and the due time of the oldest
- * due delivery, null when none is due; those held back for a host that does not answer do not count as due. Reads only the first delivery of each lane, however long the lanes are.
+ * due delivery, null when none is due; those held back for a host that does not answer do not count as due. An event whose
+ * deliveries are not written yet has been due since it happened. Reads only the first delivery of each lane, however long the
+ * lanes are.
  */
 export function readBacklog(
   connection: Connection,
@@ -31,8 +33,9 @@ export function readBacklog(
         UNION ALL SELECT FROM webhook_deliveries d WHERE ${isIn.waiting}
         UNION ALL SELECT FROM webhook_deliveries d WHERE ${isIn.held}
         LIMIT ${MAX_COUNTED}) AS counted) AS pending,
-      -- While no worker runs, nobody moves due retries into their lanes.
+      -- While no worker runs, nobody writes deliveries, or moves due retries into their lanes.
       least((SELECT min(due_at) FROM lane),
+            (SELECT created_at FROM events WHERE fanned_out_at IS NULL ORDER BY id LIMIT 1),
             (SELECT min(d.due_at) FROM webhook_deliveries d WHERE ${isIn.waiting} AND d.due_at <= ${now.toISOString()}::timestamptz)) AS "oldestDueAt"`;
   return queryOne<{ pending: number; oldestDueAt: string | null }>(connection, backlog, { plan: "fresh" });
 }

@@ -1,13 +1,13 @@
 import { sql } from "../../server/store/connection.ts";
 import { control } from "../setup/processorControl.ts";
-import type { TestService } from "../setup/testService.ts";
+import type { Reachable, WithProcessor } from "../setup/testService.ts";
 import { createPerson, type TestPerson } from "./people.ts";
 
 export interface Payee extends TestPerson {
   accountId: string;
 }
 
-export async function accountOf({ services }: TestService, userId: string): Promise<string> {
+export async function accountOf({ services }: Reachable, userId: string): Promise<string> {
   const [row] = await services.database.query<{ accountId: string }>(sql`
     SELECT account_id AS "accountId" FROM payout_accounts WHERE user_id = ${userId}::uuid`);
   if (!row) throw new Error(`user ${userId} has no payout account`);
@@ -16,7 +16,7 @@ export async function accountOf({ services }: TestService, userId: string): Prom
 
 /** A person with money who has finished the payout onboarding; `bank` decides how payouts end. */
 export async function createPayee(
-  service: TestService,
+  service: WithProcessor,
   { cents = 50_000, bank = "pays", platformCents = 1_000_000 } = {},
 ): Promise<Payee> {
   const person = await createPerson(service, { cents });

@@ -1,6 +1,6 @@
 import { sql } from "../../server/store/connection.ts";
 import { control, eventually } from "../setup/processorControl.ts";
-import type { TestService } from "../setup/testService.ts";
+import type { Reachable, WithProcessor } from "../setup/testService.ts";
 import type { TestPerson } from "./people.ts";
 
 export interface TestTopup {
@@ -10,11 +10,7 @@ export interface TestTopup {
 }
 
 /** Opens a checkout page; nobody has paid yet. */
-export async function openTopup(
-  { services }: TestService,
-  person: TestPerson,
-  amountCents = 5_000,
-): Promise<TestTopup> {
+export async function openTopup({ services }: Reachable, person: TestPerson, amountCents = 5_000): Promise<TestTopup> {
   const answer = await person.post("/wallet/topup", { amountCents });
   if (answer.status !== 200) throw new Error(`the top-up returned ${answer.status}: ${answer.text}`);
   const { sessionId } = answer.body;
@@ -25,17 +21,17 @@ export async function openTopup(
 }
 
 /** Pays a checkout page, with one of the processor's outcomes. */
-export async function pay(service: TestService, { sessionId }: TestTopup, outcome = "pays"): Promise<void> {
+export async function pay(service: WithProcessor, { sessionId }: TestTopup, outcome = "pays"): Promise<void> {
   await control(service, "POST", `checkout/${sessionId}/pay`, { outcome });
 }
 
-export async function paidTopup(service: TestService, person: TestPerson, amountCents = 5_000, outcome = "pays") {
+export async function paidTopup(service: WithProcessor, person: TestPerson, amountCents = 5_000, outcome = "pays") {
   const topup = await openTopup(service, person, amountCents);
   await pay(service, topup, outcome);
   return topup;
 }
 
-export async function topupStatus({ services }: TestService, { id }: TestTopup): Promise<string | undefined> {
+export async function topupStatus({ services }: Reachable, { id }: TestTopup): Promise<string | undefined> {
   const [row] = await services.database.query<{ status: string }>(
     sql`SELECT status FROM topups WHERE id = ${id}::uuid`,
   );
@@ -43,7 +39,7 @@ export async function topupStatus({ services }: TestService, { id }: TestTopup):
 }
 
 /** Waits until the processor has sent every event and all are applied: nothing new for longer than its steps take. */
-export async function quiet(service: TestService): Promise<void> {
+export async function quiet(service: WithProcessor): Promise<void> {
   let still = 0;
   await eventually(
     async () => {

@@ -30,12 +30,12 @@ export interface ServiceProcess {
   stop(signal?: NodeJS.Signals): Promise<{ code: number | string; ms: number }>;
 }
 
-/** Real processes of the service, as `npm start` starts them. Those that still run after a test are stopped. */
-export function useProcesses() {
+/** Real processes of the service, as `npm start` starts them. Those that still run after a test, or after all, are stopped. */
+export function useProcesses(after: typeof afterEach = afterEach) {
   const processes: ServiceProcess[] = [];
   const directories: string[] = [];
 
-  afterEach(async () => {
+  after(async () => {
     // The one that started last may use the embedded services of those before it.
     for (const running of processes.splice(0).toReversed()) {
       if (running.child.exitCode === null && running.child.signalCode === null) await running.stop();

@@ -52,6 +52,9 @@ export interface Reachable {
   services: Pick<Services, "database"> & Partial<Pick<Services, "settings" | "clock">>;
 }
 
+/** What factories of payments need. */
+export type WithProcessor = Reachable & Pick<TestService, "processorUrl">;
+
 export interface TestServiceOptions {
   settings?: Partial<Settings>;
   /** Also run jobs and sweeps. */
