@@ -26,9 +26,7 @@ function ruleTest(alert: Alert, series: Record<string, string>, fires: boolean) 
     name: `${name} ${fires ? "fires" : "does not fire"}`,
     interval: "1m",
     input_series: Object.entries(series).map(([series, values]) => ({ series, values })),
-    alert_rule_test: [
-      { eval_time: `${example.atSeconds ?? forSeconds + 300}s`, alertname: name, exp_alerts: fires ? [fired] : [] },
-    ],
+    alert_rule_test: [{ eval_time: `${forSeconds + 300}s`, alertname: name, exp_alerts: fires ? [fired] : [] }],
   };
 }
 

@@ -7,6 +7,7 @@ import { countWaiting } from "../market/waiting.ts";
 import type { Services } from "../services.ts";
 import { isDatabaseUnavailable } from "../store/databaseErrors.ts";
 import { isUnreconciled } from "../store/reconciliation.ts";
+import { readSetUpAt } from "../store/schema.ts";
 import { readBacklog } from "../webhooks/backlog.ts";
 
 /** Reads the figures that the database holds; null if it does not respond. */
@@ -33,9 +34,14 @@ function addGaugeBy(registry: Registry, label: string, name: string, help: strin
   for (const [key, value] of values) gauge.set({ [label]: key }, value);
 }
 
-/** Adds nothing before the first audit, so an alert should fire on a timestamp that is absent or old. */
 async function addAuditFigures(registry: Registry, services: Services): Promise<void> {
   const last = await findLastAudit(services);
+  addGauge(
+    registry,
+    "rebid_ledger_audit_timestamp_seconds",
+    "Unix time at which the last audit of the ledger ended; before the first, at which the database was set up.",
+    Date.parse(last?.finishedAt ?? (await readSetUpAt(services.database))) / 1000,
+  );
   if (last === null) return;
   const { checks, notCompared } = last.report;
   addGaugeBy(
@@ -50,12 +56,6 @@ async function addAuditFigures(registry: Registry, services: Services): Promise<
     "rebid_ledger_audit_complete",
     "1 when the last audit made all its checks, 0 when it could not compare with the payment processor.",
     notCompared ? 0 : 1,
-  );
-  addGauge(
-    registry,
-    "rebid_ledger_audit_timestamp_seconds",
-    "Unix time at which the last audit of the ledger ended.",
-    Date.parse(last.finishedAt) / 1000,
   );
 }
 

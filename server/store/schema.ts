@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
 import { applyMigrations, findPendingMigrations, MigrationError, migrationNames } from "../../prisma/migrate.ts";
-import { type Connection, sql } from "./connection.ts";
+import { type Connection, queryOne, sql } from "./connection.ts";
 import { hasTestClock, setTestClock } from "./testClock.ts";
 
 /** An advisory lock of our own, so that processes that start together do not grant at the same time. */
@@ -157,6 +157,12 @@ export async function lacksMigrations(connection: Connection): Promise<boolean> 
     if (error instanceof pg.DatabaseError && error.code === UNDEFINED_TABLE) return true;
     throw error;
   }
+}
+
+/** Returns when the database was set up. */
+export async function readSetUpAt(connection: Connection): Promise<string> {
+  const { at } = await queryOne<{ at: string }>(connection, sql`SELECT min(started_at) AS at FROM _prisma_migrations`);
+  return at;
 }
 
 /** True if graphile-worker would find nothing to migrate. */

@@ -210,6 +210,8 @@ test("a lock that bids wait for", () =>
     const bid = (bidder: TestPerson) => () => bidder.post(`/tasks/${task.id}/bids`, { priceCents: 900, etaHours: 1 });
     const stops = bidders.flatMap((bidder) => [repeatedly(bid(bidder)), repeatedly(bid(bidder))]);
     return async () => {
+      // The process whose connections are all in use still says so to Prometheus.
+      expect(await firingOf(["ProcessDown", "DatabaseUnreachable"])).toEqual([]);
       await locker.query("ROLLBACK");
       locker.release();
       await Promise.all(stops.map((stop) => stop()));

@@ -62,6 +62,13 @@ test("there are figures of the connection pool and of the process", () => {
   }
 });
 
+test("before the first audit, its time is that of the installation, so that an alert fires if there never is one", () => {
+  const at = Number(/^rebid_ledger_audit_timestamp_seconds ([\d.]+)$/m.exec(text)?.[1]);
+  expect(at).toBeGreaterThan(Date.now() / 1_000 - 86_400);
+  expect(at).toBeLessThan(Date.now() / 1_000);
+  expect(text).not.toContain("rebid_ledger_audit_complete");
+});
+
 test("every figure is described, and appears once", () => {
   const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
   expect(new Set(names).size).toBe(names.length);
@@ -77,6 +84,22 @@ test("tasks by status and money by state are there soon after the first scrape, 
   for (const state of ["available", "held", "debt", "payout"]) {
     expect(text).toMatch(new RegExp(`^rebid_money_cents\\{state="${state}"\\} 0$`, "m"));
   }
+});
+
+test("while all connections are in use, the figures of the process still come, before whoever waits has given up", async () => {
+  const { pool } = service.services.database;
+  const taken = await Promise.all(Array.from({ length: pool.options.max ?? 0 }, () => pool.connect()));
+  const waiting = pool.connect().then(
+    (client) => client.release(),
+    () => undefined,
+  );
+  const headers = { "X-Prometheus-Scrape-Timeout-Seconds": "1" };
+  const scraped = await Promise.race([rest(service.url, "GET", "/metrics", { headers }), waiting]);
+  for (const client of taken) client.release();
+  await waiting;
+  expect(scraped?.text).toMatch(/^rebid_database_up 0$/m);
+  expect(scraped?.text).toMatch(/^rebid_database_pool_waiting\{pool="requests"\} [12]$/m);
+  expect((await rest(service.url, "GET", "/metrics")).text).toMatch(/^rebid_database_up 1$/m);
 });
 
 /** Debian's package `prometheus` has it. CI installs it. */

@@ -120,4 +120,9 @@ test("operators see how many deliveries are pending, and the due time of the old
   for (const dueInSeconds of [-10, -20, 0]) await createEndpoints(2, dueInSeconds);
   const due = await readBacklog(database, later(40));
   expect(due).toEqual({ pending: 8, oldestDueAt: "2026-11-20T11:59:40.000000Z" });
+  // While no worker runs, an event that happens has no deliveries.
+  await database.query(sql`
+    INSERT INTO events (type, recipients, data, created_at) VALUES ('task.created', '{}', '{}', ${later(-60).toISOString()}::timestamptz)`);
+  const unwritten = await readBacklog(database, later(40));
+  expect(unwritten).toEqual({ pending: 8, oldestDueAt: "2026-11-20T11:59:00.000000Z" });
 });
