@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Histogram, Registry } from "prom-client";
+import { ProcessorRefused } from "./gateways/processorErrors.ts";
 
 /** Upper bounds in seconds. Few, because each is a time series for every combination of labels. */
 export const DURATION_BUCKETS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
@@ -22,7 +23,7 @@ const jobs = new Histogram({
 });
 const outsideCalls = new Histogram({
   name: "rebid_outside_call_duration_seconds",
-  help: "Duration of calls to the payment processor, the object store and the mail server, by part, call and outcome: done or failed.",
+  help: "Duration of calls to the payment processor, the object store and the mail server, by part, call and outcome: done, refused by the processor, or failed.",
   labelNames: ["part", "call", "outcome"],
   ...options,
 });
@@ -46,7 +47,7 @@ const webhooks = new Histogram({
 /** Runs `work`, and hands its duration in seconds and its outcome to `observe`. */
 async function timed<Result>(
   work: () => Promise<Result>,
-  observe: (outcome: "done" | "failed", seconds: number) => void,
+  observe: (outcome: "done" | "failed", seconds: number, error?: unknown) => void,
 ): Promise<Result> {
   const startMs = performance.now();
   const seconds = () => (performance.now() - startMs) / 1_000;
@@ -55,7 +56,7 @@ async function timed<Result>(
     observe("done", seconds());
     return result;
   } catch (error) {
-    observe("failed", seconds());
+    observe("failed", seconds(), error);
     throw error;
   }
 }
@@ -63,8 +64,11 @@ async function timed<Result>(
 export const measuredJob = <Result>(job: string, work: () => Promise<Result>) =>
   timed(work, (outcome, seconds) => jobs.observe({ job, outcome }, seconds));
 
+/** A refusal, such as of a transfer that the balance does not cover, is an answer: whoever refuses is there, and knows us. */
 export const measuredCall = <Result>(part: string, call: string, work: () => Promise<Result>) =>
-  timed(work, (outcome, seconds) => outsideCalls.observe({ part, call, outcome }, seconds));
+  timed(work, (outcome, seconds, error) =>
+    outsideCalls.observe({ part, call, outcome: error instanceof ProcessorRefused ? "refused" : outcome }, seconds),
+  );
 
 export const measuredStatement = <Result>(work: () => Promise<Result>) =>
   timed(work, (outcome, seconds) => {

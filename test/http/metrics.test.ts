@@ -1,5 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { beforeAll, expect, test } from "vitest";
+import { BalanceTooLow, ProcessorUnavailable } from "../../server/gateways/processorErrors.ts";
+import { outsideCalls } from "../../server/outsideCalls.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { rest } from "../setup/client.ts";
 import { useService } from "../setup/testService.ts";
@@ -67,6 +69,18 @@ test("before the first audit, its time is that of the installation, so that an a
   expect(at).toBeGreaterThan(Date.now() / 1_000 - 86_400);
   expect(at).toBeLessThan(Date.now() / 1_000);
   expect(text).not.toContain("rebid_ledger_audit_complete");
+});
+
+test("a refusal by the payment processor is counted as one, and not as a failure of it", async () => {
+  const { transfer, read } = outsideCalls("testPart", {
+    transfer: () => Promise.reject(new BalanceTooLow("balance_insufficient", "Not enough.")),
+    read: () => Promise.reject(new ProcessorUnavailable("No answer.")),
+  });
+  await expect(transfer()).rejects.toThrow("Not enough.");
+  await expect(read()).rejects.toThrow("No answer.");
+  const { text } = await rest(service.url, "GET", "/metrics");
+  const outcomes = text.matchAll(/duration_seconds_count\{part="testPart",call="(\w+)",outcome="(\w+)"\}/g);
+  expect([...outcomes].map(([, call, outcome]) => `${call} ${outcome}`)).toEqual(["transfer refused", "read failed"]);
 });
 
 test("every figure is described, and appears once", () => {
