@@ -145,6 +145,19 @@ export function alertsAt({ timesFaster }: Pace = { timesFaster: 1 }): Alert[] {
       },
     },
     {
+      name: "RebidPayoutsPaused",
+      severity: "page",
+      summary:
+        "No payout is sent, because the books have not been compared with the payment processor's since a restore.",
+      expression: "max(rebid_payouts_paused) == 1",
+      // A worker that finds nothing missing lets payouts go on by itself.
+      forSeconds: 600,
+      example: {
+        quiet: { rebid_payouts_paused: "1x3 0x20" },
+        firing: { rebid_payouts_paused: "1x20" },
+      },
+    },
+    {
       name: "RebidEventLogLate",
       severity: "page",
       summary: "Readers of the event log do not see what has happened.",

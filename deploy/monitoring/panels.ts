@@ -67,6 +67,7 @@ export const rows: Row[] = [
         legend: "{{state}}",
         unit: "short",
       },
+      { title: "Payouts are paused", expression: once("rebid_payouts_paused"), unit: "bool_yes_no" },
       { title: "Overdue deadlines", expression: once("rebid_deadlines_overdue"), unit: "short" },
     ],
   },

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { alertsAt } from "../../deploy/monitoring/alerts.ts";
 import { rows } from "../../deploy/monitoring/panels.ts";
-import { readLocalState } from "../../server/local/dataDirectory/claim.ts";
+import { readLocalState } from "../../server/local/dataDirectory/own.ts";
 import { startMailbox } from "../../server/local/mailbox/start.ts";
 import { type Database, openDatabase } from "../../server/store/database.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
@@ -13,6 +13,7 @@ import { createPerson, type TestPerson } from "../factories/people.ts";
 import { deliveredTask, postTask } from "../factories/tasks.ts";
 import { openTopup, paidTopup, pay, topupStatus } from "../factories/topups.ts";
 import { rest } from "../setup/client.ts";
+import { runScript } from "../setup/commandProcess.ts";
 import { control, eventually } from "../setup/processorControl.ts";
 import { type ServiceProcess, useProcesses } from "../setup/serviceProcess.ts";
 import type { WithProcessor } from "../setup/testService.ts";
@@ -140,6 +141,16 @@ test("a payment processor that refuses its lists", () =>
     return async () => {
       await control(service, "DELETE", "faults");
       await audit();
+    };
+  }));
+
+test("books that cannot be compared with the payment processor's after a restore", () =>
+  during(["PayoutsPaused"], async () => {
+    await control(service, "POST", "faults", { name: "no_permission", share: 1, call: "GET /v1/" });
+    expect((await runScript("reconcile", ["--pause"], { DATA_DIR: directory })).code).toBe(0);
+    return async () => {
+      await control(service, "DELETE", "faults");
+      expect((await runScript("reconcile", ["--apply"], { DATA_DIR: directory })).code).toBe(0);
     };
   }));
 
