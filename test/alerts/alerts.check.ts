@@ -220,8 +220,7 @@ test("a lock that bids wait for", async () => {
     const bid = (bidder: TestPerson) => () => bidder.post(`/tasks/${task.id}/bids`, { priceCents: 900, etaHours: 1 });
     const stops = bidders.flatMap((bidder) => [repeatedly(bid(bidder)), repeatedly(bid(bidder))]);
     return async () => {
-      await locker.query("ROLLBACK");
-      locker.release();
+      locker.release(true); // The lock ends with its connection.
       await Promise.all(stops.map((stop) => stop()));
     };
   });
