@@ -2,11 +2,12 @@ import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { S3Error, type S3ErrorCode } from "./errors.ts";
 import { encode, type Target } from "./target.ts";
 
-/** The store's only key pair, and its region. */
+/** The store's region and key pair, and the secret key by id of one that is being replaced. */
 export interface Credentials {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
+  formerKeys?: ReadonlyMap<string, string>;
 }
 
 interface RequestToVerify {
@@ -44,8 +45,10 @@ const MAX_EXPIRES_IN_SECONDS = 604_800;
  */
 export function verifySignature(request: RequestToVerify, credentials: Credentials, nowMs: number): string {
   const sent = readSignature(request);
-  const [accessKeyId, day, region, service, terminator, ...rest] = sent.credential.split("/");
-  if (accessKeyId !== credentials.accessKeyId) throw new S3Error("InvalidAccessKeyId");
+  const [accessKeyId = "", day, region, service, terminator, ...rest] = sent.credential.split("/");
+  const isCurrent = accessKeyId === credentials.accessKeyId;
+  const secretKey = isCurrent ? credentials.secretAccessKey : credentials.formerKeys?.get(accessKeyId);
+  if (secretKey === undefined) throw new S3Error("InvalidAccessKeyId");
   const scopeFits = region === credentials.region && service === "s3" && terminator === "aws4_request";
   if (!scopeFits || rest.length > 0 || day !== sent.date.slice(0, 8)) {
     throw new S3Error(sent.malformed, `The credential's scope must be date/${credentials.region}/s3/aws4_request.`);
@@ -56,7 +59,7 @@ export function verifySignature(request: RequestToVerify, credentials: Credentia
   const scope = `${day}/${region}/s3/aws4_request`;
   const stringToSign = [ALGORITHM, sent.date, scope, sha256(canonicalRequest(request, sent))].join("\n");
   const keys = [day, region, "s3", "aws4_request"];
-  const signingKey = keys.reduce<string | Buffer>((key, part) => hmac(key, part), `AWS4${credentials.secretAccessKey}`);
+  const signingKey = keys.reduce<string | Buffer>((key, part) => hmac(key, part), `AWS4${secretKey}`);
   const expected = hmac(signingKey, stringToSign);
   // Both have 32 bytes, because the format was checked. The comparison takes constant time.
   if (!timingSafeEqual(expected, Buffer.from(sent.hex, "hex"))) throw new S3Error("SignatureDoesNotMatch");

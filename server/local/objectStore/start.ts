@@ -14,6 +14,8 @@ interface ObjectStoreOptions {
   region: string;
   accessKeyId: string;
   secretAccessKey: string;
+  /** Pairs that still work while they are being replaced. They are read at each request, like the pair itself. */
+  formerKeys?: ReadonlyMap<string, string>;
   /** The port on 127.0.0.1, if it is free. */
   preferredPort?: number | undefined;
   /** Returns the time in epoch milliseconds, which signatures are checked against. Defaults to the system clock. */

@@ -18,6 +18,7 @@ interface ProcessorOptions {
   directory: string;
   /** The port on 127.0.0.1, if it is free. */
   preferredPort?: number | undefined;
+  /** As at Stripe, two keys work and two secrets sign while one is being replaced. Commas separate them; both are read each time. */
   secretKey: string;
   webhookSecret: string;
   /** The URL that events are posted to. */
@@ -48,7 +49,7 @@ export async function startProcessor(options: ProcessorOptions): Promise<{ url: 
     realMs: () => clock.real().getTime(),
     stepMs: options.stepMs ?? 1_000,
   };
-  const api = new Api(world, routes, options.secretKey);
+  const api = new Api(world, routes, options);
   const deliveries = new Deliveries(world, options);
   const schedule = startSchedule(world, actions, () => deliveries.alarm.check());
   const server = createServer((request, response) => {

@@ -37,14 +37,14 @@ const KEY_LIFETIME_MS = 24 * 3_600_000;
 export class Api {
   readonly #world: World;
   readonly #routes: readonly Route[];
-  readonly #secretKey: string;
+  readonly #settings: { secretKey: string };
   /** Idempotency keys whose first request is still being processed. */
   readonly #inProgress = new Set<string>();
 
-  constructor(world: World, routes: readonly Route[], secretKey: string) {
+  constructor(world: World, routes: readonly Route[], settings: { secretKey: string }) {
     this.#world = world;
     this.#routes = routes;
-    this.#secretKey = secretKey;
+    this.#settings = settings;
   }
 
   async handle(request: ApiRequest): Promise<ApiResponse> {
@@ -157,7 +157,8 @@ export class Api {
     if (key === "") {
       throw new Refusal(401, { message: "You did not provide an API key.", type: "invalid_request_error" });
     }
-    if (!timingSafeEqual(sha256(key), sha256(this.#secretKey))) {
+    const isKey = (known: string) => timingSafeEqual(sha256(key), sha256(known));
+    if (!this.#settings.secretKey.split(",").some(isKey)) {
       throw new Refusal(401, { message: "Invalid API Key provided.", type: "invalid_request_error" });
     }
   }

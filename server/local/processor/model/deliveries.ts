@@ -102,8 +102,11 @@ export class Deliveries {
   }
 }
 
-/** Signs a body with Stripe's scheme: HMAC-SHA256 over the time and the body. Each attempt has its own signature. */
-export function signature(body: string, secret: string, epochSeconds: number): string {
-  const digest = createHmac("sha256", secret).update(`${epochSeconds}.${body}`).digest("hex");
-  return `t=${epochSeconds},v1=${digest}`;
+/**
+ * Signs a body with Stripe's scheme: HMAC-SHA256 over the time and the body, with each of the secrets, which commas separate. Each
+ * attempt has its own signature.
+ */
+export function signature(body: string, secrets: string, epochSeconds: number): string {
+  const sign = (secret: string) => createHmac("sha256", secret).update(`${epochSeconds}.${body}`).digest("hex");
+  return [`t=${epochSeconds}`, ...secrets.split(",").map((secret) => `v1=${sign(secret)}`)].join(",");
 }
