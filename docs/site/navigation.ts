@@ -16,6 +16,7 @@ export const sections: readonly Section[] = [
       { slug: "operating" },
       { slug: "alerts" },
       { slug: "backup" },
+      { slug: "rotating" },
       { slug: "growing" },
     ],
   },
