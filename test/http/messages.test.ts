@@ -16,7 +16,7 @@ beforeAll(async () => {
   bidId = (await placeBid(await createPerson(service), taskId)).id;
 });
 
-const taskFields = "title, description, acceptanceCriteria, maxBudgetCents, tags";
+const taskFields = "title, description, acceptanceCriteria, maxBudgetCents, tags, revisions";
 const without = (name: string) => Object.fromEntries(Object.entries(taskInput()).filter(([field]) => field !== name));
 
 /** The message for each input, the same over both transports. */
@@ -182,7 +182,7 @@ describe.each(transports)("over $transport", ({ call }) => {
   test("all issues are reported at once, up to 100", async () => {
     const several = await issuesOf("tasks.create", { title: 5, tags: [], color: "red" });
     expect(several.map(({ message }: { message: string }) => message).sort()).toEqual([
-      "Unknown field. Allowed here: title, description, acceptanceCriteria, maxBudgetCents, tags.",
+      `Unknown field. Allowed here: ${taskFields}.`,
       "`description` is required.",
       "`maxBudgetCents` is required.",
       "`title` must be a string, not a number.",
