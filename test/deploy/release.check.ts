@@ -85,7 +85,7 @@ test("the steps of release.yaml, one after the other and twice, publish both pac
     GITHUB_REF_NAME: `v${version}`,
     GITHUB_SERVER_URL: "https://github.example",
     GITHUB_REPOSITORY: "ada/rebid",
-    NPM_CONFIG_USERCONFIG: join(folder, "npmrc"),
+    npm_config_userconfig: join(folder, "npmrc"),
     npm_config_registry: `http://${address}/`,
   };
   const variables: Record<string, string> = { "github.token": "gh_0123456789", "secrets.NPM_TOKEN": token };
