@@ -80,6 +80,8 @@ async function main(): Promise<void> {
 }
 
 async function build(): Promise<void> {
+  // Containers of a run that was killed.
+  await machine.buildah("rm", "--all");
   await machine.makeBase(BASE);
   await machine.makeBuildBase(BASE, BUILD_BASE);
   const context = join(directory, "context");
@@ -90,6 +92,8 @@ async function build(): Promise<void> {
   const options = ["--isolation", "chroot", "--format", "docker", "--pull=false", "--layers=false", "--force-rm"];
   const file = join(context, "deploy/Containerfile");
   await machine.buildah("build", ...options, ...bases, "--file", file, "--tag", IMAGE, context);
+  // The image before this one, which no name leads to any more.
+  await machine.buildah("rmi", "--prune");
 }
 
 /** Prints what takes the room, and compares it with the limit. */
