@@ -105,14 +105,28 @@ async function expire(services: Services, taskId: string): Promise<void> {
   await expireTask(services, { taskId });
 }
 
+/** Two bidders ask about a task, and its buyer has answered one of them. */
+async function ask(taskId: string, buyer: Caller, { bo, cleo }: People): Promise<void> {
+  const { question } = await cleo.tasks.ask({
+    ...{ id: taskId, text: "Who will use the result: people who know the subject, or everybody?" },
+  });
+  await buyer.questions.answer({ id: question.id, text: "Everybody. Please explain what a beginner would not know." });
+  await bo.tasks.ask({
+    id: taskId,
+    text: "Is there an example of how it should look?\nSomething like https://example.com/sample would do.",
+  });
+}
+
 /** Posts a task and takes it to its stage, and returns its id. */
-async function tell(services: Services, story: Story, buyer: Caller, { bo, cleo, mo }: People): Promise<string> {
+async function tell(services: Services, story: Story, buyer: Caller, people: People): Promise<string> {
+  const { bo, cleo, mo } = people;
   const { stage, ...input } = story;
   const { task } = await buyer.tasks.create({ ...input, description: descriptionOf(input.title) });
   const { id } = task;
   const priceCents = Math.round(input.maxBudgetCents * 0.8);
   const { bid } = await bo.bids.place({ id, priceCents, etaHours: 24, notes: "I can start **today**." });
   await cleo.bids.place({ id, priceCents: input.maxBudgetCents, etaHours: 8 });
+  if (stage === "open") await ask(id, buyer, people);
   if (stage === "cancelled") await buyer.tasks.cancel({ id });
   if (stage === "cancelled" || stage === "open") return id;
   await buyer.tasks.award({ id, bidId: bid.id });

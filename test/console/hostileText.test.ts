@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Locator } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { sql } from "../../server/store/connection.ts";
+import { askedQuestion } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { setUpTotp } from "../factories/secondFactors.ts";
@@ -38,7 +39,17 @@ interface FormCase {
   shownAt?: string | (() => string);
 }
 
-const ids = { open: "", bid: "", toBid: "", delivered: "", accepted: "", disputed: "", dispute: "", webhook: "" };
+const ids = {
+  open: "",
+  bid: "",
+  toBid: "",
+  asked: "",
+  delivered: "",
+  accepted: "",
+  disputed: "",
+  dispute: "",
+  webhook: "",
+};
 const people = {} as Record<Exclude<Who, "visitor"> | "suspect" | "suspended", TestPerson>;
 const press = (name: string) => (visitor: Visitor) => visitor.button(name).first().click();
 
@@ -66,6 +77,11 @@ const forms: readonly FormCase[] = [
     open: (visitor) => visitor.page.getByRole("radio").first().check({ force: true }),
     shownAt: () => `/tasks/${ids.accepted}`,
   },
+  {
+    ...{ operation: "questions.answer", as: "buyer", path: () => `/tasks/${ids.asked}`, submit: "Publish the answer" },
+    open: press("Answer"),
+    shownAt: () => `/tasks/${ids.asked}`,
+  },
   { operation: "payouts.create", as: "buyer", path: () => "/wallet/payouts", submit: "Request the payout" },
   {
     ...{ operation: "keys.create", as: "buyer", path: () => "/keys", submit: "Create the key", shownAt: "/keys" },
@@ -84,6 +100,11 @@ const forms: readonly FormCase[] = [
     ...{ operation: "bids.update", as: "bidder", path: () => `/tasks/${ids.open}`, submit: "Save the bid" },
     open: press("Change"),
     shownAt: () => `/tasks/${ids.open}`,
+  },
+  {
+    ...{ operation: "tasks.ask", as: "bidder", path: () => `/tasks/${ids.toBid}`, submit: "Ask the buyer" },
+    open: press("Ask a question"),
+    shownAt: () => `/tasks/${ids.toBid}`,
   },
   { operation: "wallet.topup", as: "bidder", path: () => "/wallet/top-up", submit: "Go to the checkout" },
   { operation: "auth.update", as: "careful", path: () => "/account", submit: "Save the name", shownAt: "/account" },
@@ -110,6 +131,11 @@ const forms: readonly FormCase[] = [
     submit: "Decide the dispute",
     open: press("Divide it"),
     shownAt: () => `/moderation/disputes/${ids.dispute}`,
+  },
+  {
+    ...{ operation: "questions.remove", as: "moderator", path: () => `/tasks/${ids.asked}`, open: press("Remove") },
+    submit: "Remove the question",
+    shownAt: "/moderation/actions",
   },
   {
     ...{ operation: "users.suspend", as: "moderator", path: () => `/moderation/users?query=${people.suspect.email}` },
@@ -157,6 +183,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const open = await postTask(buyer);
     await placeBid(bidder, open.id);
     const toBid = await postTask(buyer);
+    const { taskId: asked } = await askedQuestion(buyer, bidder);
     const { task: delivered } = await deliveredTask(buyer, bidder);
     const { task: accepted } = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${accepted.id}/accept`);
@@ -170,6 +197,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     Object.assign(ids, {
       webhook: webhook.body.id,
       open: open.id,
+      asked,
       toBid: toBid.id,
       delivered: delivered.id,
       accepted: accepted.id,

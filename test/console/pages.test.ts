@@ -44,6 +44,9 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await makeModerator(service, moderator);
     const open = await postTask(buyer, { acceptanceCriteria: "It reads well." });
     await placeBid(bidder, open.id, { notes: "I can start today." });
+    const asked = await bidder.post(`/tasks/${open.id}/questions`, { text: "How many words?" });
+    await buyer.post(`/questions/${asked.body.question.id}/answer`, { text: "Two thousand." });
+    await bidder.post(`/tasks/${open.id}/questions`, { text: "In which file format?" });
     const { task: delivered } = await deliveredTask(buyer, bidder);
     const { task: disputed, dispute } = await disputedTask(buyer, bidder);
     const { dispute: decided } = await disputedTask(buyer, bidder);
@@ -104,6 +107,9 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const rest = ["/keys", "/webhooks", `/webhooks/${ids.webhook}`, "/account", `/users/${buyer.id}`, "/post"];
     for (const path of ["/", ...tasks, ...money, ...rest]) await check(visitor, path);
     await visitor.open(`/tasks/${ids.open}`);
+    await visitor.button("Answer").click();
+    await visitor.field("Your answer").waitFor();
+    await visitor.isAccessible();
     await visitor.button("Award").click();
     await visitor.page.getByRole("alertdialog").waitFor();
     await visitor.isAccessible();

@@ -59,11 +59,22 @@ async function postTrailer(ada: TestPerson, bo: TestPerson, cleo: TestPerson, ti
   return { id: task.id as string, bidId: bid.id as string };
 }
 
+const footage = "Is the footage in one format, or must it be converted first? I would plan two hours for that.";
+
+/** One question is answered, and one waits. */
+async function ask(ada: TestPerson, bo: TestPerson, cleo: TestPerson, taskId: string): Promise<void> {
+  const { question } = (await cleo.post(`/tasks/${taskId}/questions`, { text: footage })).body;
+  const text = "All of it is ProRes, 25 frames a second.\n\nThe list of scenes is in the same folder.";
+  await ada.post(`/questions/${question.id}/answer`, { text });
+  await bo.post(`/tasks/${taskId}/questions`, { text: "May I use music like https://example.com/calm-strings?" });
+}
+
 /** Adds to the seeded marketplace whatever the pages can show, and returns where it is. */
 export async function furnish(url: string, dataDir: string): Promise<Places> {
   const [ada, bo, cleo, dev] = await Promise.all(["ada", "bo", "cleo", "dev"].map((name) => enter(url, name)));
   if (!ada || !bo || !cleo || !dev) throw new Error("four people are needed");
   const editable = await postTrailer(ada, bo, cleo, "Edit a two minute trailer");
+  await ask(ada, bo, cleo, editable.id);
   const awarded = await postTrailer(ada, bo, cleo, "Cut the trailer for phones");
   await ada.post(`/tasks/${awarded.id}/award`, { bidId: awarded.bidId });
   await uploadFile(bo, awarded.bidId, "sample", {

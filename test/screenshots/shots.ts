@@ -81,6 +81,15 @@ const personShots: readonly Shot[] = [
     whole: false,
     prepare: (page) => page.getByText("rating").nth(1).waitFor(), // they are read after the task
   },
+  {
+    name: "console-task-questions",
+    path: ({ editable }) => `/app/tasks/${editable}`,
+    as: "ada",
+    async prepare(page) {
+      await page.getByRole("button", { name: "Answer", exact: true }).first().click();
+      await page.getByLabel("Your answer").fill("Yes, if its licence covers the web.");
+    },
+  },
   { name: "console-task-bidder", path: ({ editable }) => `/app/tasks/${editable}`, as: "bo" },
   { name: "console-task-to-bid", path: ({ editable }) => `/app/tasks/${editable}`, as: "dev" },
   { name: "console-task-awarded", path: ({ awarded }) => `/app/tasks/${awarded}`, as: "bo" },

@@ -21,6 +21,7 @@ export type BidStatus = Bid["status"];
 export type Sample = NonNullable<TaskPage["samples"]>[number];
 export type Delivery = NonNullable<TaskPage["deliveries"]>[number];
 export type Dispute = NonNullable<TaskPage["dispute"]>;
+export type Question = Outputs["questions"]["list"]["questions"][number];
 export type Rating = NonNullable<TaskPage["ratings"]>[number];
 export type Reputation = Outputs["users"]["reputation"];
 export type LedgerEntry = Outputs["wallet"]["ledger"]["entries"][number];

@@ -15,15 +15,21 @@ export function keepDraft(draft: string, form: HTMLFormElement): void {
   }
 }
 
-export function restoreDraft(draft: string, form: HTMLFormElement): void {
-  let texts: Record<string, string> = {};
+function readDraft(draft: string): Record<string, string> {
   try {
-    texts = JSON.parse(sessionStorage.getItem(nameOf(draft)) ?? "{}");
+    return JSON.parse(sessionStorage.getItem(nameOf(draft)) ?? "{}");
   } catch {
     // Nothing that could be restored.
+    return {};
   }
+}
+
+export function restoreDraft(draft: string, form: HTMLFormElement): void {
+  const texts = readDraft(draft);
   for (const element of [...form.elements].filter(isText)) element.value = texts[element.name] ?? element.value;
 }
+
+export const hasDraft = (draft: string): boolean => Object.values(readDraft(draft)).some((text) => text !== "");
 
 export function discardDraft(draft: string): void {
   sessionStorage.removeItem(nameOf(draft));

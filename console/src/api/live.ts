@@ -47,6 +47,7 @@ export const resetNewTasks = () => change(() => (newTasks = 0));
 function staleAfter({ data }: LogEvent): QueryKey[] {
   if ("payout" in data) return [["payouts"], ["wallet"]];
   if ("topup" in data) return [["wallet"]];
+  if ("question" in data) return [["task", data.task.id]];
   const people = [data.task.buyer, ...("bid" in data ? [data.bid.bidder] : [])];
   return [
     ...[["task"], ["tasks"], ["bids"], ["bid"], ["wallet"], ["dispute"], ["disputes"]],

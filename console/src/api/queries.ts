@@ -71,6 +71,14 @@ export const taskBidsQuery = (id: string) =>
     getNextPageParam: nextCursorOf,
   });
 
+export const questionsQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ["task", id, "questions"],
+    queryFn: ({ pageParam, signal }) => api.questions.list.query({ id, ...pageOf(pageParam), limit: 25 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
 export const bidQuery = (id: string) =>
   queryOptions({ queryKey: ["bid", id], queryFn: ({ signal }) => api.bids.read.query({ id }, { signal }) });
 

@@ -27,6 +27,11 @@ export function TaskSide({ page, full, userId }: TaskSideProps) {
       <Facts>
         <Amounts task={task} bid={full ? awardedBidOf(page, full) : undefined} />
         <Fact name="Bids">{task.bidCount === 0 ? "none yet" : formatNumber(task.bidCount)}</Fact>
+        {page.questionCount > 0 && (
+          <Fact name="Questions">
+            <a href="#questions">{formatNumber(page.questionCount)}</a>
+          </Fact>
+        )}
         {full && (
           <Fact name="Buyer">
             <Person person={full.buyer} as="buyer" />
@@ -86,7 +91,7 @@ function Invitation() {
   const { href } = useLocation();
   return (
     <div className={styles.actions}>
-      <p className={styles.quiet}>Sign in to bid, and to see who posted it.</p>
+      <p className={styles.quiet}>Sign in to bid or to ask, and to see who posted it.</p>
       <ButtonLink to="/sign-in" search={{ to: href }} look="primary">
         Sign in
       </ButtonLink>

@@ -13,6 +13,7 @@ import { awardedBidOf, can } from "../../task/access.ts";
 import { Bids } from "../../task/bids.tsx";
 import { DisputeState } from "../../task/dispute.tsx";
 import { Now } from "../../task/now.tsx";
+import { Questions } from "../../task/questions.tsx";
 import { Ratings } from "../../task/ratings.tsx";
 import { TaskSide } from "../../task/taskSide.tsx";
 import styles from "./task.module.css";
@@ -58,6 +59,7 @@ export function ReadTask() {
           </Section>
         )}
         <Tags tags={task.tags} />
+        <Questions page={data} isModerator={me?.role === "moderator"} />
         {full && <Rest page={data} task={full} userId={userId ?? ""} />}
       </Columns>
     </Page>
