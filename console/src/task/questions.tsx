@@ -27,7 +27,6 @@ export function Questions({ page, isModerator }: QuestionsProps) {
   const { task, questionCount } = page;
   const questions = useInfiniteQuery({ ...questionsQuery(task.id), enabled: questionCount > 0 });
   const canAsk = can(page, "tasks.ask");
-  if (questionCount === 0 && !canAsk) return null;
   return (
     <Section title="Questions" id="questions" lead="Everybody reads them, and the buyer's answers.">
       {canAsk && <Ask taskId={task.id} />}

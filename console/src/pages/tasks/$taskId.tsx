@@ -13,7 +13,6 @@ import { awardedBidOf, can } from "../../task/access.ts";
 import { Bids } from "../../task/bids.tsx";
 import { DisputeState } from "../../task/dispute.tsx";
 import { Now } from "../../task/now.tsx";
-import { Questions } from "../../task/questions.tsx";
 import { Ratings } from "../../task/ratings.tsx";
 import { TaskSide } from "../../task/taskSide.tsx";
 import styles from "./task.module.css";
@@ -21,6 +20,8 @@ import styles from "./task.module.css";
 // Only bidders load these.
 const OwnBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ default: file.OwnBid })));
 const PlaceBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ default: file.PlaceBid })));
+// Most tasks have none.
+const Questions = lazy(() => import("../../task/questions.tsx").then((file) => ({ default: file.Questions })));
 
 /** Addresses of files work for 15 minutes, and this page has them. */
 const REFRESH_MS = 600_000;
@@ -59,7 +60,11 @@ export function ReadTask() {
           </Section>
         )}
         <Tags tags={task.tags} />
-        <Questions page={data} isModerator={me?.role === "moderator"} />
+        <Suspense>
+          {(data.questionCount > 0 || can(data, "tasks.ask")) && (
+            <Questions page={data} isModerator={me?.role === "moderator"} />
+          )}
+        </Suspense>
         {full && <Rest page={data} task={full} userId={userId ?? ""} />}
       </Columns>
     </Page>
