@@ -160,6 +160,8 @@ export class EventFollower {
     this.#running = (async () => {
       while (this.#waiters.size + this.#newcomers.size > 0) {
         await sleep(POLL_INTERVAL_MS, undefined, { ref: false });
+        // By now the database may be closed.
+        if (this.#isStopped) break;
         this.#isPolling = true;
         try {
           await this.#readNews();
