@@ -28,6 +28,7 @@ export function createMetrics(services: Services, pools: Pools = { requests: ser
   const readFigures = databaseFigures(services);
   addRefusals(registry, services);
   addPoolFigures(registry, pools);
+  addStandbyFigures(registry, services);
   return {
     watch: (load) => addLoadFigures(registry, load),
     time: timeRequests(registry),
@@ -138,6 +139,18 @@ function addPoolFigures(registry: Registry, pools: Pools): void {
       },
     });
   }
+}
+
+function addStandbyFigures(registry: Registry, { publicReads }: Services): void {
+  new Gauge({
+    name: "rebid_standby_behind_seconds",
+    help: "Time since a standby last had what the primary had written a second before, by its place in DATABASE_REPLICA_URLS.",
+    labelNames: ["standby"],
+    registers: [registry],
+    collect() {
+      for (const [index, seconds] of publicReads.behindSeconds().entries()) this.set({ standby: index + 1 }, seconds);
+    },
+  });
 }
 
 function addRefusals(registry: Registry, { limiter }: Services): void {

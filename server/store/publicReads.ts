@@ -19,6 +19,8 @@ export interface PublicRead<Result> {
 /** Reads that anybody may make, on a standby if one fits. */
 export interface PublicReads {
   read<Result>(read: PublicRead<Result>): Promise<Result>;
+  /** For each standby, the time since it last had replayed what the primary had written a look before. */
+  behindSeconds(): number[];
   stop(): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ const SETTLE_MS = LOOK_MS;
 /** Everything on the primary. */
 export const primaryReads = (primary: Connection): PublicReads => ({
   read: ({ work }) => work(primary),
+  behindSeconds: () => [],
   stop: async () => {},
 });
 
@@ -101,6 +104,10 @@ export class StandbyReads implements PublicReads {
     }
   }
 
+  behindSeconds(): number[] {
+    return this.#standbys.map(({ lastFitAtMs }) => (performance.now() - lastFitAtMs) / 1_000);
+  }
+
   /** Looks at the positions once. Never rejects. */
   async look(): Promise<void> {
     try {
@@ -110,6 +117,7 @@ export class StandbyReads implements PublicReads {
       const required = previous ?? position;
       const fits = await Promise.all(this.#standbys.map((standby) => standby.reaches(required.lsn, 0)));
       const fit = this.#standbys.filter((_, index) => fits[index]);
+      for (const standby of fit) standby.lastFitAtMs = startedAtMs;
       this.#seats = this.#seats.map((standby) => (standby !== null && fit.includes(standby) ? standby : null));
       this.#last = position;
       this.#reached(required, startedAtMs);

@@ -9,6 +9,8 @@ const ANSWER_MS = 500;
 /** A standby, and how far its replay has come. */
 export class Standby {
   readonly connection: Connection;
+  /** When it was last looked at and had replayed what it should; its start before that. */
+  lastFitAtMs = performance.now();
   /** One question at a time, so that a server that is gone does not collect them. */
   #asked: Promise<bigint | null> | null = null;
 

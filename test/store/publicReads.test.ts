@@ -98,6 +98,16 @@ test("the pages of a standby that falls behind go to the others, and come back w
   expect(await shares()).toEqual({ "standby 0": expect.any(Number), "standby 1": expect.any(Number) });
 });
 
+test("how long a standby has been behind grows until it has caught up", async () => {
+  const { standbys, reads } = open({ replayed: [100, 99] });
+  await reads.look();
+  const [caughtUp = 0, behind = 0] = reads.behindSeconds();
+  expect(caughtUp).toBeLessThan(behind);
+  for (const standby of standbys) standby.lsn = 100;
+  await reads.look();
+  expect(reads.behindSeconds()[1]).toBeLessThan(behind);
+});
+
 test("a standby that became the primary is no longer asked", async () => {
   const { standbys, reads, asked } = open();
   await reads.look();
