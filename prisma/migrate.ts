@@ -125,18 +125,29 @@ async function readApplied(client: Client): Promise<AppliedMigration[]> {
 }
 
 /**
- * Returns the names of the migrations that a database does not have yet, and changes nothing. Any role that may read the
- * history may call it.
+ * Compares a database with the migrations of this version, and changes nothing. Any role that may read the history may call it.
+ * Migrations of a newer version are no problem: it keeps what the code of the release before reads and writes, so that a process
+ * of that release can start while an upgrade is under way, or after a rollback.
+ * @returns the names of the migrations that the database lacks, and of those that come after the last one of this version
  * @throws MigrationError if the database's history does not match the files, or if the role may not read it
  */
-export async function findPendingMigrations(databaseUrl: string): Promise<string[]> {
-  const migrations = await readMigrations(ownDirectory);
+export async function compareMigrations(
+  databaseUrl: string,
+  directory = ownDirectory,
+): Promise<{ pending: string[]; newer: string[] }> {
+  const migrations = await readMigrations(directory);
+  const last = migrations.at(-1)?.name ?? "";
   const client = new Client({ connectionString: databaseUrl, application_name: "migrate" });
   await client.connect();
   try {
-    const { problem, pending } = compare(migrations, await readApplied(client));
+    const applied = await readApplied(client);
+    const isNewer = ({ name }: AppliedMigration) => name > last;
+    const { problem, pending } = compare(
+      migrations,
+      applied.filter((migration) => !isNewer(migration)),
+    );
     if (problem !== null) throw new MigrationError(problem);
-    return pending.map((migration) => migration.name);
+    return { pending: pending.map(({ name }) => name), newer: applied.filter(isNewer).map(({ name }) => name) };
   } finally {
     await client.end();
   }

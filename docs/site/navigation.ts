@@ -13,6 +13,7 @@ export const sections: readonly Section[] = [
       { slug: "testing" },
       { slug: "clock" },
       { slug: "production" },
+      { slug: "production-reference" },
       { slug: "operating" },
       { slug: "alerts" },
       { slug: "backup" },

@@ -52,7 +52,13 @@ async function prepareSchema(backing: BackingServices, { production }: Config, l
     await migrateDatabase(backing.databaseOwnerUrl, backing.databaseUrl, { testClock: backing.hasTestClock });
     return;
   }
-  const { roleOwnsSchema } = await checkSchema(backing.databaseUrl);
+  const { roleOwnsSchema, newer } = await checkSchema(backing.databaseUrl);
+  if (newer.length > 0) {
+    log.warn(
+      { newer },
+      "the database's schema is that of a newer release: it fits only if that is the next one after this",
+    );
+  }
   if (roleOwnsSchema) {
     log.warn(
       "the database role of DATABASE_URL may change the schema, and with it the ledger's guards: give the service a role " +

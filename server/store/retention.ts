@@ -1,6 +1,6 @@
 import { type Connection, type Sql, sql } from "./connection.ts";
 
-// docs/guides/production.md "How long data is kept" names every table and its time.
+// docs/guides/production-reference.md "How long data is kept" names every table and its time.
 
 /** How long what has ended is kept, because somebody may still ask what became of it: keys, unpaid top-ups and the like. */
 export const ENDED_KEPT_DAYS = 90;

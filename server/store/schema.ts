@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import pg from "pg";
-import { applyMigrations, findPendingMigrations, MigrationError, migrationNames } from "../../prisma/migrate.ts";
+import { applyMigrations, compareMigrations, MigrationError, migrationNames } from "../../prisma/migrate.ts";
 import { type Connection, queryOne, sql } from "./connection.ts";
 import { hasTestClock, setTestClock } from "./testClock.ts";
 
@@ -114,12 +114,12 @@ async function missingPolicies(owner: pg.Client, role: string): Promise<string[]
 }
 
 /**
- * Checks that the schema is the one that this version needs, and changes nothing.
- * @returns whether the role could change the schema, and with it the guards of the ledger
- * @throws MigrationError with a hint when the schema is older or newer, or when the role lacks its rights
+ * Checks that the schema has what this version needs, and changes nothing.
+ * @returns whether the role could change the schema, and with it the guards of the ledger; and the migrations of a newer version
+ * @throws MigrationError with a hint when the schema is older, or when the role lacks its rights
  */
-export async function checkSchema(databaseUrl: string): Promise<{ roleOwnsSchema: boolean }> {
-  const pending = await findPendingMigrations(databaseUrl);
+export async function checkSchema(databaseUrl: string): Promise<{ roleOwnsSchema: boolean; newer: string[] }> {
+  const { pending, newer } = await compareMigrations(databaseUrl);
   const isOld = pending.length > 0 || !(await withClient(databaseUrl, hasJobSchema));
   if (isOld) {
     throw new MigrationError(
@@ -138,7 +138,7 @@ export async function checkSchema(databaseUrl: string): Promise<{ roleOwnsSchema
       `SELECT rolsuper OR rolcreaterole OR pg_has_role(c.relowner, 'MEMBER') AS "roleOwnsSchema"
        FROM pg_roles, pg_class c WHERE rolname = current_user AND c.oid = 'ledger_entries'::regclass`,
     );
-    return { roleOwnsSchema: rows[0]?.roleOwnsSchema ?? false };
+    return { roleOwnsSchema: rows[0]?.roleOwnsSchema ?? false, newer };
   });
 }
 

@@ -27,8 +27,11 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** Those that the shell runs: not the file of a snippet, which test/docs/webhookSnippets.test.ts runs. */
-const commands = () => blocks.filter(({ language, info }) => language === "sh" && !/not-run|\.sh$/.test(info));
+/**
+ * Those that the shell runs: not the file of a snippet, which test/docs/webhookSnippets.test.ts runs, and not those for a server,
+ * which `npm run check:install` runs.
+ */
+const commands = () => blocks.filter(({ language, info }) => language === "sh" && !/not-run|^server$|\.sh$/.test(info));
 
 /** A program that a command of its guide runs. */
 const isProgram = ({ language, info }: Block) => language === "ts" && info !== "verify.ts";

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { neededEvents } from "../../server/commands/doctor/processor.ts";
 import { Environment } from "../../server/environment.ts";
 import { errorCatalogue } from "../../server/errors.ts";
 import { tools } from "../../server/mcp/tools/table.ts";
@@ -46,7 +47,18 @@ test("Authentication has every scope", async () => {
   expect(rows.toSorted()).toEqual(scopes.toSorted());
 });
 
-test("Run it in production has every setting", async () => {
-  const settings = rowsOf(await guide("production")).filter((name) => /^[A-Z][A-Z0-9_]+$/.test(name));
+test("Production reference has every setting", async () => {
+  const settings = rowsOf(await guide("production-reference")).filter((name) => /^[A-Z][A-Z0-9_]+$/.test(name));
   expect(settings.toSorted()).toEqual(Object.keys(Environment.shape).toSorted());
+});
+
+test("Run it in production has every event that Stripe must send, by destination", async () => {
+  const rows = [
+    ...(await guide("production")).matchAll(/^\| (your account|connected accounts) \| (\w+) \| (.+) \|$/gm),
+  ];
+  const listed = rows.map(([, whose, payload, types = ""]) => ({
+    whose: `${whose}${payload === "thin" ? ", as thin events" : ""}`,
+    types: [...types.matchAll(/`([^`]+)`/g)].map(([, type]) => type),
+  }));
+  expect(listed).toEqual(neededEvents.map(({ whose, types }) => ({ whose, types })));
 });

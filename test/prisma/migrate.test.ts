@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { applyMigrations, MigrationError } from "../../prisma/migrate.ts";
+import { applyMigrations, compareMigrations, MigrationError } from "../../prisma/migrate.ts";
 import type { LocalPostgres } from "../../server/local/postgres/process.ts";
 import { startPostgres } from "../../server/local/postgres/start.ts";
 import { useProcesses } from "../setup/serviceProcess.ts";
@@ -183,6 +183,17 @@ test("an applied migration that is missing on disk is refused", async () => {
   await expect(applyMigrations(databaseUrl, { directory: older })).rejects.toThrow(
     `Migration ${second} has been applied to this database, but its file does not exist`,
   );
+});
+
+test("a start on the schema of a newer release is told which migrations are newer; a gap in its own is refused", async () => {
+  write(first, "CREATE TABLE task ();");
+  write(second, "CREATE TABLE bid ();");
+  await applyMigrations(databaseUrl, { directory });
+  const [older, gap] = [`${directory}-older`, `${directory}-gap`];
+  cpSync(join(directory, first), join(older, first), { recursive: true });
+  expect(await compareMigrations(databaseUrl, older)).toEqual({ pending: [], newer: [second] });
+  cpSync(join(directory, second), join(gap, second), { recursive: true });
+  await expect(compareMigrations(databaseUrl, gap)).rejects.toThrow(`Migration ${first} has been applied`);
 });
 
 test("a migration that was started and never finished is refused until it is resolved", async () => {

@@ -16,7 +16,7 @@ import { useService } from "../setup/testService.ts";
 
 const service = useService({ worker: true });
 
-/** The tables of docs/guides/production.md "How long data is kept", by the heading above them. */
+/** The tables of docs/guides/production-reference.md "How long data is kept", by the heading above them. */
 interface Documented {
   table: string;
   group: string;
@@ -26,7 +26,7 @@ let documented: Documented[];
 let person: TestPerson;
 
 beforeAll(async () => {
-  const guide = await readFile("docs/guides/production.md", "utf8");
+  const guide = await readFile("docs/guides/production-reference.md", "utf8");
   const section = /^## How long data is kept$(.*?)^## /ms.exec(guide)?.[1] ?? "";
   const parts = section.split(/^\*\*(Deleted after a time|For good|As many rows)/m).slice(1);
   documented = parts.flatMap((group, index) =>

@@ -109,9 +109,12 @@ function clockFinding(skewSeconds: number): Found {
 
 async function examineSchema(client: pg.Client, url: string, production: boolean): Promise<Found[]> {
   try {
-    const { roleOwnsSchema } = await checkSchema(url);
+    const { roleOwnsSchema, newer } = await checkSchema(url);
     const found = [
       ok(`all ${(await migrationNames()).length} migrations are applied`),
+      ...newer.map((name) =>
+        warning(`so is ${name} of a newer release`, "Go on with that release, or the one before it."),
+      ),
       ...(await missingRights(client)),
       await examineReconciliation(client),
     ];

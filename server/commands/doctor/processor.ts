@@ -3,14 +3,19 @@ import type { EventDestination } from "../../gateways/processorRecords.ts";
 import { missedEventTypes } from "../../market/processorEvents/inbox.ts";
 import { type Found, messageOf, ok, problem, warning } from "./finding.ts";
 
-/** What the platform's own account tells. */
-const ownTypes = missedEventTypes;
-/** What connected accounts tell: how payouts end, and whether an account may be paid. The second is told in thin events. */
-const payoutTypes = ["payout.paid", "payout.failed", "payout.canceled"];
-const accountTypes = [
-  "v2.core.account[requirements].updated",
-  "v2.core.account[configuration.recipient].capability_status_updated",
-];
+/** The events that destinations have to send. Connected accounts tell how payouts end, and whether they may be paid. */
+export const neededEvents = [
+  { from: "@self", whose: "your account", types: missedEventTypes },
+  { from: "@accounts", whose: "connected accounts", types: ["payout.paid", "payout.failed", "payout.canceled"] },
+  {
+    from: "@accounts",
+    whose: "connected accounts, as thin events",
+    types: [
+      "v2.core.account[requirements].updated",
+      "v2.core.account[configuration.recipient].capability_status_updated",
+    ],
+  },
+] as const;
 
 /** Looks at the key and its mode, and at where the processor sends events. */
 export async function examineProcessor(
@@ -50,11 +55,7 @@ export function describeDestinations(
   const disabled = ours.filter(({ isEnabled }) => !isEnabled);
   const enabled = ours.filter(({ isEnabled }) => isEnabled);
   const late = `Without them, payments are settled up to ${pollSeconds} s later.`;
-  const missing = [
-    missingFrom(enabled, "@self", ownTypes, "your account"),
-    missingFrom(enabled, "@accounts", payoutTypes, "connected accounts"),
-    missingFrom(enabled, "@accounts", accountTypes, "connected accounts, as thin events"),
-  ].filter((text) => text !== null);
+  const missing = neededEvents.flatMap(({ from, types, whose }) => missingFrom(enabled, from, types, whose) ?? []);
   return [
     ...disabled.map(({ id }) => warning(`the event destination ${id} is disabled`, "Enable it at Stripe.")),
     ...missing.map((text) => warning(text, `Add them to an event destination of ${url} at Stripe. ${late}`)),

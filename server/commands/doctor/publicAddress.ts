@@ -29,7 +29,7 @@ function answerFinding(publicUrl: string, status: number, body: string): Found {
   const reason = /^\{"status":"(\w+)"\}$/.exec(body)?.[1];
   if (reason === "ok") return ok(`${publicUrl} is served by a Rebid that is ready`);
   if (reason !== undefined) {
-    const advice = "Wait until it is, or see what /readyz means in docs/guides/production.md.";
+    const advice = "Wait until it is, or see what /readyz means in docs/guides/production-reference.md.";
     return warning(`the service at ${publicUrl} is not ready: ${reason}`, advice);
   }
   const advice = "Let the proxy pass on every path to the service, and start the service.";

@@ -10,7 +10,8 @@ export function examineSettings(environment: NodeJS.ProcessEnv): { found: Found[
   const installed = [nodeFinding(), ...buildFinding(environment)];
   try {
     const config = readConfig(environment);
-    const advice = "Change the setting before people use the service, or know why not: docs/guides/production.md.";
+    const advice =
+      "Change the setting before people use the service, or know why not: docs/guides/production-reference.md.";
     const warnings = productionWarnings(config).map((text) => warning(text, advice));
     const kind = config.production ? "the settings are those of production" : "the settings are a developer's";
     return { found: [ok(kind), ...warnings, ...installed], config };
