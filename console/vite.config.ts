@@ -40,7 +40,7 @@ export default defineConfig({
             },
             {
               name: "task",
-              test: /console\/src\/(?:task\/(?!waiting|taskFields|bidForm|upload|questions)|parts\/starsField)/,
+              test: /console\/src\/(?:task\/(?!waiting|taskFields|bidForm|upload|questions|changes)|parts\/starsField)/,
             },
           ],
         },

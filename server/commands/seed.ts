@@ -26,6 +26,8 @@ interface Story {
   tags: string[];
   maxBudgetCents: number;
   stage: Stage;
+  /** How often the buyer may ask for changes; once, they do. */
+  revisions?: number;
 }
 
 /** Posted by Ada and Dev in turns. Bo wins whatever is awarded. */
@@ -51,6 +53,13 @@ const stories: readonly Story[] = [
   { title: "Clean a list of 2,000 addresses", tags: ["data"], maxBudgetCents: 11_000, stage: "disputed" },
   { title: "Find a name for a sailing boat", tags: ["writing"], maxBudgetCents: 5_000, stage: "cancelled" },
   { title: "Photograph the harbour at dawn", tags: ["images"], maxBudgetCents: 7_000, stage: "expired" },
+  {
+    title: "Lay out a programme of four pages",
+    tags: ["design"],
+    maxBudgetCents: 16_000,
+    stage: "delivered",
+    revisions: 2,
+  },
 ];
 
 const descriptionOf = (title: string) => `${title}, as described in [the brief](https://example.com/brief).
@@ -133,6 +142,10 @@ async function tell(services: Services, story: Story, buyer: Caller, people: Peo
   if (stage === "expired") await expire(services, id);
   if (stage === "awarded" || stage === "expired") return id;
   await deliver(bo, bid.id);
+  if (input.revisions) {
+    await buyer.tasks.requestChanges({ id, reason: "The names on the last page are cut off at the margin." });
+    await deliver(bo, bid.id);
+  }
   if (stage === "accepted" || stage === "rated") await buyer.tasks.accept({ id });
   if (stage === "rated") {
     await buyer.tasks.rate({ id, stars: 5, comment: "Fast, and better than I had hoped." });

@@ -7,7 +7,7 @@ import { askedQuestion } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { setUpTotp } from "../factories/secondFactors.ts";
-import { deliveredTask, disputedTask, placeBid, postTask } from "../factories/tasks.ts";
+import { deliveredTask, disputedTask, placeBid, postTask, taskInRound } from "../factories/tasks.ts";
 import { hasBrowser } from "../setup/browser.ts";
 import { useService } from "../setup/testService.ts";
 import { useConsole, type Visitor } from "./visitor.ts";
@@ -44,6 +44,8 @@ const ids = {
   bid: "",
   toBid: "",
   asked: "",
+  revisable: "",
+  inRound: "",
   delivered: "",
   accepted: "",
   disputed: "",
@@ -70,6 +72,17 @@ const forms: readonly FormCase[] = [
     ...{ operation: "tasks.dispute", as: "buyer", path: () => `/tasks/${ids.delivered}`, submit: "Open the dispute" },
     open: press("Open a dispute"),
     shownAt: () => `/tasks/${ids.delivered}`,
+  },
+  {
+    ...{ operation: "tasks.requestChanges", as: "buyer", path: () => `/tasks/${ids.revisable}` },
+    submit: "Ask for changes",
+    open: press("Ask for changes"),
+    shownAt: () => `/tasks/${ids.revisable}`,
+  },
+  {
+    ...{ operation: "tasks.declineChanges", as: "bidder", path: () => `/tasks/${ids.inRound}` },
+    submit: "Decline the changes",
+    open: press("Decline the changes"),
   },
   {
     ...{ operation: "tasks.rate", as: "buyer", path: () => `/tasks/${ids.accepted}`, submit: "Send the rating" },
@@ -184,6 +197,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await placeBid(bidder, open.id);
     const toBid = await postTask(buyer);
     const { taskId: asked } = await askedQuestion(buyer, bidder);
+    const { task: revisable } = await deliveredTask(buyer, bidder, { revisions: 1 });
+    const { task: inRound } = await taskInRound(buyer, bidder);
     const { task: delivered } = await deliveredTask(buyer, bidder);
     const { task: accepted } = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${accepted.id}/accept`);
@@ -198,6 +213,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       webhook: webhook.body.id,
       open: open.id,
       asked,
+      revisable: revisable.id,
+      inRound: inRound.id,
       toBid: toBid.id,
       delivered: delivered.id,
       accepted: accepted.id,

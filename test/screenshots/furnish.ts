@@ -12,6 +12,7 @@ export interface Places {
   decided: string;
   editable: string;
   awarded: string;
+  revised: string;
   webhook: string;
   bo: string;
   checkout: string;
@@ -42,7 +43,7 @@ const notes =
   "I have edited trailers for three festivals. You get a first cut after a day, and I change it once for free. " +
   "The music is from a library whose licence covers the web and cinemas.";
 
-async function postTrailer(ada: TestPerson, bo: TestPerson, cleo: TestPerson, title: string) {
+async function postTrailer(ada: TestPerson, bo: TestPerson, cleo: TestPerson, title: string, revisions = 0) {
   const task = await postTask(ada, {
     title,
     description:
@@ -51,7 +52,7 @@ async function postTrailer(ada: TestPerson, bo: TestPerson, cleo: TestPerson, ti
       "countdown, no booming voice. Colours stay as they are.",
     acceptanceCriteria:
       "It lasts 115 to 125 seconds.\nAll scenes of the list are in it.\nThe subtitles have no mistakes.",
-    maxBudgetCents: 18_000,
+    ...{ maxBudgetCents: 18_000, revisions },
     tags: ["video", "editing", "subtitles"],
   });
   const bid = await placeBid(bo, task.id, { priceCents: 14_500, etaHours: 48, notes });
@@ -81,6 +82,15 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
     ...{ mimeType: "image/png", fileName: "first-frame.png", bytes: pngFile(640, 360) },
   });
   await uploadFile(bo, awarded.bidId, "sample", { mimeType: "audio/wav", fileName: "music.wav", bytes: wavFile(20) });
+
+  const revised = await postTrailer(ada, bo, cleo, "Subtitle the trailer in Estonian", 2);
+  await ada.post(`/tasks/${revised.id}/award`, { bidId: revised.bidId });
+  for (const content of ["00:00:01 Sadam hommikul.\n", "00:00:01 Sadam hommikul.\n00:00:09 Kajakad.\n"]) {
+    const storageKey = await upload(bo, revised.bidId, "delivery", content);
+    await bo.post(`/bids/${revised.bidId}/delivery/finalize`, { storageKey });
+    if (content.includes("Kajakad")) continue;
+    await ada.post(`/tasks/${revised.id}/request-changes`, { reason: "The gulls at 00:00:09 have no subtitle." });
+  }
 
   const disputes: { taskId: string; id: string }[] = [];
   for (const title of ["Subtitle a trailer in Finnish", "Edit a teaser of ten seconds"]) {
@@ -115,7 +125,7 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
   await dev.post(`/users/${cleo.id}/suspend`, { reason: "Asked for payment outside of Rebid." });
   return {
     ...{ disputed: open?.taskId ?? "", dispute: open?.id ?? "", decided: decided?.id ?? "" },
-    ...{ editable: editable.id, awarded: awarded.id, webhook: webhook.body.id, bo: bo.id },
+    ...{ editable: editable.id, awarded: awarded.id, revised: revised.id, webhook: webhook.body.id, bo: bo.id },
     checkout: (await ada.post("/wallet/topup", { amountCents: 2_500 })).body.checkoutUrl,
     onboarding: (await ada.post("/payouts/onboarding")).body.url,
     mailbox: JSON.parse(await readFile(join(dataDir, "local.json"), "utf8")).mail.pageUrl,

@@ -93,6 +93,14 @@ const personShots: readonly Shot[] = [
   { name: "console-task-bidder", path: ({ editable }) => `/app/tasks/${editable}`, as: "bo" },
   { name: "console-task-to-bid", path: ({ editable }) => `/app/tasks/${editable}`, as: "dev" },
   { name: "console-task-awarded", path: ({ awarded }) => `/app/tasks/${awarded}`, as: "bo" },
+  { name: "console-task-revised", path: ({ revised }) => `/app/tasks/${revised}`, as: "ada" },
+  {
+    name: "console-ask-for-changes",
+    path: ({ revised }) => `/app/tasks/${revised}`,
+    as: "ada",
+    whole: false,
+    prepare: (page) => ask(page, "Ask for changes"),
+  },
   { name: "console-task-disputed", path: ({ disputed }) => `/app/tasks/${disputed}`, as: "ada" },
   {
     name: "console-award",

@@ -108,6 +108,27 @@ export function PasswordField({ autoComplete, ...field }: FieldProps & Pick<Nati
   );
 }
 
+/** One of several values. */
+export function SelectField({
+  options,
+  defaultValue,
+  ...field
+}: FieldProps & { options: readonly Omit<Option, "hint">[]; defaultValue?: string }) {
+  return (
+    <Field {...field}>
+      {(control) => (
+        <select {...control} className={styles.control} defaultValue={defaultValue}>
+          {options.map(({ value, label }) => (
+            <option key={value} value={value}>
+              {label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
 /** A text of several lines, with a count of its characters when it comes close to its limit. */
 export function TextArea({
   rows = 6,

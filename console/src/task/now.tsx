@@ -1,7 +1,8 @@
 import { lazy, Suspense } from "react";
-import type { Bid, Task, TaskPage } from "../api/client.ts";
+import type { Bid, Delivery, Task, TaskPage } from "../api/client.ts";
 import { ButtonLink } from "../parts/button.tsx";
 import { Section } from "../parts/page.tsx";
+import { Time } from "../parts/time.tsx";
 import { awardedBidOf, can } from "./access.ts";
 import { Accept, OpenDispute } from "./decisions.tsx";
 import { File } from "./files.tsx";
@@ -11,6 +12,11 @@ import { WhatNow } from "./whatNow.tsx";
 
 // Only bidders load it.
 const Upload = lazy(() => import("./upload.tsx").then((file) => ({ default: file.Upload })));
+
+// Only where a buyer may ask for changes.
+const AskForChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.AskForChanges })));
+const DeclineChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.DeclineChanges })));
+const ChangesAsked = lazy(() => import("./changes.tsx").then((file) => ({ default: file.ChangesAsked })));
 
 interface NowProps {
   page: TaskPage;
@@ -27,6 +33,7 @@ export function Now({ page, task, userId }: NowProps) {
   return (
     <>
       {isParty && <WhatNow page={page} task={task} bid={bid} isBuyer={isBuyer} />}
+      <Suspense>{task.changes && <ChangesAsked task={task} changes={task.changes} />}</Suspense>
       {bid && <Decision page={page} task={task} bid={bid} />}
       {can(page, "disputes.resolve") && dispute && (
         <div>
@@ -36,9 +43,14 @@ export function Now({ page, task, userId }: NowProps) {
         </div>
       )}
       {bid && can(page, "bids.deliveryInit") && (
-        <Section title="Deliver">
+        <Section title={task.changes ? "Deliver again" : "Deliver"}>
           <Suspense>
             <Upload bidId={bid.id} target="delivery" />
+            {can(page, "tasks.declineChanges") && (
+              <div>
+                <DeclineChanges task={task} />
+              </div>
+            )}
           </Suspense>
         </Section>
       )}
@@ -46,10 +58,15 @@ export function Now({ page, task, userId }: NowProps) {
         <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />
       )}
       {deliveries.length > 0 && (
-        <Section title="Delivery">
-          {deliveries.map((file) => (
-            <File key={file.id} file={file} />
-          ))}
+        <Section title={deliveries.length === 1 ? "Delivery" : "Versions of the delivery"}>
+          <div className={styles.versions}>
+            {deliveries.map((file, index) => (
+              <div key={file.id}>
+                {deliveries.length > 1 && <VersionOf file={file} number={deliveries.length - index} />}
+                <File file={file} />
+              </div>
+            ))}
+          </div>
         </Section>
       )}
       <Samples page={page} bid={bid} />
@@ -57,13 +74,31 @@ export function Now({ page, task, userId }: NowProps) {
   );
 }
 
+/** Which of several deliveries it is. */
+function VersionOf({ file: { supersededAt }, number }: { file: Delivery; number: number }) {
+  return (
+    <p className={styles.version}>
+      <b>Version {number}</b>{" "}
+      {supersededAt === null ? (
+        "counts"
+      ) : (
+        <>
+          was replaced <Time at={supersededAt} />
+        </>
+      )}
+    </p>
+  );
+}
+
 /** The buttons that decide about a delivery. */
 function Decision({ page, task, bid }: { page: TaskPage; task: Task; bid: Bid }) {
   const [canAccept, canDispute] = [can(page, "tasks.accept"), can(page, "tasks.dispute")];
+  const canAsk = can(page, "tasks.requestChanges") && task.revisionsUsed < task.revisions;
   if (!canAccept && !canDispute) return null;
   return (
     <div className={styles.actions}>
       {canAccept && <Accept task={task} bid={bid} />}
+      <Suspense>{canAsk && <AskForChanges task={task} />}</Suspense>
       {canDispute && <OpenDispute task={task} bid={bid} />}
     </div>
   );

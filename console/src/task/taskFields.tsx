@@ -1,7 +1,7 @@
 import type { Task } from "../api/client.ts";
 import { limitsOf } from "../limits.ts";
 import type { FieldReader } from "../parts/fieldReader.ts";
-import { MoneyField, TextArea, TextField } from "../parts/fields.tsx";
+import { MoneyField, SelectField, TextArea, TextField } from "../parts/fields.tsx";
 import { moneyText } from "../parts/format.ts";
 
 export const readTask = (fields: FieldReader) => ({
@@ -10,7 +10,13 @@ export const readTask = (fields: FieldReader) => ({
   acceptanceCriteria: fields.text("acceptanceCriteria"),
   maxBudgetCents: fields.money("maxBudgetCents"),
   tags: fields.list("tags"),
+  revisions: Number(fields.text("revisions")),
 });
+
+const rounds = Array.from({ length: 1 + (limitsOf("tasks.create", "revisions").maximum ?? 0) }, (_, count) => ({
+  value: String(count),
+  label: count === 0 ? "None" : String(count),
+}));
 
 /** What a buyer says about a task, when they post it and when they change it. */
 export function TaskFields({ task }: { task?: Task }) {
@@ -33,6 +39,14 @@ export function TaskFields({ task }: { task?: Task }) {
         defaultValue={task?.acceptanceCriteria ?? ""}
       />
       <MoneyField name="maxBudgetCents" label="Budget" defaultValue={task && moneyText(task.maxBudgetCents)} />
+      <SelectField
+        name="revisions"
+        label="Rounds of changes"
+        hint="How often you may ask for changes to a delivery, without a dispute. Bidders see it before they bid."
+        optional
+        options={rounds}
+        defaultValue={String(task?.revisions ?? 0)}
+      />
       <TextField
         name="tags"
         label="Tags"

@@ -37,6 +37,13 @@ export function TaskSide({ page, full, userId }: TaskSideProps) {
             <Person person={full.buyer} as="buyer" />
           </Fact>
         )}
+        {full !== null && full.revisions > 0 && (
+          <Fact name="Rounds of changes">
+            {full.revisionsUsed === 0
+              ? formatNumber(full.revisions)
+              : `${full.revisionsUsed} of ${full.revisions} used`}
+          </Fact>
+        )}
         {full?.deliveryDueAt && underWay.includes(full.status) && (
           <Fact name="Due">{formatMinute(full.deliveryDueAt)}</Fact>
         )}

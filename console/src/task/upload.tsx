@@ -21,7 +21,7 @@ const operations = {
     init: api.bids.deliveryInit.mutate,
     finalize: api.bids.deliveryFinalize.mutate,
     button: "Deliver this file",
-    note: "This ends your work on the task: there is one delivery, and it cannot be changed. The buyer then accepts or disputes it; if they do neither in time, you are paid automatically.",
+    note: "It cannot be changed afterwards, unless the buyer asks for changes. The buyer then accepts or disputes it; if they do nothing in time, you are paid automatically.",
   },
 } as const;
 

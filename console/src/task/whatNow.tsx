@@ -63,8 +63,9 @@ function whileOpen({ bidCount, maxBudgetCents }: Task): Words {
   return { kind: "info", title: "It is your turn: choose a bid", text };
 }
 
-function whileAwarded({ deliveryDueAt }: Task, isBuyer: boolean): Words | null {
+function whileAwarded({ deliveryDueAt, changes }: Task, isBuyer: boolean): Words | null {
   if (deliveryDueAt === null) return null;
+  if (changes) return whileChanged(changes.dueAt, isBuyer);
   const over = "— the time is over, but it can still be delivered for a while";
   return {
     kind: "info",
@@ -76,6 +77,18 @@ function whileAwarded({ deliveryDueAt }: Task, isBuyer: boolean): Words | null {
     ),
   };
 }
+
+/** In a round of changes. */
+const whileChanged = (dueAt: string, isBuyer: boolean): Words => ({
+  kind: "info",
+  title: isBuyer ? "You asked for changes" : "It is your turn: deliver again, or decline",
+  text: (
+    <>
+      Due in <Countdown to={dueAt} over="a moment" />. If nothing comes, the delivery below stands again, and{" "}
+      {isBuyer ? "you have" : "the buyer has"} a new time to accept or dispute it.
+    </>
+  ),
+});
 
 function whileDelivered({ acceptanceDeadlineAt }: Task, bid: Bid | undefined, isBuyer: boolean): Words | null {
   if (acceptanceDeadlineAt === null) return null;

@@ -26,16 +26,20 @@ function EditForm({ task }: { task: Task }) {
   const update = useAction("tasks.update", api.tasks.update.mutate, { onSuccess: showTask });
   const difference = budgetCents - task.maxBudgetCents;
   const read = (fields: FieldReader) => {
-    const { maxBudgetCents, ...rest } = readTask(fields);
-    // A budget that stays the same is left out: with active bids, any other is refused.
-    return { id: task.id, ...rest, ...(maxBudgetCents !== task.maxBudgetCents && { maxBudgetCents }) };
+    const { maxBudgetCents, revisions, ...rest } = readTask(fields);
+    // What stays the same is left out: with active bids, any other budget or number of rounds is refused.
+    return {
+      ...{ id: task.id, ...rest },
+      ...(maxBudgetCents !== task.maxBudgetCents && { maxBudgetCents }),
+      ...(revisions !== task.revisions && { revisions }),
+    };
   };
   return (
     <Page title="Edit the task" width="narrow">
       {task.bidCount > 0 && (
         <Notice kind="info">
-          The budget is locked while somebody has an active bid. Bidders see that the text was changed after they had
-          bid.
+          The budget and the rounds of changes are locked while somebody has an active bid. Bidders see that the text
+          was changed after they had bid.
         </Notice>
       )}
       <Form
@@ -44,7 +48,7 @@ function EditForm({ task }: { task: Task }) {
         read={read}
         onInput={(fields) => setBudgetCents(fields.money("maxBudgetCents"))}
         submit="Save"
-        fieldOfError={{ budget_locked_by_bids: "maxBudgetCents" }}
+        fieldOfError={{ budget_locked_by_bids: "maxBudgetCents", revisions_locked_by_bids: "revisions" }}
         beside={
           <Link to="/tasks/$taskId" params={{ taskId: task.id }}>
             Leave it as it is
