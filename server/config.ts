@@ -48,6 +48,8 @@ export interface Config {
   readonly passwordBlocklist: PasswordBlocklist;
   readonly acceptanceWindowSeconds: number;
   readonly deliveryGraceSeconds: number;
+  /** How long the other side has to answer what one side proposes. */
+  readonly agreementSeconds: number;
   /** The pauses before the retries of a webhook delivery; their number is the number of retries. */
   readonly webhookRetrySeconds: readonly number[];
   readonly webhookTimeoutSeconds: number;
@@ -165,6 +167,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     passwordBlocklist: env.PASSWORD_BLOCKLIST ?? (production ? "builtIn" : "off"),
     acceptanceWindowSeconds: env.ACCEPTANCE_WINDOW_SECONDS,
     deliveryGraceSeconds: env.DELIVERY_GRACE_SECONDS,
+    agreementSeconds: env.AGREEMENT_SECONDS,
     webhookRetrySeconds: env.WEBHOOK_RETRY_SECONDS,
     webhookTimeoutSeconds: env.WEBHOOK_TIMEOUT_SECONDS,
     webhookAllowInsecure: env.WEBHOOK_ALLOW_INSECURE,

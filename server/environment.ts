@@ -143,6 +143,7 @@ export const Environment = z.object({
   S3_SECRET_ACCESS_KEY: text.optional(),
   ACCEPTANCE_WINDOW_SECONDS: seconds(172_800),
   DELIVERY_GRACE_SECONDS: seconds(604_800),
+  AGREEMENT_SECONDS: seconds(604_800),
   WEBHOOK_RETRY_SECONDS: z
     .string()
     .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, { error: must("be a list of seconds, such as 30,120,600") })

@@ -47,6 +47,10 @@ export const errorCatalogue = {
   active_bid_exists: { status: 409, message: "You already have an active bid on this task." },
   email_taken: { status: 409, message: "An account with this email address already exists." },
   limit_reached: { status: 409, message: "You have as many of these as a user may have; see `limit`." },
+  agreement_pending: {
+    status: 409,
+    message: "One side has proposed something that the other has not answered yet; see `agreementId`.",
+  },
   already_rated: { status: 409, message: "You have already rated this task." },
   no_revisions_left: {
     status: 409,
@@ -141,6 +145,7 @@ export interface ErrorDetails {
   requiredScope?: Scope;
   id?: string;
   bidId?: string;
+  agreementId?: string;
   priceCents?: number;
   neededCents?: number;
   availableCents?: number;
@@ -182,6 +187,7 @@ export const ErrorBody = z
       .meta({ description: "With `missing_scope`: the scope that the API key lacks." }),
     id: z.uuid().optional().meta({ description: "What an earlier request with the same `Idempotency-Key` created." }),
     bidId: z.uuid().optional().meta({ description: "With `active_bid_exists`: the active bid." }),
+    agreementId: z.uuid().optional().meta({ description: "With `agreement_pending`: the pending agreement." }),
     priceCents: cents.optional().meta({ description: "With `bid_changed`: the bid's price now, in integer cents." }),
     neededCents: cents.optional().meta({ description: "What the operation takes from the wallet, in integer cents." }),
     availableCents: cents.optional().meta({ description: "What your wallet has available, in integer cents." }),

@@ -25,6 +25,7 @@ import { type PublicReads, primaryReads, StandbyReads } from "./store/publicRead
 export type Settings = Pick<
   Config,
   | "acceptanceWindowSeconds"
+  | "agreementSeconds"
   | "appOrigins"
   | "corsOrigins"
   | "deliveryGraceSeconds"

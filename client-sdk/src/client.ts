@@ -24,6 +24,7 @@ export class Rebid {
   readonly bids: Bids;
   readonly payouts: generated.PayoutsApi;
   readonly questions: generated.QuestionsApi;
+  readonly agreements: generated.AgreementsApi;
   readonly disputes: generated.DisputesApi;
   readonly events: Events;
   readonly users: generated.UsersApi;
@@ -45,6 +46,7 @@ export class Rebid {
     this.bids = new Bids(requests);
     this.payouts = new generated.PayoutsApi(requests);
     this.questions = new generated.QuestionsApi(requests);
+    this.agreements = new generated.AgreementsApi(requests);
     this.disputes = new generated.DisputesApi(requests);
     this.events = new Events(requests);
     this.users = new generated.UsersApi(requests);

@@ -23,6 +23,7 @@ const types: readonly LogEventType[] = [
   "task.accepted",
   "task.disputed",
   "task.dispute_resolved",
+  "task.settled",
   "task.cancelled",
   "task.expired",
 ];

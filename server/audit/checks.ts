@@ -114,15 +114,17 @@ export const databaseChecks: Record<string, Sql> = {
     FULL JOIN wallets w USING (user_id)
     WHERE coalesce(o.cents, 0) <> coalesce(w.held_cents, 0)`,
 
-  "each task paid the bidder, and refunded after a dispute, the correct amount once": sql`
+  "each task paid the bidder, and refunded after a dispute or settlement, the correct amount once": sql`
     SELECT 'task ' || t.id || ', ' || due.kind AS subject, due.cents AS expected, coalesce(moved.cents, 0) AS actual
     FROM tasks t
     LEFT JOIN bids b ON b.id = t.awarded_bid_id
     LEFT JOIN disputes d ON d.task_id = t.id AND d.status = 'resolved'
+    LEFT JOIN agreements a ON a.task_id = t.id AND a.kind = 'settle' AND a.status = 'accepted'
     CROSS JOIN LATERAL (VALUES
       ('task_earning', t.awarded_bidder_id, CASE t.status
-        WHEN 'accepted' THEN b.price_cents WHEN 'resolved' THEN d.bidder_cents ELSE 0 END),
-      ('dispute_refund', t.buyer_id, CASE t.status WHEN 'resolved' THEN d.buyer_cents ELSE 0 END)
+        WHEN 'accepted' THEN b.price_cents WHEN 'resolved' THEN coalesce(a.bidder_cents, d.bidder_cents) ELSE 0 END),
+      ('dispute_refund', t.buyer_id, CASE t.status
+        WHEN 'resolved' THEN coalesce(b.price_cents - a.bidder_cents, d.buyer_cents) ELSE 0 END)
     ) AS due (kind, user_id, cents)
     LEFT JOIN (
       SELECT l.task_id, e.kind, e.user_id, sum(e.amount_cents) AS cents
@@ -137,6 +139,20 @@ export const databaseChecks: Record<string, Sql> = {
     SELECT 'dispute ' || d.id AS subject, b.price_cents AS expected, d.buyer_cents + d.bidder_cents AS actual
     FROM disputes d JOIN tasks t ON t.id = d.task_id LEFT JOIN bids b ON b.id = t.awarded_bid_id
     WHERE d.status = 'resolved' AND d.buyer_cents + d.bidder_cents IS DISTINCT FROM b.price_cents`,
+
+  "each task ended by an agreement has the accepted agreement, and no other task has one": sql`
+    SELECT 'task ' || t.id AS subject, coalesce(string_agg(a.kind, ', '), 'no agreement') AS expected,
+           format('%s, closed because %s, dispute %s', t.status, t.closed_because, d.resolution) AS actual
+    FROM tasks t
+    LEFT JOIN agreements a ON a.task_id = t.id AND a.status = 'accepted' AND a.kind IN ('cancel', 'settle')
+    LEFT JOIN disputes d ON d.task_id = t.id
+    WHERE t.closed_because = 'agreed' OR a.id IS NOT NULL OR d.resolution = 'settled'
+    GROUP BY t.id, d.id
+    HAVING count(a.id) <> 1 OR t.closed_because IS DISTINCT FROM 'agreed'
+       OR (d.resolution = 'settled') IS DISTINCT FROM (CASE WHEN d.id IS NOT NULL THEN true END)
+       OR t.status <> CASE min(a.kind) WHEN 'settle' THEN 'resolved' ELSE 'cancelled' END
+       OR (d.id IS NOT NULL AND (d.bidder_cents, d.buyer_cents)
+           IS DISTINCT FROM (min(a.bidder_cents), (SELECT price_cents FROM bids WHERE id = t.awarded_bid_id) - min(a.bidder_cents)))`,
 
   "no entry or transfer is orphaned": sql`
     SELECT 'transfer ' || t.id AS subject, 'entries' AS expected, 'none' AS actual

@@ -54,6 +54,7 @@ const kinds: Record<ClockAdvance["due"][number]["kind"], string> = {
   deliveriesToAccept: "deliveries to accept",
   tasksToExpire: "tasks to expire",
   roundsToEnd: "rounds of changes to end",
+  agreementsToEnd: "agreements to end",
   suspendedUsers: "suspended users to wind down",
   processorEvents: "events of the payment processor to apply",
   topups: "top-ups to check",

@@ -1,5 +1,6 @@
 import { checkAfterRestore } from "../audit/reconcile/afterRestore.ts";
 import { findWindingDown, windDown } from "../market/accounts/windDown.ts";
+import { findLapsedAgreements, lapseAgreement } from "../market/agreements/lapse.ts";
 import { advancePayout, findDuePayouts } from "../market/payouts/advance.ts";
 import { applyProcessorEvent, findUnprocessedEvents } from "../market/processorEvents/apply.ts";
 import { readMissedEvents } from "../market/processorEvents/inbox.ts";
@@ -56,6 +57,7 @@ const createSweeps = (): Record<string, Sweep> => ({
   dueDeliveries: sweep(findDueDeliveries, acceptDelivery),
   overdueTasks: sweep(findOverdueTasks, expireTask),
   overdueRounds: sweep(findOverdueRounds, endOverdueRound),
+  lapsedAgreements: sweep(findLapsedAgreements, lapseAgreement),
   suspendedUsers: sweep(findWindingDown, windDown),
   missedEvents: readMissedEvents,
   unprocessedEvents: sweep(findUnprocessedEvents, applyProcessorEvent),

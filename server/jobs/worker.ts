@@ -9,6 +9,7 @@ import { pruneEvents } from "../events/prune.ts";
 import { startSequencer } from "../events/sequencer.ts";
 import { pruneRateLimits } from "../limits/limiter.ts";
 import { windDown } from "../market/accounts/windDown.ts";
+import { lapseAgreement } from "../market/agreements/lapse.ts";
 import { advancePayout } from "../market/payouts/advance.ts";
 import { applyProcessorEvent } from "../market/processorEvents/apply.ts";
 import { prunePayments } from "../market/prunePayments.ts";
@@ -36,6 +37,7 @@ const handlers: Record<JobName, ReturnType<typeof handler>> = {
   acceptDelivery: handler(jobPayloads.acceptDelivery, acceptDelivery),
   expireTask: handler(jobPayloads.expireTask, expireTask),
   endRound: handler(jobPayloads.endRound, endOverdueRound),
+  lapseAgreement: handler(jobPayloads.lapseAgreement, lapseAgreement),
   windDown: handler(jobPayloads.windDown, windDown),
   applyProcessorEvent: handler(jobPayloads.applyProcessorEvent, applyProcessorEvent),
   advancePayout: handler(jobPayloads.advancePayout, advancePayout),

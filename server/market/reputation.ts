@@ -13,6 +13,7 @@ export function readReputations(connection: Connection, userIds: readonly string
         'tasksAwarded', s.buyer_tasks_awarded,
         'tasksAccepted', s.buyer_tasks_accepted,
         'tasksCancelled', s.buyer_tasks_cancelled,
+        'tasksEndedByAgreement', s.buyer_tasks_ended_by_agreement,
         'disputes', s.buyer_disputes,
         'disputesLost', s.buyer_disputes_lost,
         'medianDecisionHours', CASE WHEN s.buyer_tasks_awarded > 0 THEN round(greatest(
@@ -27,6 +28,8 @@ export function readReputations(connection: Connection, userIds: readonly string
         'tasksExpired', s.bidder_tasks_expired,
         'onTimeRate', round(s.bidder_tasks_on_time::numeric
           / nullif(s.bidder_tasks_delivered + s.bidder_tasks_expired, 0), 4)::float8,
+        'tasksGivenBack', s.bidder_tasks_given_back,
+        'tasksEndedByAgreement', s.bidder_tasks_ended_by_agreement,
         'disputes', s.bidder_disputes,
         'disputesLost', s.bidder_disputes_lost,
         'ratingCount', s.bidder_rating_count,

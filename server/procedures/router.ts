@@ -1,4 +1,5 @@
 import { router } from "../trpc.ts";
+import { agreementsRouter } from "./agreements/router.ts";
 import { authRouter } from "./auth/router.ts";
 import { bidsRouter } from "./bids/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
@@ -22,6 +23,7 @@ export const appRouter = router({
   bids: bidsRouter,
   questions: questionsRouter,
   payouts: payoutsRouter,
+  agreements: agreementsRouter,
   disputes: disputesRouter,
   events: eventsRouter,
   users: usersRouter,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Agreement } from "./agreement.ts";
 import { ApiKey } from "./apiKey.ts";
 import { Artifact } from "./artifact.ts";
 import { Bid } from "./bid.ts";
@@ -85,6 +86,9 @@ const exportLists = {
       }),
     )
     .meta({ description: "Rounds of changes of your tasks." }),
+  agreements: z
+    .array(Agreement)
+    .meta({ description: "Agreements about your tasks, also those that did not come about." }),
   disputes: z.array(Dispute).meta({ description: "Disputes of your tasks." }),
   ratingsGiven: z.array(Rating).meta({ description: "What you said of others." }),
   ratingsReceived: z.array(Rating).meta({ description: "What others said of you." }),

@@ -85,10 +85,13 @@ export const Sample = Artifact.meta({
 export const Delivery = Artifact.omit({ dimensions: true, durationSec: true })
   .extend({
     id: idOf("delivery", "The file's id."),
-    supersededAt: Timestamp.nullable().meta({
-      description: "When a later delivery replaced this one; null for the one that counts.",
-      example: null,
-    }),
+    // The default is for kept answers from before the field existed.
+    supersededAt: Timestamp.nullable()
+      .meta({
+        description: "When a later delivery replaced this one; null for the one that counts.",
+        example: null,
+      })
+      .default(null),
   })
   .meta({ id: "Delivery", description: "A file that was delivered." });
 

@@ -10,9 +10,10 @@ export const disputeStatuses = ["open", "resolved"] as const;
 export const resolutions = ["refund", "release", "split"] as const;
 const sides = ["buyer", "bidder"] as const;
 
-const DisputeStatus = z
-  .enum(disputeStatuses)
-  .meta({ id: "DisputeStatus", description: "`open` until a moderator has decided, then `resolved`." });
+const DisputeStatus = z.enum(disputeStatuses).meta({
+  id: "DisputeStatus",
+  description: "`open` until a moderator has decided or both sides agree, then `resolved`.",
+});
 
 export const Dispute = z
   .object({
@@ -21,10 +22,13 @@ export const Dispute = z
     openedBy: z.enum(sides).meta({ description: "The side that opened the dispute.", example: "buyer" }),
     reason: z.string().meta({ description: "What that side says.", example: "The second page is missing." }),
     status: DisputeStatus,
-    resolution: z.enum(resolutions).nullable().meta({
-      description: "Who got the money; null while the dispute is open.",
-      example: null,
-    }),
+    resolution: z
+      .enum([...resolutions, "settled"])
+      .nullable()
+      .meta({
+        description: "Who got the money: `settled` by an agreement of both sides; null while the dispute is open.",
+        example: null,
+      }),
     buyerCents: Price.nullable().meta({
       description: "Integer cents that went back to the buyer; null while the dispute is open.",
       example: null,
@@ -35,7 +39,10 @@ export const Dispute = z
     }),
     note: z.string().nullable().meta({ description: "The moderator's comment.", example: null }),
     createdAt: Timestamp.meta({ description: "When the dispute was opened." }),
-    resolvedAt: Timestamp.nullable().meta({ description: "When a moderator decided.", example: null }),
+    resolvedAt: Timestamp.nullable().meta({
+      description: "When a moderator decided, or both sides agreed.",
+      example: null,
+    }),
   })
   .meta({ id: "Dispute", description: "A delivery that one side does not accept as it is." });
 export type Dispute = z.infer<typeof Dispute>;

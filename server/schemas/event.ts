@@ -1,9 +1,10 @@
 import { z } from "zod";
+import type { Agreement } from "./agreement.ts";
 import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
 import { idOf, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
-import { BidExcerpt, DisputeExcerpt, QuestionExcerpt, TaskExcerpt } from "./excerpts.ts";
+import { AgreementExcerpt, BidExcerpt, DisputeExcerpt, QuestionExcerpt, TaskExcerpt, truncated } from "./excerpts.ts";
 import { Payout } from "./payout.ts";
 import type { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
@@ -29,6 +30,15 @@ const withQuestion = taskOnly
   .extend({ question: QuestionExcerpt.meta({ description: "The question as it was right after the change." }) })
   .meta({ id: "QuestionEventData", description: "What events about a question have." });
 
+const withAgreement = taskAndBid
+  .extend({ agreement: AgreementExcerpt.meta({ description: "The agreement as it was right after the change." }) })
+  .meta({ id: "AgreementEventData", description: "What events about an agreement have." });
+
+const excerptOfReason = {
+  reason: z.string().meta({ description: "What the side says that did this.", example: "The footnotes are missing." }),
+  reasonTruncated: truncated("reason"),
+} as const;
+
 const theParties = "the buyer and the awarded bidder";
 
 /**
@@ -47,7 +57,18 @@ export const eventCatalogue = {
     data: withBid,
   },
   "task.disputed": { when: "either side opens a dispute", to: theParties, data: withDispute },
-  "task.dispute_resolved": { when: "a moderator resolves a dispute", to: theParties, data: withDispute },
+  "task.dispute_resolved": {
+    when: "a moderator resolves a dispute, or both sides settle it",
+    to: theParties,
+    data: withDispute
+      .extend({
+        by: z.enum(["moderator", "parties"]).optional().meta({
+          description: "Who has decided. Absent in events from before sides could settle.",
+          example: "moderator",
+        }),
+      })
+      .meta({ id: "DisputeResolvedEventData", description: "What events about a resolved dispute have." }),
+  },
 } as const;
 
 export type EventType = keyof typeof eventCatalogue;
@@ -66,13 +87,32 @@ const buyerAndBidder = "the buyer and the bidder";
 /** The events that only the event log has. Source: docs/contract.md "Events and webhooks". */
 const logOnlyCatalogue = {
   "task.updated": { when: "the buyer changes an open task", to: theBidders, data: withTask },
-  "task.cancelled": { when: "a task is cancelled", to: theBidders, data: withTask },
+  "task.cancelled": {
+    when: "a task is cancelled, by its buyer, by both sides, or because the bidder gives it back",
+    to: "the buyer and the bidders whose bids were active, or the awarded bidder",
+    data: taskOnly
+      .extend({ ...excerptOfReason, reason: excerptOfReason.reason.optional() })
+      .meta({ id: "TaskCancelledEventData", description: "What events about a cancelled task have." }),
+  },
+  "task.settled": {
+    when: "both sides settle a task, with or without a dispute",
+    to: theParties,
+    data: taskAndBid
+      .extend({ agreement: AgreementExcerpt.meta({ description: "What they agreed on." }) })
+      .meta({ id: "TaskSettledEventData", description: "What events about a settled task have." }),
+  },
+  "agreement.proposed": { when: "one side proposes an agreement", to: theParties, data: withAgreement },
+  "agreement.ended": {
+    when: "an agreement is accepted, declined or withdrawn, or lapses; its `status` says which",
+    to: theParties,
+    data: withAgreement,
+  },
   "task.expired": { when: "an awarded task was not delivered in time", to: theParties, data: withBid },
   "task.changes_requested": {
     when: "the buyer asks for changes to a delivery",
     to: theParties,
     data: taskAndBid
-      .extend({ reason: ChangeRound.shape.reason })
+      .extend({ ...excerptOfReason })
       .meta({ id: "ChangesRequestedEventData", description: "What events about requested changes have." }),
   },
   "task.changes_declined": {
@@ -84,6 +124,7 @@ const logOnlyCatalogue = {
           description: "`clock`: the bidder did nothing in time.",
           example: "bidder",
         }),
+        ...excerptOfReason,
         reason: ChangeRound.shape.declinedReason,
       })
       .meta({ id: "ChangesDeclinedEventData", description: "What events about declined changes have." }),
@@ -164,7 +205,8 @@ export interface EventRecords {
   topup?: CreditedTopup;
   reversal?: TopupReversal;
   payout?: Payout;
-  by?: "bidder" | "clock";
+  agreement?: Agreement;
+  by?: "bidder" | "clock" | "moderator" | "parties";
   reason?: string | null;
 }
 
@@ -197,6 +239,9 @@ export const eventBodies = {
   "task.updated": bodyOf("task.updated", logCatalogue["task.updated"]),
   "task.cancelled": bodyOf("task.cancelled", logCatalogue["task.cancelled"]),
   "task.expired": bodyOf("task.expired", logCatalogue["task.expired"]),
+  "task.settled": bodyOf("task.settled", logCatalogue["task.settled"]),
+  "agreement.proposed": bodyOf("agreement.proposed", logCatalogue["agreement.proposed"]),
+  "agreement.ended": bodyOf("agreement.ended", logCatalogue["agreement.ended"]),
   "task.changes_requested": bodyOf("task.changes_requested", logCatalogue["task.changes_requested"]),
   "task.changes_declined": bodyOf("task.changes_declined", logCatalogue["task.changes_declined"]),
   "bid.updated": bodyOf("bid.updated", logCatalogue["bid.updated"]),

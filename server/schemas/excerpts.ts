@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Agreement } from "./agreement.ts";
 import { Bid } from "./bid.ts";
 import { Person, Price } from "./common.ts";
 import { Dispute } from "./dispute.ts";
@@ -12,7 +13,7 @@ import { Task, TaskListItem } from "./task.ts";
 export const EXCERPT_CHARACTERS = 500;
 
 /** The flag beside a text: true if the text was shortened, absent otherwise. */
-const truncated = (field: string) =>
+export const truncated = (field: string) =>
   z
     .literal(true)
     .optional()
@@ -50,6 +51,12 @@ export const DisputeListItem = DisputeExcerpt.extend({
 }).meta({ id: "DisputeListItem", description: "A dispute as lists show it, with what tells the cases apart." });
 export type DisputeListItem = z.infer<typeof DisputeListItem>;
 
+/** An agreement as events show it. */
+export const AgreementExcerpt = Agreement.extend({ reasonTruncated: truncated("reason") }).meta({
+  id: "AgreementExcerpt",
+  description: `An agreement as events show it: of its reason, the first ${EXCERPT_CHARACTERS} characters.`,
+});
+
 /** A task as events show it. */
 export const TaskExcerpt = Task.omit({ changes: true })
   .extend({
@@ -78,6 +85,15 @@ export const QuestionExcerpt = Question.extend({
   description: `A question as events show it: of its texts, the first ${EXCERPT_CHARACTERS} characters.`,
 });
 export type QuestionExcerpt = z.infer<typeof QuestionExcerpt>;
+
+/** Shortens the field `reason`, which some records and events have. */
+export function withShortReason<Data extends { reason?: string | null }>(
+  data: Data,
+): Data & { reasonTruncated?: true } {
+  if (typeof data.reason !== "string") return data;
+  const reason = shorten(data.reason);
+  return reason === data.reason ? data : { ...data, reason, reasonTruncated: true };
+}
 
 /** Shortens a text as Postgres' `left` does, by code points. */
 function shorten(text: string): string {

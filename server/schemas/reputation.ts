@@ -5,6 +5,7 @@ const count = (description: string, example: number) => z.int().min(0).meta({ de
 
 /** The fields that both sides have. */
 const common = {
+  tasksEndedByAgreement: count("Awarded tasks that both sides ended by an agreement: cancelled or settled.", 0),
   disputes: count("Disputes about deliveries, opened by either side.", 1),
   disputesLost: count("Disputes in which the other side got all the money.", 0),
   ratingCount: count("Ratings by other sides.", 4),
@@ -19,7 +20,7 @@ const BuyerReputation = z
     tasksPosted: count("Tasks that the user posted.", 7),
     tasksAwarded: count("Of these, those that were awarded.", 5),
     tasksAccepted: count("Of these, those whose delivery was accepted.", 4),
-    tasksCancelled: count("Tasks that the user cancelled.", 1),
+    tasksCancelled: count("Tasks that the user cancelled before an award.", 1),
     medianDecisionHours: z.number().nullable().meta({
       description: "Median number of hours from posting a task to awarding it; null before the first award.",
       example: 5.5,
@@ -34,9 +35,10 @@ const BidderReputation = z
     tasksDelivered: count("Of these, those that were delivered.", 5),
     tasksAccepted: count("Of these, those whose delivery was accepted.", 4),
     tasksExpired: count("Tasks that the user was awarded and did not deliver.", 0),
+    tasksGivenBack: count("Tasks that the user was awarded and gave back.", 0),
     onTimeRate: z.number().nullable().meta({
       description:
-        "Share of the delivered or expired tasks that were delivered by `deliveryDueAt`: 0 to 1; null without such tasks.",
+        "Share of the delivered or expired tasks whose first delivery came by `deliveryDueAt`: 0 to 1; null without such tasks.",
       example: 0.8,
     }),
     ...common,

@@ -6,6 +6,7 @@ export const scopes = [
   "webhook:read",
   "webhook:write",
   "message:write",
+  "agreement:write",
 ] as const;
 export type Scope = (typeof scopes)[number];
 
@@ -17,4 +18,5 @@ export const scopeWords: Record<Scope, string> = {
   "webhook:read": "list webhooks",
   "webhook:write": "change webhooks",
   "message:write": "ask and answer questions about tasks",
+  "agreement:write": "propose and accept agreements about awarded tasks",
 };

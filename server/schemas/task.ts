@@ -16,15 +16,17 @@ export const TaskStatus = z.enum(taskStatuses).meta({
   id: "TaskStatus",
   description:
     "`open`: takes bids. `awarded`: the bidder works, for the first time or on changes. `delivered`: the buyer accepts, " +
-    "disputes or asks for changes. `accepted`: the bidder is paid. `cancelled`: by the buyer, before an award. `disputed`: a " +
-    "moderator decides. `resolved`: a moderator has decided. " +
+    "disputes or asks for changes. `accepted`: the bidder is paid. `cancelled`: the hold has returned; `closedBecause` says " +
+    "why. `disputed`: a moderator decides. `resolved`: a moderator has decided, or both sides have settled. " +
     "`expired`: not delivered in time, the hold has returned.",
 });
 export type TaskStatus = z.infer<typeof TaskStatus>;
 
-const ClosedBecause = z
-  .enum(["cancelled"])
-  .meta({ id: "ClosedBecause", description: "Why a task ended: `cancelled`, by the buyer before an award." });
+const ClosedBecause = z.enum(["cancelled", "agreed", "given_back"]).meta({
+  id: "ClosedBecause",
+  description:
+    "Why a task ended: `cancelled`, by the buyer before an award; `agreed`, by both sides; `given_back`, by the bidder.",
+});
 export type ClosedBecause = z.infer<typeof ClosedBecause>;
 
 /** A task as lists show it. */
@@ -40,6 +42,16 @@ export const TaskListItem = z
   })
   .meta({ id: "TaskListItem", description: "A task as lists show it." });
 export type TaskListItem = z.infer<typeof TaskListItem>;
+
+/** Fields that tasks in events and kept answers from before they existed do not have: there, `Task` has their defaults. */
+const laterFields = {
+  revisions: z.int32().meta({ description: "How often the buyer may ask for changes to a delivery.", example: 0 }),
+  revisionsUsed: z.int32().meta({ description: "How often the buyer has asked for changes.", example: 0 }),
+  closedBecause: ClosedBecause.nullable().meta({
+    description: "Why the task ended, if its status does not say all of it.",
+    example: null,
+  }),
+} as const;
 
 /** The full task, as signed-in callers see it. */
 export const Task = TaskListItem.extend({
@@ -61,8 +73,8 @@ export const Task = TaskListItem.extend({
     description: "Until when the delivery can be disputed; then it counts as accepted, and the bidder is paid.",
     example: null,
   }),
-  revisions: z.int32().meta({ description: "How often the buyer may ask for changes to a delivery.", example: 0 }),
-  revisionsUsed: z.int32().meta({ description: "How often the buyer has asked for changes.", example: 0 }),
+  revisions: laterFields.revisions.default(0),
+  revisionsUsed: laterFields.revisionsUsed.default(0),
   changes: Changes.nullable()
     .optional()
     .meta({ description: "For the two sides: what the buyer has asked for; null outside a round of changes." }),
@@ -71,10 +83,7 @@ export const Task = TaskListItem.extend({
     example: null,
   }),
   closedAt: Timestamp.nullable().meta({ description: "When the task reached an end state.", example: null }),
-  closedBecause: ClosedBecause.nullable().meta({
-    description: "Why the task ended, if its status does not say all of it.",
-    example: null,
-  }),
+  closedBecause: laterFields.closedBecause.default(null),
   updatedAt: Timestamp.meta({ description: "When the task last changed." }),
 }).meta({ id: "Task", description: "A task, as signed-in callers see it." });
 export type Task = z.infer<typeof Task>;
@@ -83,7 +92,7 @@ export type Task = z.infer<typeof Task>;
 export const PublicTask = TaskListItem.extend({ description: Task.shape.description });
 
 /** A task as its reader may see it: the fields that not everyone sees are optional. */
-export const TaskDetail = Task.partial().extend(PublicTask.shape).meta({
+export const TaskDetail = Task.extend(laterFields).partial().extend(PublicTask.shape).meta({
   id: "TaskDetail",
   description:
     "A task as you may see it. Signed-in callers get all fields, anonymous callers only those that are required.",

@@ -19,6 +19,11 @@ export const taskOperations = [
   "bids.sampleFinalize",
   "bids.deliveryInit",
   "bids.deliveryFinalize",
+  "bids.giveBack",
+  "agreements.propose",
+  "agreements.accept",
+  "agreements.decline",
+  "agreements.withdraw",
   "disputes.resolve",
 ] as const;
 

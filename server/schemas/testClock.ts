@@ -55,6 +55,7 @@ const DueKind = z.enum([
   "deliveriesToAccept",
   "tasksToExpire",
   "roundsToEnd",
+  "agreementsToEnd",
   "suspendedUsers",
   "processorEvents",
   "topups",

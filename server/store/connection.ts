@@ -175,6 +175,7 @@ export function connectionOver(client: pg.Pool | pg.PoolClient, pooler?: PoolSet
  */
 export function inOrder<A, B>(...steps: [Step<A>, Step<B>]): Promise<[A, B]>;
 export function inOrder<A, B, C>(...steps: [Step<A>, Step<B>, Step<C>]): Promise<[A, B, C]>;
+export function inOrder<A, B, C, D>(...steps: [Step<A>, Step<B>, Step<C>, Step<D>]): Promise<[A, B, C, D]>;
 export function inOrder(...steps: Step<unknown>[]): Promise<unknown[]> {
   return Promise.all(steps.map(async (step) => step()));
 }

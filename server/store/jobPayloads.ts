@@ -8,6 +8,8 @@ export const jobPayloads = {
   expireTask: z.strictObject({ taskId: z.uuid() }),
   /** Ends a round of changes to which the bidder did not react: the earlier delivery stands again. */
   endRound: z.strictObject({ taskId: z.uuid() }),
+  /** Ends an agreement that nobody has answered. */
+  lapseAgreement: z.strictObject({ agreementId: z.uuid() }),
   /** Cancels the open tasks of a suspended user, and withdraws their active bids. */
   windDown: z.strictObject({ userId: z.uuid() }),
   /** Applies a stored event of the payment processor. */

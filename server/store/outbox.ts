@@ -6,7 +6,13 @@ import {
   type LogEventType,
   logCatalogue,
 } from "../schemas/event.ts";
-import { excerptOfBid, excerptOfDispute, excerptOfQuestion, excerptOfTask } from "../schemas/excerpts.ts";
+import {
+  excerptOfBid,
+  excerptOfDispute,
+  excerptOfQuestion,
+  excerptOfTask,
+  withShortReason,
+} from "../schemas/excerpts.ts";
 import { currentTraceParent } from "../tracing.ts";
 import { type Connection, queryOne, sql } from "./connection.ts";
 
@@ -15,14 +21,15 @@ import { type Connection, queryOne, sql } from "./connection.ts";
  * records later. Long texts are shortened: their rows have them, and thousands of events about one task must not each keep
  * a copy.
  */
-function dataOf(type: LogEventType, { task, bid, dispute, question, ...records }: EventRecords): EventData {
+function dataOf(type: LogEventType, { task, bid, dispute, question, agreement, ...records }: EventRecords): EventData {
   // Removes what is not public, such as internal ids of the row, and throws if a part of the payload is missing.
   return logCatalogue[type].data.parse({
     ...(task && { task: excerptOfTask(task) }),
     ...(bid && { bid: excerptOfBid(bid) }),
     ...(dispute && { dispute: excerptOfDispute(dispute) }),
     ...(question && { question: excerptOfQuestion(question) }),
-    ...records,
+    ...(agreement && { agreement: withShortReason(agreement) }),
+    ...withShortReason(records),
   });
 }
 

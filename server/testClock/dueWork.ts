@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { findWindingDown } from "../market/accounts/windDown.ts";
+import { findLapsedAgreements } from "../market/agreements/lapse.ts";
 import { findDuePayouts } from "../market/payouts/advance.ts";
 import { findUnprocessedEvents } from "../market/processorEvents/apply.ts";
 import { findDueDeliveries } from "../market/tasks/acceptDelivery.ts";
@@ -35,6 +36,7 @@ export async function readDueWork(services: Services, access: TestClockAccess): 
     { kind: "deliveriesToAccept", count: await found(findDueDeliveries(services, MAX_COUNTED, null)) },
     { kind: "tasksToExpire", count: await found(findOverdueTasks(services, MAX_COUNTED, null)) },
     { kind: "roundsToEnd", count: await found(findOverdueRounds(services, MAX_COUNTED, null)) },
+    { kind: "agreementsToEnd", count: await found(findLapsedAgreements(services, MAX_COUNTED, null)) },
     { kind: "suspendedUsers", count: await found(findWindingDown(services, MAX_COUNTED, null)) },
     { kind: "processorEvents", count: await found(findUnprocessedEvents(services, MAX_COUNTED)) },
     { kind: "topups", count: await found(findUnsettledTopups(services, MAX_COUNTED)) },

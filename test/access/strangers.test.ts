@@ -9,6 +9,7 @@ import {
   disputeReason,
   placeBid,
   postTask,
+  propose,
   taskInput,
   upload,
 } from "../factories/tasks.ts";
@@ -27,6 +28,7 @@ interface World {
   deliveredTaskId: string;
   deliveredBidId: string;
   disputeId: string;
+  agreementId: string;
   keyId: string;
   sessionId: string;
   webhookId: string;
@@ -65,6 +67,7 @@ beforeAll(async () => {
     deliveredTaskId: delivered.task.id,
     deliveredBidId: delivered.bid.id,
     disputeId: dispute.id,
+    agreementId: (await propose(bidder, delivered.task.id)).id,
     keyId: (await buyer.get("/keys")).body.keys[0].id,
     sessionId: (await buyer.get("/auth/sessions")).body.sessions[0].id,
     webhookId: webhook.id,
@@ -122,6 +125,15 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "tasks.accept": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
   "tasks.requestChanges": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
   "tasks.declineChanges": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
+  "agreements.list": ["not_found", ({ deliveredTaskId }) => ({ id: deliveredTaskId })],
+  "agreements.propose": [
+    "forbidden",
+    ({ deliveredTaskId }) => ({ id: deliveredTaskId, kind: "cancel", reason: disputeReason }),
+  ],
+  "agreements.accept": ["not_found", ({ agreementId }) => ({ id: agreementId })],
+  "agreements.decline": ["not_found", ({ agreementId }) => ({ id: agreementId })],
+  "agreements.withdraw": ["not_found", ({ agreementId }) => ({ id: agreementId })],
+  "bids.giveBack": ["forbidden", ({ awardedBidId }) => ({ id: awardedBidId, reason: disputeReason })],
   "tasks.dispute": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
   "tasks.rate": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, stars: 1 })],
   "tasks.ask": ["open", ({ openTaskId }) => ({ id: openTaskId, text: "How many words?" })],

@@ -10,7 +10,7 @@ import { connectionOver, sql } from "../../server/store/connection.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
-import { awardedTask, deliveredTask, disputedTask, postTask } from "../factories/tasks.ts";
+import { awardedTask, deliveredTask, disputedTask, postTask, propose } from "../factories/tasks.ts";
 import { paidTopup, quiet } from "../factories/topups.ts";
 import { control, eventually } from "../setup/processorControl.ts";
 import { useService } from "../setup/testService.ts";
@@ -40,6 +40,12 @@ beforeAll(async () => {
     const answer = await moderator.post(`/disputes/${dispute.id}/resolve`, decision);
     if (answer.status !== 200) throw new Error(`resolving returned ${answer.status}: ${answer.text}`);
   }
+  const { task: settled } = await disputedTask(buyer, payee, { priceCents: 4_000 });
+  const { id } = await propose(payee, settled.id, { kind: "settle", bidderCents: 2_345 });
+  await buyer.post(`/agreements/${id}/accept`);
+  const { task: endedTask } = await awardedTask(buyer, payee);
+  const { id: endId } = await propose(payee, endedTask.id);
+  await buyer.post(`/agreements/${endId}/accept`);
   await disputedTask(buyer, payee, { priceCents: 2_000 });
   await requestPayout(payee, 3_000);
   await requestPayout(payee, 1_313);
@@ -242,28 +248,44 @@ describe("a discrepancy of one cent is found", () => {
     ],
     ["held money equals the open holds", "UPDATE wallets SET held_cents = held_cents + 1 WHERE held_cents > 0"],
     [
-      "each task paid the bidder, and refunded after a dispute, the correct amount once",
+      "each task paid the bidder, and refunded after a dispute or settlement, the correct amount once",
       "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'accepted')",
     ],
     [
-      "each task paid the bidder, and refunded after a dispute, the correct amount once",
+      "each task paid the bidder, and refunded after a dispute or settlement, the correct amount once",
       "UPDATE disputes SET bidder_cents = bidder_cents + 1, buyer_cents = buyer_cents - 1 WHERE resolution = 'split'",
     ],
     [
-      "each task paid the bidder, and refunded after a dispute, the correct amount once",
+      "each task paid the bidder, and refunded after a dispute or settlement, the correct amount once",
       "UPDATE disputes SET resolution = 'release', bidder_cents = buyer_cents, buyer_cents = 0 WHERE resolution = 'refund'",
     ],
     [
-      "each task paid the bidder, and refunded after a dispute, the correct amount once",
+      "each task paid the bidder, and refunded after a dispute or settlement, the correct amount once",
       "UPDATE tasks SET status = 'resolved' WHERE status = 'accepted'",
     ],
     [
-      "each task paid the bidder, and refunded after a dispute, the correct amount once",
+      "each task paid the bidder, and refunded after a dispute or settlement, the correct amount once",
       "UPDATE tasks SET awarded_bidder_id = buyer_id WHERE status = 'resolved'",
     ],
     [
       "each resolved dispute divides the price",
       "UPDATE bids SET price_cents = price_cents + 1 WHERE id IN (SELECT awarded_bid_id FROM tasks WHERE status = 'resolved')",
+    ],
+    [
+      "each task paid the bidder, and refunded after a dispute or settlement, the correct amount once",
+      "UPDATE agreements SET bidder_cents = bidder_cents + 1 WHERE status = 'accepted' AND kind = 'settle'",
+    ],
+    [
+      "each task ended by an agreement has the accepted agreement, and no other task has one",
+      "UPDATE agreements SET status = 'declined' WHERE status = 'accepted' AND kind = 'cancel'",
+    ],
+    [
+      "each task ended by an agreement has the accepted agreement, and no other task has one",
+      "UPDATE disputes SET resolution = 'split' WHERE resolution = 'settled'",
+    ],
+    [
+      "each task ended by an agreement has the accepted agreement, and no other task has one",
+      "UPDATE tasks SET closed_because = NULL WHERE closed_because = 'agreed' AND status = 'resolved'",
     ],
     ["no entry or transfer is orphaned", "INSERT INTO ledger_transfers (external_ref) VALUES ('alone')"],
     [

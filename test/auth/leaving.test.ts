@@ -43,7 +43,8 @@ test("an export has everything of the caller's, and no secret", async () => {
   await person.post(`/tasks/${rated.id}/rate`, { stars: 5, comment: "Thank you." });
   await other.post(`/tasks/${rated.id}/rate`, { stars: 4 });
   const { dispute } = await disputedTask(other, person);
-  await taskInRound(other, person);
+  const { task: changed } = await taskInRound(other, person);
+  await person.post(`/tasks/${changed.id}/agreements`, { kind: "cancel", reason: "Neither of us wants this." });
   await openTopup(service, person);
   await requestPayout(person, 1_000);
   const asked = await person.post(`/tasks/${(await postTask(other)).id}/questions`, { text: "How many words?" });

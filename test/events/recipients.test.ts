@@ -11,6 +11,7 @@ import {
   disputeReason,
   placeBid,
   postTask,
+  propose,
   taskInRound,
   upload,
 } from "../factories/tasks.ts";
@@ -38,6 +39,9 @@ const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "delivery.posted": ["buyer", "winner"],
   "task.accepted": ["buyer", "winner"],
   "task.expired": ["buyer", "winner"],
+  "agreement.proposed": ["buyer", "winner"],
+  "agreement.ended": ["buyer", "winner"],
+  "task.settled": ["buyer", "winner"],
   "task.changes_requested": ["buyer", "winner"],
   "task.changes_declined": ["buyer", "winner"],
   "task.disputed": ["buyer", "winner"],
@@ -93,6 +97,8 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
   await moderator.post(`/disputes/${dispute.id}/resolve`, { resolution: "refund" });
   const { task: changed } = await taskInRound(buyer, winner);
   await winner.post(`/tasks/${changed.id}/decline-changes`, { reason: disputeReason });
+  const { id: settlementId } = await propose(winner, changed.id, { kind: "settle", bidderCents: 1 });
+  await buyer.post(`/agreements/${settlementId}/accept`);
   const { task: late } = await awardedTask(buyer, winner);
   const clock = clockOf(() => new Date(Date.now() + 60 * 86_400_000));
   await expireTask({ ...service.services, clock }, { taskId: late.id });

@@ -98,6 +98,14 @@ export async function taskInRound(buyer: TestPerson, bidder: TestPerson, changes
   return { task: answer.body.task, bid };
 }
 
+/** Proposes an agreement, to cancel the task unless `proposal` says otherwise, and returns it. */
+export async function propose(by: TestPerson, taskId: string, proposal: Record<string, unknown> = {}) {
+  const body = { kind: "cancel", reason: "Neither of us wants this.", ...proposal };
+  const answer = await by.post(`/tasks/${taskId}/agreements`, body);
+  if (answer.status !== 201) throw new Error(`proposing returned ${answer.status}: ${answer.text}`);
+  return answer.body.agreement;
+}
+
 export const changesReason = "The second page lacks its footnotes.";
 export const disputeReason = "This is not what we agreed on.";
 

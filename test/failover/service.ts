@@ -33,6 +33,7 @@ export async function startService(
         trustLocalhost: false,
         acceptanceWindowSeconds: 172_800,
         deliveryGraceSeconds: 604_800,
+        agreementSeconds: 604_800,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,

@@ -93,7 +93,7 @@ const cases: [procedure: string, input: () => Input, path: string, message: stri
     "keys.create",
     () => ({ label: "mine", scopes: ["task:write", "all"] }),
     "scopes.1",
-    "`scopes.1` must be one of: task:write, bid:write, payouts:write, webhook:read, webhook:write, message:write.",
+    "`scopes.1` must be one of: task:write, bid:write, payouts:write, webhook:read, webhook:write, message:write, agreement:write.",
   ],
   [
     "webhooks.create",

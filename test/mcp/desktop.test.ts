@@ -40,7 +40,7 @@ test.each(protocols)("a desktop client works over standard input and output, wit
   const { connecting, client, printed } = await connectDesktop(environment, protocol);
   await connecting;
   expect(client.getNegotiatedProtocolVersion()?.startsWith(protocol)).toBe(true);
-  expect((await client.listTools()).tools).toHaveLength(19);
+  expect((await client.listTools()).tools).toHaveLength(24);
   const { structuredContent } = await client.callTool({ name: "get_wallet", arguments: {} });
   expect(structuredContent).toMatchObject({ availableCents: 10_000 });
   expect(printed()).toBe("");

@@ -49,7 +49,7 @@ describe.each(protocols)("over protocol %s", (protocol) => {
     expect(news.data.events).toMatchObject([{ type: "task.awarded", taskId, bidId, taskStatus: "awarded" }]);
     expect((await bo.call("get_task", { taskId })).data).toMatchObject({
       role: "bidder",
-      nextTools: ["add_sample", "deliver"],
+      nextTools: ["add_sample", "deliver", "give_back"],
     });
     const delivered = await bo.call("deliver", { bidId, text: "# Lounas\n\nLohikeitto\n", fileName: "menu.md" });
     expect(delivered.data.delivery).toMatchObject({ bytes: 21, untrusted: { fileName: "menu.md" } });

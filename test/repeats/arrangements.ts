@@ -11,6 +11,7 @@ import {
   disputeReason,
   placeBid,
   postTask,
+  propose,
   taskInput,
   taskInRound,
   upload,
@@ -110,6 +111,28 @@ export const arrangements: Record<string, Arrange> = {
   "tasks.declineChanges": async (service) => {
     const { bidder, made } = await between(service, taskInRound);
     return { caller: bidder, input: { id: made.task.id, reason: disputeReason } };
+  },
+  "agreements.propose": async (service) => {
+    const { bidder, made } = await delivered(service);
+    const input = { id: made.task.id, kind: "settle", bidderCents: 5_000, reason: disputeReason };
+    return { caller: bidder, input };
+  },
+  "agreements.accept": async (service) => {
+    const { buyer, bidder, made } = await delivered(service);
+    const { id } = await propose(bidder, made.task.id, { kind: "settle", bidderCents: 5_000 });
+    return { caller: buyer, input: { id } };
+  },
+  "agreements.decline": async (service) => {
+    const { buyer, bidder, made } = await delivered(service);
+    return { caller: buyer, input: { id: (await propose(bidder, made.task.id)).id } };
+  },
+  "agreements.withdraw": async (service) => {
+    const { bidder, made } = await delivered(service);
+    return { caller: bidder, input: { id: (await propose(bidder, made.task.id)).id } };
+  },
+  "bids.giveBack": async (service) => {
+    const { bidder, made } = await awarded(service);
+    return { caller: bidder, input: { id: made.bid.id, reason: disputeReason } };
   },
   "tasks.dispute": async (service) => {
     const { bidder, made } = await delivered(service);

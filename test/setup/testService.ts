@@ -189,6 +189,7 @@ async function start(
         trustLocalhost: false,
         acceptanceWindowSeconds: 172_800,
         deliveryGraceSeconds: 604_800,
+        agreementSeconds: 604_800,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,

@@ -22,6 +22,7 @@ beforeAll(async () => {
   inputs = {
     "bids.listForTask": { id: task.id },
     "questions.list": { id: task.id },
+    "agreements.list": { id: task.id },
     "webhooks.deliveries": { id: webhook.body.id },
   };
   planner = new pg.Client({ connectionString: service.databaseUrl });

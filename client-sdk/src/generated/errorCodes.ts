@@ -27,6 +27,7 @@ export const errorCodes: readonly ErrorCode[] = [
   "active_bid_exists",
   "email_taken",
   "limit_reached",
+  "agreement_pending",
   "already_rated",
   "no_revisions_left",
   "already_disputed",

@@ -5,10 +5,13 @@ import type { List } from "../list.ts";
 import type { ChangeOptions, RequestOptions, TryOptions } from "../options.ts";
 import { Namespace } from "../requests.ts";
 import type {
+  AcceptAgreement,
+  AcceptAgreementResponse,
   AcceptTask,
   AcceptTaskResponse,
   AccountExport,
   AdvanceTestClock,
+  Agreement,
   AnswerQuestion,
   AnswerQuestionResponse,
   AskQuestion,
@@ -32,6 +35,8 @@ import type {
   CreateTask,
   CreateTaskResponse,
   CreateWebhook,
+  DeclineAgreement,
+  DeclineAgreementResponse,
   DeclineChangesTask,
   DeclineChangesTaskResponse,
   DisputeCase,
@@ -47,8 +52,12 @@ import type {
   FinalizeSampleResponse,
   ForgotPassword,
   ForgotPasswordResponse,
+  GiveBackBid,
+  GiveBackBidResponse,
   InitDelivery,
   InitSample,
+  ListAgreements,
+  ListAgreementsResponse,
   ListApiKeysResponse,
   ListDisputes,
   ListDisputesResponse,
@@ -86,6 +95,8 @@ import type {
   Payout,
   PlaceBid,
   PlaceBidResponse,
+  ProposeAgreement,
+  ProposeAgreementResponse,
   Question,
   RateTask,
   RateTaskResponse,
@@ -138,6 +149,8 @@ import type {
   Wallet,
   Webhook,
   WebhookDelivery,
+  WithdrawAgreement,
+  WithdrawAgreementResponse,
   WithdrawBid,
   WithdrawBidResponse,
 } from "./types.ts";
@@ -843,6 +856,22 @@ export class BidsApi extends Namespace {
   deliveryFinalize(input: FinalizeDelivery, options: ChangeOptions = {}): Call<FinalizeDeliveryResponse> {
     return this.requests.change("POST", "/bids/{id}/delivery/finalize", input, options);
   }
+
+  /**
+   * Give a task back.
+   *
+   * Gives a task that was awarded to your bid back, before you have delivered anything: it is `cancelled` for good,
+   * and the hold returns to the buyer. Your reputation counts it as given back, not as expired. With a delivery,
+   * propose an agreement.
+   *
+   * `POST /bids/{id}/give-back`. An API key needs the scope `bid:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  giveBack(input: GiveBackBid, options: TryOptions = {}): Call<GiveBackBidResponse> {
+    return this.requests.change("POST", "/bids/{id}/give-back", input, options);
+  }
 }
 
 export class QuestionsApi extends Namespace {
@@ -952,6 +981,83 @@ export class PayoutsApi extends Namespace {
    */
   read(input: ReadPayout, options: RequestOptions = {}): Call<ReadPayoutResponse> {
     return this.requests.read("/payouts/{id}", input, options);
+  }
+}
+
+export class AgreementsApi extends Namespace {
+  /**
+   * List the agreements of a task.
+   *
+   * Lists what the two sides of a task have proposed to each other, newest first, for these two and for a
+   * moderator's session if there is a dispute. For anyone else it is `not_found`.
+   *
+   * `GET /tasks/{id}/agreements`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `not_found` (404).
+   */
+  list(input: ListAgreements, options: RequestOptions = {}): List<Agreement, ListAgreementsResponse> {
+    return this.requests.readList("/tasks/{id}/agreements", "agreements", input, options);
+  }
+
+  /**
+   * Propose an agreement.
+   *
+   * Proposes to the other side of an awarded task to `extend` the due time, to `cancel` the task (the hold returns
+   * to the buyer), or to `settle` it (the bidder is paid `bidderCents`, the rest returns), also instead of a
+   * moderator's decision. Nothing moves until the other side accepts. A task has one pending agreement; it lapses
+   * after 7 days and when the task moves.
+   *
+   * `POST /tasks/{id}/agreements`. An API key needs the scope `agreement:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `agreement_pending` (409), `idempotency_conflict` (409).
+   */
+  propose(input: ProposeAgreement, options: TryOptions = {}): Call<ProposeAgreementResponse> {
+    return this.requests.change("POST", "/tasks/{id}/agreements", input, options);
+  }
+
+  /**
+   * Accept an agreement.
+   *
+   * Accepts what the other side proposes, for good. `extend`: the new due time holds. `cancel`: the task is
+   * `cancelled`, and the hold returns to the buyer. `settle`: the task is `resolved`; the bidder is paid
+   * `bidderCents`, and the rest returns to the buyer. An open dispute is then `settled`, and nobody has lost it.
+   *
+   * `POST /agreements/{id}/accept`. An API key needs the scope `agreement:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  accept(input: AcceptAgreement, options: TryOptions = {}): Call<AcceptAgreementResponse> {
+    return this.requests.change("POST", "/agreements/{id}/accept", input, options);
+  }
+
+  /**
+   * Decline an agreement.
+   *
+   * Declines what the other side proposes. Nothing changes for the task, and either side may propose something else.
+   *
+   * `POST /agreements/{id}/decline`. An API key needs the scope `agreement:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  decline(input: DeclineAgreement, options: TryOptions = {}): Call<DeclineAgreementResponse> {
+    return this.requests.change("POST", "/agreements/{id}/decline", input, options);
+  }
+
+  /**
+   * Withdraw an agreement.
+   *
+   * Withdraws what you proposed, as long as the other side has not answered. Nothing changes for the task.
+   *
+   * `POST /agreements/{id}/withdraw`. An API key needs the scope `agreement:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  withdraw(input: WithdrawAgreement, options: TryOptions = {}): Call<WithdrawAgreementResponse> {
+    return this.requests.change("POST", "/agreements/{id}/withdraw", input, options);
   }
 }
 

@@ -9,6 +9,8 @@ import type {
 } from "@trpc/server";
 import type { TrackedMessages } from "../trackedMessages.ts";
 import type {
+  AcceptAgreement,
+  AcceptAgreementResponse,
   AcceptTask,
   AcceptTaskResponse,
   AccountExport,
@@ -36,6 +38,8 @@ import type {
   CreateTask,
   CreateTaskResponse,
   CreateWebhook,
+  DeclineAgreement,
+  DeclineAgreementResponse,
   DeclineChangesTask,
   DeclineChangesTaskResponse,
   DisputeCase,
@@ -50,8 +54,12 @@ import type {
   FinalizeSampleResponse,
   ForgotPassword,
   ForgotPasswordResponse,
+  GiveBackBid,
+  GiveBackBidResponse,
   InitDelivery,
   InitSample,
+  ListAgreements,
+  ListAgreementsResponse,
   ListApiKeysResponse,
   ListDisputes,
   ListDisputesResponse,
@@ -85,6 +93,8 @@ import type {
   Operations,
   PlaceBid,
   PlaceBidResponse,
+  ProposeAgreement,
+  ProposeAgreementResponse,
   RateTask,
   RateTaskResponse,
   ReadBid,
@@ -135,6 +145,8 @@ import type {
   VerifyEmail,
   Wallet,
   Webhook,
+  WithdrawAgreement,
+  WithdrawAgreementResponse,
   WithdrawBid,
   WithdrawBidResponse,
 } from "./types.ts";
@@ -260,6 +272,8 @@ export type RebidRouter = TRPCBuiltRouter<
       deliveryInit: Mutation<InitDelivery, UploadTarget>;
       /** Deliver. */
       deliveryFinalize: Mutation<FinalizeDelivery, FinalizeDeliveryResponse>;
+      /** Give a task back. */
+      giveBack: Mutation<GiveBackBid, GiveBackBidResponse>;
     };
     questions: {
       /** List a task's questions. */
@@ -278,6 +292,18 @@ export type RebidRouter = TRPCBuiltRouter<
       list: Query<ListPayouts, ListPayoutsResponse>;
       /** Read a payout. */
       read: Query<ReadPayout, ReadPayoutResponse>;
+    };
+    agreements: {
+      /** List the agreements of a task. */
+      list: Query<ListAgreements, ListAgreementsResponse>;
+      /** Propose an agreement. */
+      propose: Mutation<ProposeAgreement, ProposeAgreementResponse>;
+      /** Accept an agreement. */
+      accept: Mutation<AcceptAgreement, AcceptAgreementResponse>;
+      /** Decline an agreement. */
+      decline: Mutation<DeclineAgreement, DeclineAgreementResponse>;
+      /** Withdraw an agreement. */
+      withdraw: Mutation<WithdrawAgreement, WithdrawAgreementResponse>;
     };
     disputes: {
       /** List disputes. */

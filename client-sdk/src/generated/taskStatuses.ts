@@ -5,8 +5,8 @@ import type { TaskStatus } from "./types.ts";
 /** The statuses that can follow one. */
 export const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   open: ["cancelled", "awarded"],
-  awarded: ["delivered", "expired"],
-  delivered: ["accepted", "awarded", "disputed"],
+  awarded: ["delivered", "expired", "cancelled", "resolved"],
+  delivered: ["cancelled", "resolved", "accepted", "awarded", "disputed"],
   accepted: [],
   cancelled: [],
   disputed: ["resolved"],

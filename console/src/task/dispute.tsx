@@ -29,9 +29,12 @@ export function DisputeState({ dispute }: { dispute: Dispute }) {
               { label: "Paid to the bidder", cents: bidderCents ?? 0 },
             ]}
             note={
-              { refund: "All of it was returned.", release: "All of it was paid.", split: "It was divided." }[
-                resolution ?? "split"
-              ]
+              {
+                refund: "All of it was returned.",
+                release: "All of it was paid.",
+                split: "It was divided.",
+                settled: "Both sides agreed on this.",
+              }[resolution ?? "split"]
             }
           />
           {note !== null && (

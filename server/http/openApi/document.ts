@@ -43,6 +43,7 @@ const tagDescriptions: Record<string, string> = {
     "ledger entry.",
   tasks: "Post, update, award and accept tasks.",
   bids: "Bid on a task, then upload samples and the delivery.",
+  agreements: "What the two sides of an awarded task propose to each other: more time, an end, or a settlement.",
   disputes: "For deliveries that are not what was agreed.",
   events: "What concerns you, in one order: the same events that webhooks send, and more.",
   users: "What is public about people, and the work of moderators.",

@@ -67,6 +67,26 @@ const differences: Record<string, { request?: Difference; response?: Difference 
   "bids.sampleInit": {
     request: { mimeType: "image/png", bytes: 48_213, durationSec: undefined, fileName: "page-1.png" },
   },
+  "bids.giveBack": {
+    response: { task: { ...awarded, status: "cancelled", closedAt: now, closedBecause: "given_back" } },
+  },
+  "agreements.propose": {
+    request: { deliveryDueAt: undefined },
+    response: { agreement: { kind: "settle", bidderCents: 4_000 } },
+  },
+  "agreements.accept": {
+    response: {
+      agreement: { kind: "settle", bidderCents: 4_000, status: "accepted", endedAt: now },
+      task: { ...delivered, status: "resolved", closedAt: now, closedBecause: "agreed" },
+    },
+  },
+  "agreements.decline": {
+    response: { agreement: { kind: "cancel", status: "declined", endedAt: now }, task: delivered },
+  },
+  "agreements.withdraw": {
+    response: { agreement: { kind: "cancel", status: "withdrawn", endedAt: now }, task: delivered },
+  },
+  "agreements.list": { response: { agreements: [{ kind: "cancel" }] } },
   "disputes.read": { response: { task: { ...delivered, status: "disputed" }, bid: wonBid } },
   "disputes.resolve": { response: { task: resolved, dispute: decision } },
   "users.suspend": { response: { user: { suspendedAt: now } } },

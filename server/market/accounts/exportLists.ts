@@ -7,6 +7,7 @@ import { questionColumns } from "../conversation/questions.ts";
 import { disputeColumns } from "../disputes/records.ts";
 import { payoutRowColumns } from "../payouts/publicRecord.ts";
 import { ratingColumns } from "../ratings.ts";
+import { agreementColumns } from "../tasks/agreements.ts";
 import { taskColumns } from "../tasks/records.ts";
 import { roundColumns } from "../tasks/rounds.ts";
 
@@ -78,6 +79,11 @@ export const exportSources: Record<ExportListName, ExportList> = {
       FROM change_rounds r JOIN tasks t ON t.id = r.task_id`,
     ownedBy: (user) => sql`(t.buyer_id = ${user} OR t.awarded_bidder_id = ${user})`,
     table: sql`r`,
+  },
+  agreements: {
+    select: sql`SELECT ${agreementColumns} FROM agreements a JOIN tasks t ON t.id = a.task_id`,
+    ownedBy: (user) => sql`(t.buyer_id = ${user} OR t.awarded_bidder_id = ${user})`,
+    table: sql`a`,
   },
   disputes: {
     select: sql`SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`,

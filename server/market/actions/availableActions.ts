@@ -1,8 +1,10 @@
 import type { Principal } from "../../auth/principal.ts";
+import type { Agreement } from "../../schemas/agreement.ts";
 import type { BidStatus } from "../../schemas/bid.ts";
 import type { Scope } from "../../schemas/scope.ts";
 import { type TaskOperation, taskOperations } from "../../schemas/taskOperation.ts";
 import { type Sql, sql } from "../../store/connection.ts";
+import { hasLapsed, mayAct, possibleKinds } from "../agreements/rules.ts";
 import { type BidAction, decideBid } from "../bids/rules.ts";
 import type { TaskRecord } from "../tasks/records.ts";
 import { actorOf, decideTaskAction, type Moment, moderatorActorOf, uploaderOf } from "../tasks/rules.ts";
@@ -20,6 +22,8 @@ export interface Facts {
   hasRated: boolean;
   /** Samples of `ownBid` that are finalised. */
   sampleCount: number;
+  /** The agreement of the two sides that is stored as pending. */
+  agreement: Pick<Agreement, "kind" | "proposedBy" | "deliveryDueAt" | "status" | "expiresAt"> | null;
 }
 
 interface Situation extends Facts {
@@ -49,13 +53,39 @@ const onBid = (action: BidAction): Rule => ({
   isOpen: ({ ownBid }) => ownBid !== null && decideBid(action, ownBid.status, "owner").refused === null,
 });
 
-/** What the table of tasks allows an uploader for the caller's bid. */
-const onUpload = (action: "uploadSample" | "deliver", besides: (facts: Facts) => boolean = always): Rule => ({
+/** What the table of tasks allows the owner of the awarded bid, for the caller's bid. */
+const onUpload = (
+  action: "uploadSample" | "deliver" | "giveBack",
+  besides: (facts: Facts) => boolean = always,
+): Rule => ({
   needs: "bid:write",
   isOpen({ task, userId, moment, ...facts }) {
     if (facts.ownBid === null) return false;
     const uploader = uploaderOf(task, { id: facts.ownBid.id, bidder: { id: userId } }, userId);
     return decideTaskAction(action, task, uploader, moment).refused === null && besides(facts);
+  },
+});
+
+/** The agreement of the caller's task, unless it has lapsed. */
+const pendingOf = ({ agreement, task, moment }: Situation) =>
+  agreement !== null && !hasLapsed(agreement, task, moment) ? agreement : null;
+
+const canPropose = (situation: Situation): boolean => {
+  const { task, userId, moment } = situation;
+  return pendingOf(situation) === null && possibleKinds(task, actorOf(task, userId), moment).length > 0;
+};
+
+/** What the table of agreements allows the caller's side, and, to accept, the table of tasks as well. */
+const onAgreement = (action: "accept" | "decline" | "withdraw"): Rule => ({
+  needs: "agreement:write",
+  isOpen(situation) {
+    const { task, userId, moment } = situation;
+    const actor = actorOf(task, userId);
+    const agreement = pendingOf(situation);
+    if (agreement === null || actor === "stranger") return false;
+    if (!mayAct(action, agreement, actor === "buyer" ? "buyer" : "bidder")) return false;
+    const isLate = agreement.deliveryDueAt !== null && moment.now >= new Date(agreement.deliveryDueAt);
+    return action !== "accept" || (!isLate && possibleKinds(task, actor, moment).includes(agreement.kind));
   },
 });
 
@@ -68,6 +98,10 @@ const rules: Record<TaskOperation, Rule> = {
   "tasks.accept": onTask("accept", "task:write"),
   "tasks.requestChanges": onTask("requestChanges", "task:write"),
   "tasks.declineChanges": onTask("declineChanges", "bid:write"),
+  "agreements.propose": { needs: "agreement:write", isOpen: canPropose },
+  "agreements.accept": onAgreement("accept"),
+  "agreements.decline": onAgreement("decline"),
+  "agreements.withdraw": onAgreement("withdraw"),
   "tasks.dispute": onTask("dispute", "task:write"),
   "tasks.rate": onTask("rate", "task:write", ({ hasRated }) => !hasRated),
   "tasks.ask": onTask("ask", "message:write"),
@@ -83,6 +117,7 @@ const rules: Record<TaskOperation, Rule> = {
   "bids.sampleFinalize": onUpload("uploadSample", hasRoom),
   "bids.deliveryInit": onUpload("deliver"),
   "bids.deliveryFinalize": onUpload("deliver"),
+  "bids.giveBack": onUpload("giveBack"),
   "disputes.resolve": {
     needs: "moderator",
     isOpen: ({ task, userId, moment, hasBid }) =>
@@ -124,6 +159,10 @@ export const factsFor = (userId: string): Sql => sql`(
       SELECT 1 FROM bids b JOIN users u ON u.id = b.bidder_id
       WHERE b.task_id = task.id AND b.status = 'active' AND u.suspended_at IS NULL AND u.closed_at IS NULL),
     'hasRated', EXISTS (SELECT 1 FROM ratings r WHERE r.task_id = task.id AND r.rater_id = ${userId}::uuid),
+    'agreement', (
+      SELECT json_build_object('kind', a.kind, 'proposedBy', a.proposed_by, 'deliveryDueAt', a.delivery_due_at,
+                               'status', a.status, 'expiresAt', a.expires_at)
+      FROM agreements a WHERE a.task_id = task.id AND a.status = 'pending'),
     'sampleCount', (
       SELECT count(*) FROM artifacts a WHERE a.task_id = task.id AND a.bid_id = own.id AND a.kind = 'sample'))
   FROM (VALUES (t.id)) AS task (id)

@@ -46,7 +46,7 @@ export async function resolveDispute(
     actor,
     moment,
     bid,
-    details: { dispute },
+    details: { dispute, by: "moderator" },
     bidderCents: paidCents,
   });
   await recordAction(tx, { action: "resolve_dispute", moderatorId, disputeId: id, reason: note });

@@ -1,12 +1,15 @@
+import type { Agreement } from "../../schemas/agreement.ts";
 import type { Bid } from "../../schemas/bid.ts";
 import type { EventRecords } from "../../schemas/event.ts";
 import { inOrder, join, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { findBid, rejectActiveBids } from "../bids/records.ts";
+import { endPending } from "./agreements.ts";
+import { movements } from "./movements.ts";
 import { type TaskRecord, updateTask } from "./records.ts";
 import { type Refusal, recordEndOfRound } from "./rounds.ts";
 import { acceptanceDeadlineOf, assertTaskAction, deadlineOf, isInRound, isRoundOver, type Moment } from "./rules.ts";
-import { type AllowedAction, movements, type TaskAction, type TaskActor } from "./stateMachine.ts";
+import type { AllowedAction, TaskAction, TaskActor } from "./stateMachine.ts";
 
 interface Move {
   actor: TaskActor;
@@ -14,10 +17,10 @@ interface Move {
   /** The awarded bid, if the caller has read it behind the task's lock. */
   bid?: Bid;
   /** What the event has besides the task and the bid. */
-  details?: Pick<EventRecords, "dispute" | "by" | "reason">;
+  details?: Pick<EventRecords, "dispute" | "agreement" | "by" | "reason">;
   /** SQL assignments to columns of `tasks` besides the status and its times. */
   changes?: Sql;
-  /** The part of the price that a moderator awards to the bidder; 0 by default. */
+  /** The part of the price that a moderator, or both sides, award to the bidder; 0 by default. */
   bidderCents?: number;
   /** Of a round of changes that ends without another delivery. */
   declined?: Refusal;
@@ -37,14 +40,16 @@ export async function moveTask(
 ): Promise<TaskRecord> {
   const allowed = assertTaskAction(action, locked, actor, moment);
   const task = action !== "endRound" && isRoundOver(locked, moment) ? await endRound(tx, locked, moment) : locked;
-  const { to, money, rejectsBids, event } = allowed;
+  const { to, money, rejectsBids } = allowed;
   if (to === task.status) throw new Error(`${action} does not move a task`);
   const at = (allowed.deadline === "after" && deadlineOf(task, moment)) || moment.now;
   const bid = known ?? (task.awardedBidId === null ? null : await getAwardedBid(tx, task));
 
-  const [rejected, , moved] = await inOrder(
+  const [rejected, , lapsed, moved] = await inOrder(
     async () => (rejectsBids ? rejectActiveBids(tx, task.id) : []),
     async () => isInRound(task) && recordEndOfRound(tx, task, at, declined),
+    // What the two sides were agreeing on is about the task as it was.
+    async () => (task.awardedBidId === null ? null : endPending(tx, task.id, "lapsed", at)),
     () => updateTask(tx, task.id, join(assignmentsOf(allowed, at, moment, changes))),
   );
   if (moved.awardedBidId !== (bid?.id ?? null)) throw new Error(`${action} does not know the awarded bid`);
@@ -55,12 +60,32 @@ export async function moveTask(
   tx.ledger.release(task.buyerId, returned(amounts), reason, returnKind);
   if (bid && paid(amounts) > 0) tx.ledger.pay(task.buyerId, bid.bidder.id, paid(amounts), reason);
 
-  // Those whose bids lose by a cancellation hear of both; a decision between bids concerns the winner and the buyer.
-  const bidders = bid === null ? rejected.map(({ bidder }) => bidder.id) : [bid.bidder.id];
-  tx.events.record(event, { task: moved, ...(bid && { bid }), ...details }, [task.buyerId, ...bidders]);
-  for (const lost of rejected) tx.events.record("bid.rejected", { task: moved, bid: lost }, [lost.bidder.id]);
+  recordMove(tx, allowed, { task: moved, bid, rejected, details, lapsed });
   scheduleDeadline(tx, moved, moment);
   return moved;
+}
+
+interface Moved {
+  task: TaskRecord;
+  bid: Bid | null;
+  rejected: Bid[];
+  details: Move["details"];
+  lapsed: Agreement | null;
+}
+
+/** Records the events of a move. */
+function recordMove(
+  tx: Transaction,
+  { event, alsoEvent }: AllowedAction,
+  { task, bid, rejected, details, lapsed }: Moved,
+): void {
+  // Those whose bids lose by a cancellation hear of both; a decision between bids concerns the winner and the buyer.
+  const bidders = bid === null ? rejected.map(({ bidder }) => bidder.id) : [bid.bidder.id];
+  const [records, sides] = [{ task, ...(bid && { bid }) }, [task.buyerId, ...bidders]];
+  tx.events.record(event, { ...records, ...details }, sides);
+  if (alsoEvent !== undefined) tx.events.record(alsoEvent, { ...records, ...details }, sides);
+  if (lapsed !== null) tx.events.record("agreement.ended", { ...records, agreement: lapsed }, sides);
+  for (const lost of rejected) tx.events.record("bid.rejected", { task, bid: lost }, [lost.bidder.id]);
 }
 
 /** Ends a round of changes whose time is over. */
@@ -71,7 +96,7 @@ export const endRound = (tx: Transaction, task: TaskRecord, moment: Moment): Pro
   });
 
 /** The clock's move at a deadline is found in the task's row as well: the job only makes it prompt. */
-function scheduleDeadline(tx: Transaction, task: TaskRecord, moment: Moment): void {
+export function scheduleDeadline(tx: Transaction, task: TaskRecord, moment: Moment): void {
   const runAt = deadlineOf(task, moment);
   if (runAt === null) return;
   const job = task.status === "delivered" ? "acceptDelivery" : isInRound(task) ? "endRound" : "expireTask";

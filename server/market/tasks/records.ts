@@ -58,6 +58,7 @@ const lock = sql`FOR NO KEY UPDATE OF t`;
 const idOf = (taskId: string) => sql`${taskId}::uuid`;
 const idOfQuestion = (questionId: string) => sql`(SELECT task_id FROM questions WHERE id = ${questionId}::uuid)`;
 const idOfBid = (bidId: string) => sql`(SELECT task_id FROM bids WHERE id = ${bidId}::uuid)`;
+const idOfAgreement = (agreementId: string) => sql`(SELECT task_id FROM agreements WHERE id = ${agreementId}::uuid)`;
 
 /** Throws `not_found`. Takes no lock: the task can change before the caller acts on it. */
 export const findTask = (connection: Connection, taskId: string): Promise<TaskRecord> =>
@@ -82,6 +83,10 @@ export const lockTaskOfBid = (connection: Connection, bidId: string): Promise<Ta
 /** Like `lockTask`, for the task that a question is about. */
 export const lockTaskOfQuestion = (connection: Connection, questionId: string): Promise<TaskRecord> =>
   selectTask(connection, { id: idOfQuestion(questionId), lock });
+
+/** Like `lockTask`, for the task of an agreement. */
+export const lockTaskOfAgreement = (connection: Connection, agreementId: string): Promise<TaskRecord> =>
+  selectTask(connection, { id: idOfAgreement(agreementId), lock });
 
 /** Writes `changes` (SQL assignments) to a task, which locks its row, and returns the new one. Throws `not_found`. */
 export async function updateTask(connection: Connection, taskId: string, changes: Sql): Promise<TaskRecord> {

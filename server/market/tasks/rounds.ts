@@ -19,6 +19,13 @@ export async function recordRound(
             ${dueAt.toISOString()}::timestamptz)`);
 }
 
+/** Records that the round that a locked task is in ends at another time than before. */
+export async function moveEndOfRound(tx: Transaction, task: TaskRecord, dueAt: string): Promise<void> {
+  await tx.query(sql`
+    UPDATE change_rounds SET due_at = ${dueAt}::timestamptz
+    WHERE task_id = ${task.id}::uuid AND round = ${task.revisionsUsed}`);
+}
+
 /** Records the end of the round that a locked task is in. */
 export async function recordEndOfRound(
   tx: Transaction,

@@ -27,7 +27,7 @@ export function momentOf({ clock, settings }: MomentSource): Moment {
   return { now: clock.now(), graceSeconds: deliveryGraceSeconds, windowSeconds: acceptanceWindowSeconds };
 }
 
-interface MomentSource {
+export interface MomentSource {
   readonly clock: { now(): Date };
   readonly settings: { readonly deliveryGraceSeconds: number; readonly acceptanceWindowSeconds: number };
 }
@@ -128,6 +128,11 @@ const actorRefusals: Partial<Record<TaskAction, string>> = {
   dispute: "Only the buyer and the awarded bidder may do this.",
   rate: "Only the buyer and the awarded bidder may do this.",
   declineChanges: "This is not your bid.",
+  giveBack: "This is not your bid.",
+  extend: "Only the buyer and the awarded bidder may do this.",
+  cancelTogether: "Only the buyer and the awarded bidder may do this.",
+  settle: "Only the buyer and the awarded bidder may do this.",
+  settleDispute: "Only the buyer and the awarded bidder may do this.",
   resolve: "A moderator may not resolve a dispute about a task that they posted or have bid on.",
 };
 

@@ -1,5 +1,6 @@
 import type { LogEventType } from "../../schemas/event.ts";
 import type { ClosedBecause, TaskStatus } from "../../schemas/task.ts";
+import { movements } from "./movements.ts";
 
 /**
  * Who acts on a task. A `bidder` has a bid on it that was not awarded; a `stranger` is any other user. A moderator who
@@ -9,65 +10,6 @@ export const taskActors = ["buyer", "awardedBidder", "bidder", "stranger", "mode
 export type TaskActor = (typeof taskActors)[number];
 
 type RefusalCode = "forbidden" | "wrong_status" | "already_disputed" | "no_revisions_left";
-
-/** The amounts a transition can move. The whole budget is held until the award, then only the bid's price. */
-interface Amounts {
-  budgetCents: number;
-  priceCents: number;
-  /** The part of the price that a moderator awards to the bidder. */
-  bidderCents: number;
-}
-
-/** How the hold changes: what returns to the buyer's available bucket, and what is paid to the bidder. */
-interface Movement {
-  /** Text in the state diagram. */
-  label: string;
-  returnKind: "hold_release" | "dispute_refund";
-  returned(amounts: Amounts): number;
-  paid(amounts: Amounts): number;
-}
-
-const nothing = () => 0;
-
-export const movements = {
-  none: { label: "", returnKind: "hold_release", returned: nothing, paid: nothing },
-  budget: {
-    label: "the hold follows the budget",
-    returnKind: "hold_release",
-    returned: nothing, // `tasks.update` moves the difference itself
-    paid: nothing,
-  },
-  returnBudget: {
-    label: "the hold returns",
-    returnKind: "hold_release",
-    returned: ({ budgetCents }) => budgetCents,
-    paid: nothing,
-  },
-  returnRest: {
-    label: "the hold shrinks to the price",
-    returnKind: "hold_release",
-    returned: ({ budgetCents, priceCents }) => budgetCents - priceCents,
-    paid: nothing,
-  },
-  returnPrice: {
-    label: "the hold returns",
-    returnKind: "hold_release",
-    returned: ({ priceCents }) => priceCents,
-    paid: nothing,
-  },
-  pay: {
-    label: "the bidder is paid",
-    returnKind: "hold_release",
-    returned: nothing,
-    paid: ({ priceCents }) => priceCents,
-  },
-  divide: {
-    label: "refund, release or split",
-    returnKind: "dispute_refund",
-    returned: ({ priceCents, bidderCents }) => priceCents - bidderCents,
-    paid: ({ bidderCents }) => bidderCents,
-  },
-} as const satisfies Record<string, Movement>;
 
 export interface Transition {
   /** Who may do this; anyone else is refused with `forbidden`, unless `refusals` names another code. */
@@ -93,6 +35,8 @@ export interface Transition {
   closedBecause?: ClosedBecause;
   /** The event that is recorded. Those that reject bids also record `bid.rejected` for each. */
   event: LogEventType;
+  /** Another event about the same move. */
+  alsoEvent?: LogEventType;
   refusals?: {
     by?: Partial<Record<TaskActor, RefusalCode>>;
     from?: Partial<Record<TaskStatus, RefusalCode>>;
@@ -166,6 +110,53 @@ export const taskTransitions = {
     inRound: false,
     money: "returnPrice",
     event: "task.expired",
+  },
+  giveBack: {
+    by: ["awardedBidder"],
+    from: ["awarded"],
+    to: "cancelled",
+    deadline: "before",
+    inRound: false,
+    money: "returnPrice",
+    closedBecause: "given_back",
+    event: "task.cancelled",
+    refusals: { by: { bidder: "wrong_status" } },
+  },
+  // What both sides agree on: one proposes it, and the other accepts, which is the move. Either may propose while it is possible.
+  extend: {
+    by: ["buyer", "awardedBidder"],
+    from: ["awarded"],
+    to: "same",
+    deadline: "before",
+    money: "none",
+    event: "agreement.ended",
+  },
+  cancelTogether: {
+    by: ["buyer", "awardedBidder"],
+    from: ["awarded", "delivered"],
+    to: "cancelled",
+    deadline: "before",
+    money: "returnPrice",
+    closedBecause: "agreed",
+    event: "task.cancelled",
+  },
+  settle: {
+    by: ["buyer", "awardedBidder"],
+    from: ["awarded", "delivered"],
+    to: "resolved",
+    deadline: "before",
+    money: "divideAsAgreed",
+    closedBecause: "agreed",
+    event: "task.settled",
+  },
+  settleDispute: {
+    by: ["buyer", "awardedBidder"],
+    from: ["disputed"],
+    to: "resolved",
+    money: "divideAsAgreed",
+    closedBecause: "agreed",
+    event: "task.dispute_resolved",
+    alsoEvent: "task.settled",
   },
   accept: {
     by: ["buyer"],

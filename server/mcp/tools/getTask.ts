@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Agreement } from "../../schemas/agreement.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute } from "../../schemas/dispute.ts";
@@ -45,6 +46,7 @@ export const getTask = plainTool({
     buyerReputation: Reputation.nullable(),
     samples: z.array(FileRecord).optional(),
     deliveries: z.array(DeliveryRecord).optional(),
+    agreement: Agreement.optional(),
     dispute: Dispute.optional(),
     ratings: z.array(Rating).optional(),
   }),
@@ -66,6 +68,12 @@ export const getTask = plainTool({
     }
     for (const { id, bytes, fileName } of found.samples ?? []) sayFile(text, "Sample", { id, bytes, fileName });
     for (const { id, bytes, fileName } of found.deliveries ?? []) sayFile(text, "Delivery", { id, bytes, fileName });
+    if (found.agreement) {
+      const { id, kind, proposedBy, bidderCents, deliveryDueAt, reason } = found.agreement;
+      const what = deliveryDueAt === null ? kind : `extend to ${time(deliveryDueAt)}`;
+      const share = bidderCents === null ? "" : `, ${money(bidderCents)} to the bidder`;
+      text.say(`Pending agreement ${id}: the ${proposedBy} proposes to ${what}${share}.`).sayQuoted("Reason", reason);
+    }
     if (found.dispute) {
       const { openedBy, status, resolution, reason } = found.dispute;
       text.say(`Dispute: opened by the ${openedBy}, ${resolution ?? status}.`).sayQuoted("Reason", reason);
@@ -78,6 +86,7 @@ export const getTask = plainTool({
       ...(ownBid && { ownBid }),
       ...(found.samples && { samples: found.samples }),
       ...(found.deliveries && { deliveries: found.deliveries }),
+      ...(found.agreement && { agreement: found.agreement }),
       ...(found.dispute && { dispute: found.dispute }),
       ...(found.ratings && { ratings: found.ratings }),
     };

@@ -28,9 +28,10 @@ export function wordsOfBuyer(reputation: Reputation | null): string {
 export function wordsOfBidder(reputation: Reputation | null): string {
   const bidder = reputation?.bidder ?? null;
   if (bidder === null) return "nothing awarded yet";
+  const givenBack = bidder.tasksGivenBack === 0 ? "" : `${bidder.tasksGivenBack} given back, `;
   const onTime = bidder.onTimeRate === null ? "" : `${Math.round(bidder.onTimeRate * 100)} % on time, `;
   return (
-    `${count(bidder.tasksAwarded, "task")} awarded, ${bidder.tasksAccepted} accepted, ${onTime}` +
+    `${count(bidder.tasksAwarded, "task")} awarded, ${bidder.tasksAccepted} accepted, ${givenBack}${onTime}` +
     `${count(bidder.disputes, "dispute")} (${bidder.disputesLost} lost), ${stars(bidder)}`
   );
 }

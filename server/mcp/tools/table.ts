@@ -1,4 +1,5 @@
 import type { Tool } from "../tool.ts";
+import { answerAgreement, giveBack, proposeAgreement } from "./agree.ts";
 import { awardTask, compareBids } from "./awardTask.ts";
 import { declineChanges, requestChanges } from "./changes.ts";
 import { acceptDelivery, disputeDelivery, rate } from "./decideDelivery.ts";
@@ -26,6 +27,9 @@ export const tools: readonly Tool[] = [
   deliver,
   addSample,
   readDelivery,
+  proposeAgreement,
+  answerAgreement,
+  giveBack,
   requestChanges,
   declineChanges,
   acceptDelivery,

@@ -1,6 +1,7 @@
 import { router } from "../../trpc.ts";
 import { deliveryFinalize } from "./deliveryFinalize.ts";
 import { deliveryInit } from "./deliveryInit.ts";
+import { giveBack } from "./giveBack.ts";
 import { listForTask } from "./listForTask.ts";
 import { listOwn } from "./listOwn.ts";
 import { place } from "./place.ts";
@@ -21,4 +22,5 @@ export const bidsRouter = router({
   sampleFinalize,
   deliveryInit,
   deliveryFinalize,
+  giveBack,
 });

@@ -2,11 +2,14 @@ import { z } from "zod";
 import { mayModerate } from "../../auth/principal.ts";
 import { availableActionsOf } from "../../market/actions/availableActions.ts";
 import { type Detail, readDetail } from "../../market/actions/detail.ts";
+import { hasLapsed } from "../../market/agreements/rules.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
+import { findPending } from "../../market/tasks/agreements.ts";
 import { findTask } from "../../market/tasks/records.ts";
 import { momentOf, taskAt } from "../../market/tasks/rules.ts";
 import { readArtifacts } from "../../market/uploads/artifacts.ts";
+import { Agreement } from "../../schemas/agreement.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Dispute } from "../../schemas/dispute.ts";
@@ -15,6 +18,8 @@ import { Rating } from "../../schemas/rating.ts";
 import { PublicTask, TaskDetail } from "../../schemas/task.ts";
 import { TaskOperation } from "../../schemas/taskOperation.ts";
 import { anyone } from "../../trpc.ts";
+
+const forTheSides = { description: "For the two sides, and moderators if there is a dispute." };
 
 /** What a signed-in caller gets is from one snapshot. Source: docs/contract.md "Records". */
 export const read = anyone
@@ -46,19 +51,14 @@ export const read = anyone
       bids: z.array(BidExcerpt).optional().meta({
         description: "For signed-in callers: the bids that you may see, up to 100, active and awarded ones first.",
       }),
-      samples: z
-        .array(Sample)
-        .optional()
-        .meta({ description: "For the two sides, and moderators if there is a dispute." }),
-      deliveries: z
-        .array(Delivery)
-        .optional()
-        .meta({ description: "For the two sides, and moderators if there is a dispute." }),
+      samples: z.array(Sample).optional().meta(forTheSides),
+      deliveries: z.array(Delivery).optional().meta(forTheSides),
+      agreement: Agreement.optional().meta({
+        description:
+          "For the two sides, and moderators if there is a dispute: the agreement that is pending, if there is one.",
+      }),
       dispute: Dispute.optional().meta({ description: "For the two sides and moderators, if there is one." }),
-      ratings: z
-        .array(Rating)
-        .optional()
-        .meta({ description: "For the two sides, and moderators if there is a dispute." }),
+      ratings: z.array(Rating).optional().meta(forTheSides),
     }),
   )
   .query(async ({ ctx, input }) => {
@@ -82,13 +82,16 @@ export const read = anyone
     if (!isParty(outside) && !mayModerate(principal, settings)) return shown(outside);
     // Who may see more gets all of it from one snapshot, so the detail is read again.
     return database.snapshot(async (snapshot) => {
-      const [detail, dispute, ratings, artifacts] = await Promise.all([
+      const [detail, agreement, dispute, ratings, artifacts] = await Promise.all([
         readDetail(snapshot, input.id, userId),
+        findPending(snapshot, input.id),
         findDisputeOfTask(snapshot, input.id),
         readRatings(snapshot, input.id),
         readArtifacts({ database: snapshot, storage }, input.id),
       ]);
       const knowsMore = isParty(detail) || dispute !== null;
-      return { ...shown(detail), ...(knowsMore && { ...artifacts, ...(dispute && { dispute }), ratings }) };
+      const isPending = agreement !== null && !hasLapsed(agreement, detail.task, moment);
+      const more = { ...artifacts, ...(isPending && { agreement }), ...(dispute && { dispute }), ratings };
+      return { ...shown(detail), ...(knowsMore && more) };
     });
   });

@@ -27,6 +27,7 @@ const { services } = createServices(
       trustLocalhost: false,
       acceptanceWindowSeconds: 172_800,
       deliveryGraceSeconds: 604_800,
+      agreementSeconds: 604_800,
       passwordBlocklist: "off",
       processorPollSeconds: 300,
       spamGuard: false,

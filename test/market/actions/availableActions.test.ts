@@ -31,6 +31,7 @@ async function withKeys(person: TestPerson): Promise<Looker> {
     "key of task:write": await createKey(url, person.session, ["task:write"]),
     "key of bid:write": await createKey(url, person.session, ["bid:write"]),
     "key of message:write": await createKey(url, person.session, ["message:write"]),
+    "key of agreement:write": await createKey(url, person.session, ["agreement:write"]),
     "key of nothing": await createKey(url, person.session, []),
   };
   return { ...person, credentials };
@@ -50,6 +51,7 @@ interface Scene {
   taskId: string;
   bids: Partial<Record<Actor, string>>;
   disputeId?: string;
+  agreementId?: string;
   questionId?: string;
 }
 
@@ -103,6 +105,14 @@ async function disputed(): Promise<Scene> {
   return { ...scene, disputeId: dispute.id };
 }
 
+const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
+async function proposed(built: Promise<Scene>, by: "buyer" | "bidder", proposal: object): Promise<Scene> {
+  const scene = await built;
+  const body = { reason: disputeReason, ...proposal };
+  const { agreement } = await ok(people[by].post(`/tasks/${scene.taskId}/agreements`, body));
+  return { ...scene, agreementId: agreement.id };
+}
+
 const states: Record<string, () => Promise<Scene>> = {
   open,
   "open, with bids": withBids,
@@ -142,6 +152,28 @@ const states: Record<string, () => Promise<Scene>> = {
     await run(sql`UPDATE tasks SET delivery_due_at = now() - interval '1 second' WHERE id = ${scene.taskId}::uuid`);
     return scene;
   },
+  "awarded, with a proposal of the bidder": () => proposed(awarded(), "bidder", { kind: "cancel" }),
+  "in a round of changes, with a proposal of the buyer": () =>
+    proposed(inRound(), "buyer", { kind: "extend", deliveryDueAt: inDays(30) }),
+  "delivered, with a proposal that has lapsed": async () => {
+    const scene = await proposed(delivered(), "buyer", { kind: "cancel" });
+    await run(
+      sql`UPDATE agreements SET expires_at = now() - interval '1 second' WHERE id = ${scene.agreementId}::uuid`,
+    );
+    return scene;
+  },
+  "disputed, with a proposal of the bidder": () =>
+    proposed(disputed(), "bidder", { kind: "settle", bidderCents: 1_000 }),
+  settled: async () => {
+    const scene = await proposed(delivered(), "bidder", { kind: "settle", bidderCents: 1_000 });
+    await ok(people.buyer.post(`/agreements/${scene.agreementId}/accept`));
+    return scene;
+  },
+  "given back": async () => {
+    const scene = await awarded();
+    await ok(people.bidder.post(`/bids/${scene.bids.bidder}/give-back`, { reason: disputeReason }));
+    return scene;
+  },
   accepted,
   "accepted, rated by the buyer": async () => {
     const scene = await accepted();
@@ -157,10 +189,15 @@ const states: Record<string, () => Promise<Scene>> = {
 };
 
 /** An input with which the operation succeeds if the caller's role, scopes and the status allow it. */
-function inputOf(operation: TaskOperation, { taskId, bids, disputeId, questionId }: Scene, actor: Actor): Input {
+function inputOf(
+  operation: TaskOperation,
+  { taskId, bids, disputeId, questionId, agreementId }: Scene,
+  actor: Actor,
+): Input {
   const anyBid = bids.bidder ?? crypto.randomUUID();
   const bid = { id: bids[actor] ?? anyBid };
   const task = { id: taskId };
+  const agreement = { id: agreementId ?? crypto.randomUUID() };
   const inputs: Record<TaskOperation, Input> = {
     "tasks.update": { ...task, title: "Another title" },
     "tasks.cancel": task,
@@ -168,6 +205,10 @@ function inputOf(operation: TaskOperation, { taskId, bids, disputeId, questionId
     "tasks.accept": task,
     "tasks.requestChanges": { ...task, reason: "The second page lacks its footnotes." },
     "tasks.declineChanges": { ...task, reason: "The footnotes were not part of the task." },
+    "agreements.propose": { ...task, kind: "settle", reason: disputeReason, bidderCents: 1 },
+    "agreements.accept": agreement,
+    "agreements.decline": agreement,
+    "agreements.withdraw": agreement,
     "tasks.dispute": { ...task, reason: disputeReason },
     "tasks.rate": { ...task, stars: 4 },
     "tasks.ask": { ...task, text: "How many pages?" },
@@ -179,6 +220,7 @@ function inputOf(operation: TaskOperation, { taskId, bids, disputeId, questionId
     "bids.sampleFinalize": { ...bid, storageKey: "-" },
     "bids.deliveryInit": { ...bid, mimeType: "text/plain", bytes: 5 },
     "bids.deliveryFinalize": { ...bid, storageKey: "-" },
+    "bids.giveBack": { ...bid, reason: disputeReason },
     "disputes.resolve": { id: disputeId ?? crypto.randomUUID(), resolution: "refund" },
   };
   return inputs[operation];
@@ -186,7 +228,7 @@ function inputOf(operation: TaskOperation, { taskId, bids, disputeId, questionId
 
 const refusals = [
   ...["forbidden", "missing_scope", "not_found", "wrong_status", "bid_invalid"],
-  ...["active_bid_exists", "already_rated", "already_disputed", "no_revisions_left"],
+  ...["active_bid_exists", "already_rated", "already_disputed", "no_revisions_left", "agreement_pending"],
 ];
 
 /** What each kind of key may do. A session may do everything. */
@@ -195,6 +237,7 @@ const scopesOf: Record<string, readonly string[]> = {
   "key of task:write": ["task:write"],
   "key of bid:write": ["bid:write"],
   "key of message:write": ["message:write"],
+  "key of agreement:write": ["agreement:write"],
   "key of nothing": [],
 };
 
@@ -242,7 +285,8 @@ test.each(Object.entries(states))(
 
 test("the walk meets every operation, and every operation that changes a task or a bid is in the list", () => {
   const acting = routes.filter(
-    ({ type, path }) => type === "mutation" && /^\/((tasks|bids|disputes)\/\{id\}|questions\/\{id\}\/)/.test(path),
+    ({ type, path }) =>
+      type === "mutation" && /^\/((tasks|bids|disputes|agreements)\/\{id\}|questions\/\{id\}\/)/.test(path),
   );
   expect(acting.map(({ procedurePath }) => procedurePath).sort()).toEqual([...taskOperations].sort());
 });
@@ -255,7 +299,9 @@ describe("uploads", () => {
     const finalize = (kind: "sample" | "delivery", storageKey: string) =>
       bidder.post(`/bids/${bidId}/${kind}/finalize`, { storageKey });
     const uploads = async () =>
-      (await bidder.get(`/tasks/${taskId}`)).body.availableActions.filter((name: string) => name !== "tasks.rate");
+      (await bidder.get(`/tasks/${taskId}`)).body.availableActions.filter((name: string) =>
+        /sample|delivery/.test(name),
+      );
     const deliver = ["bids.deliveryInit", "bids.deliveryFinalize"];
     const eleventh = await upload(bidder, bidId, "sample");
     for (let count = 0; count < 10; count++) {
@@ -268,7 +314,7 @@ describe("uploads", () => {
     expect(init.body.error).toBe("sample_too_large");
     const second = await upload(bidder, bidId, "delivery");
     expect((await finalize("delivery", await upload(bidder, bidId, "delivery"))).status).toBe(201);
-    expect(await uploads()).toEqual(["tasks.dispute"]);
+    expect(await uploads()).toEqual([]);
     expect((await finalize("delivery", second)).body.error).toBe("wrong_status");
   });
 });

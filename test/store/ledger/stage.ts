@@ -87,6 +87,7 @@ export class Stage {
         trustLocalhost: false,
         acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
         deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
+        agreementSeconds: 604_800,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,

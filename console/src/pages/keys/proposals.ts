@@ -27,6 +27,7 @@ export const scopeWords: Record<Scope, string> = {
   "payouts:write": "Request payouts to your bank account.",
   "webhook:read": "See your webhooks and their deliveries.",
   "webhook:write": "Register, test and delete webhooks.",
+  "agreement:write": "Propose and accept agreements about awarded tasks: more time, an end, a settlement.",
   "message:write": "Ask and answer questions about tasks.",
 };
 
