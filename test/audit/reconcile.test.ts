@@ -14,7 +14,7 @@ import {
   isUnreconciled,
   readOrigin,
 } from "../../server/store/reconciliation.ts";
-import { createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
+import { accountOf, createPayee, type Payee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { openTopup, paidTopup, pay, quiet, type TestTopup } from "../factories/topups.ts";
 import { expectBooksToBalance } from "../setup/books.ts";
@@ -72,12 +72,17 @@ interface People {
   returned: Payee;
   underWay: Payee;
   spent: Payee;
+  /** Onboarded after the copy. */
+  onboardedSince: TestPerson;
 }
 
 let people: People;
 let newcomer: Payee;
 let newcomersTopup: TestTopup;
-let payouts: Record<"requestedBefore" | "paidOut" | "returned" | "underWay" | "spent" | "newcomer", string>;
+let payouts: Record<
+  "requestedBefore" | "paidOut" | "returned" | "underWay" | "spent" | "onboardedSince" | "newcomer",
+  string
+>;
 
 async function createPeople(): Promise<People> {
   const person = () => createPerson(service);
@@ -92,6 +97,7 @@ async function createPeople(): Promise<People> {
     ...{ disputeWon: await person(), disputeLost: await person(), creditedBefore: await person() },
     ...{ requestedBefore: await payee(5_000), paidOut: await payee(5_000), underWay: await payee(5_000) },
     ...{ returned: await payee(5_000, "fails"), spent: await payee(1_000) },
+    onboardedSince: await person(),
   };
 }
 
@@ -110,11 +116,16 @@ async function liveOn(opened: TestTopup, credited: TestTopup): Promise<void> {
   // What was earned after the copy was paid out, too: the books will lack both.
   await give(people.spent, 4_000);
   await requestPayout(people.spent, 5_000);
+  await people.onboardedSince.post("/payouts/onboarding");
+  const accountId = await accountOf(service, people.onboardedSince.id);
+  await control(service, "POST", `accounts/${accountId}/onboard`, { outcome: "finishes", bank: "pays" });
+  await requestPayout(people.onboardedSince, 3_000);
   newcomer = await createPayee(service, { cents: 0 });
   await give(newcomer, 2_000);
   newcomersTopup = await paidTopup(service, newcomer, 700);
   await requestPayout(newcomer, 1_000);
-  for (const who of ["requestedBefore", "paidOut", "spent"] as const) await untilPaidOut(people[who], "paid");
+  for (const who of ["requestedBefore", "paidOut", "spent", "onboardedSince"] as const)
+    await untilPaidOut(people[who], "paid");
   await untilPaidOut(newcomer, "paid");
   await untilPaidOut(people.returned, "failed");
   await quiet(service);
@@ -127,6 +138,7 @@ async function liveOn(opened: TestTopup, credited: TestTopup): Promise<void> {
     returned: await payoutOf(people.returned),
     underWay: await payoutOf(people.underWay),
     spent: await payoutOf(people.spent),
+    onboardedSince: await payoutOf(people.onboardedSince),
     newcomer: await payoutOf(newcomer),
   };
   worker = await startJobs();
@@ -145,7 +157,7 @@ async function expectMoney(): Promise<void> {
   expect(await moneyOf(people.disputeWon)).toEqual([5_000, 0]);
   expect(await moneyOf(people.disputeLost)).toEqual([0, 0]);
   expect(await moneyOf(people.creditedBefore)).toEqual([3_500, 0]);
-  for (const who of ["requestedBefore", "paidOut", "underWay"] as const)
+  for (const who of ["requestedBefore", "paidOut", "underWay", "onboardedSince"] as const)
     expect(await moneyOf(people[who]), who).toEqual([2_000, 0]);
   expect(await moneyOf(people.returned)).toEqual([5_000, 0]);
   // It has received 5,000, of which the books know 1,000.
@@ -164,6 +176,7 @@ describe("a service whose database was restored to an earlier time", () => {
   beforeAll(async () => {
     const worker = await startJobs();
     people = await createPeople();
+    await give(people.onboardedSince, 5_000);
     const credited = await paidTopup(service, people.creditedBefore, 5_000);
     const opened = await openTopup(service, people.opener, 5_000);
     await quiet(service);
@@ -174,7 +187,7 @@ describe("a service whose database was restored to an earlier time", () => {
     await liveOn(opened, credited);
     sent = await transfersByPayout();
     await restore();
-  }, 120_000);
+  }, 300_000);
 
   test("sends no payout and takes no request for one, whoever asks", async () => {
     const { services } = service;
@@ -206,7 +219,7 @@ describe("a service whose database was restored to an earlier time", () => {
     ]);
     const missing = subjects(findings, "missing").map((subject) => subject.replace(/ .*/, ""));
     expect(missing.toSorted()).toEqual([
-      ...Array.from({ length: 5 }, () => "payout"),
+      ...Array.from({ length: 6 }, () => "payout"),
       ...Array.from({ length: 5 }, () => "refunds"),
       ...Array.from({ length: 9 }, () => "top-up"),
     ]);
