@@ -79,8 +79,8 @@ const RETRY_PAUSE_MS = 250;
 const HANG_UP_MS = 100;
 /** The shares of keyed requests whose client hangs up, and of their successes that the client ignores. */
 const LOSS_SHARE = { hangUp: 0.15, ignored: 0.15 } as const;
-/** Nothing is unavailable for this long. */
-const PATIENCE_MS = 60_000;
+/** Nothing is unavailable for this long. Payouts are for about a minute: a failover, and the check of the books after it. */
+const PATIENCE_MS = 120_000;
 /** The error codes that say that something is temporarily unavailable. */
 const unavailableCodes = ["unavailable", "processor_unavailable"];
 /** How checkouts end: mostly well, or no task would ever be posted. */
