@@ -87,7 +87,7 @@ describe("connected accounts", () => {
       displayName: "Bea",
       idempotencyKey: crypto.randomUUID(),
     });
-    const inactive = { accountId, transfersActive: false, payoutsActive: false };
+    const inactive = { accountId, userId: "user-1", transfersActive: false, payoutsActive: false };
     expect(await gateway.getAccount(accountId)).toEqual({ ...inactive, onboardingStarted: false });
     const addresses = { returnUrl: "http://127.0.0.1:3000/back", refreshUrl: "http://127.0.0.1:3000/again" };
     const left = await gateway.createOnboardingLink({ accountId, ...addresses });
@@ -97,7 +97,7 @@ describe("connected accounts", () => {
     expect(finished.url).not.toBe(left.url);
     expect(finished.expiresAt).toBeGreaterThan(Date.now() / 1_000);
     await fetch(finished.url, { method: "POST", redirect: "manual" });
-    const active = { accountId, transfersActive: true, payoutsActive: true, onboardingStarted: true };
+    const active = { accountId, userId: "user-1", transfersActive: true, payoutsActive: true, onboardingStarted: true };
     expect(await gateway.getAccount(accountId)).toEqual(active);
   });
 });
