@@ -1,7 +1,16 @@
 /** Random commands: what fast-check generates and shrinks, and how it becomes a command about existing records. */
 import fc from "fast-check";
+import { agreementKinds } from "../../../server/schemas/agreement.ts";
 import { resolutions } from "../../../server/schemas/dispute.ts";
-import { type Command, type Decision, type Model, type ModelBid, type ModelTask, payoutNews } from "./model.ts";
+import {
+  type Command,
+  type Decision,
+  type Model,
+  type ModelBid,
+  type ModelTask,
+  payoutNews,
+  REVISIONS,
+} from "./model.ts";
 
 /** Source: docs/contract.md "Limits". */
 const MIN_PAYOUT_CENTS = 1_000;
@@ -29,11 +38,25 @@ const weights: Record<Command["kind"], number> = {
   expire: 3,
   dispute: 4,
   resolve: 8,
+  requestChanges: 4,
+  declineChanges: 2,
+  endRound: 2,
+  giveBack: 1,
+  propose: 5,
+  answer: 5,
+  lapseAgreement: 1,
   passHours: 3,
   repeat: 4,
 };
 /** Prerequisites: a command about something that does not exist yet is replaced by the one that creates it. */
 const before: Partial<Record<Command["kind"], Command["kind"]>> = {
+  requestChanges: "deliver",
+  declineChanges: "requestChanges",
+  endRound: "requestChanges",
+  giveBack: "award",
+  propose: "award",
+  answer: "propose",
+  lapseAgreement: "propose",
   accept: "deliver",
   autoAccept: "deliver",
   resolve: "dispute",
@@ -95,6 +118,7 @@ export function commandOf(wish: Wish, model: Model, users: readonly string[]): C
 function aboutNothing(command: Command): Command {
   if ("bid" in command) return { ...command, bid: UNKNOWN_ID };
   if ("task" in command) return { ...command, task: UNKNOWN_ID };
+  if ("agreement" in command) return { ...command, agreement: UNKNOWN_ID };
   return "dispute" in command ? { ...command, dispute: UNKNOWN_ID } : command;
 }
 
@@ -219,6 +243,43 @@ function findCommand(wish: Wish, model: Model, users: readonly string[]): Comman
       const others = [...model.moderators].filter((user) => !model.isInvolved(user, task));
       const user = (aimed ? at(others, wish.actor) : at([...model.moderators, anyone], wish.actor)) ?? anyone;
       return { kind, user, dispute: dispute.id, decision: decisionOf(wish, bid.price) };
+    }
+    case "requestChanges": {
+      const task = taskWhere(
+        (one) => model.seen(one).status === "delivered" && (one.rounds < REVISIONS || other % 3 === 0),
+      );
+      return task && { kind, user: by(task.buyer), task: task.id };
+    }
+    case "declineChanges":
+    case "endRound": {
+      const task = taskWhere(({ status, delivered }) => status === "awarded" && delivered);
+      if (kind === "endRound") return task && { kind, task: task.id };
+      return task && { kind, user: by(model.awardedBidOf(task)?.bidder ?? anyone), task: task.id };
+    }
+    case "giveBack": {
+      const bid = bidWhere(({ task, status }) => status === "awarded" && model.tasks.get(task)?.status === "awarded");
+      return bid && { kind, user: by(bid.bidder), bid: bid.id };
+    }
+    case "propose": {
+      const task = taskWhere(({ status }) => ["awarded", "delivered", "disputed"].includes(status));
+      const bid = task && model.awardedBidOf(task);
+      if (!task || !bid) return null;
+      const agreement = at(agreementKinds, other) ?? "cancel";
+      // Half an hour more, because other due times are at full hours.
+      const value = agreement === "extend" ? 0.5 + (cents % 60) : aimed ? cents % (bid.price + 1) : cents;
+      return { kind, user: by(at([task.buyer, bid.bidder], wish.actor) ?? anyone), task: task.id, agreement, value };
+    }
+    case "answer":
+    case "lapseAgreement": {
+      const agreements = [...model.agreements.values()];
+      const agreement = at(aimed ? agreements.filter(({ status }) => status === "pending") : agreements, which);
+      const task = agreement && model.tasks.get(agreement.task);
+      if (!agreement || !task) return null;
+      if (kind === "lapseAgreement") return { kind, agreement: agreement.id };
+      const answer = at(["accept", "accept", "accept", "decline", "withdraw"] as const, other) ?? "accept";
+      const isBuyers = (agreement.by === "buyer") === (answer === "withdraw");
+      const right = isBuyers ? task.buyer : (model.awardedBidOf(task)?.bidder ?? anyone);
+      return { kind, user: by(right), agreement: agreement.id, answer };
     }
     case "passHours":
       return { kind, hours: 1 + (cents % 60) };

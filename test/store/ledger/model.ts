@@ -3,6 +3,7 @@
  * count of hours as the only clock. `apply` predicts a command's outcome and changes the model when it is accepted.
  */
 import type { ErrorCode } from "../../../server/errors.ts";
+import type { AgreementKind, AgreementStatus } from "../../../server/schemas/agreement.ts";
 import type { resolutions } from "../../../server/schemas/dispute.ts";
 import type { TaskStatus } from "../../../server/schemas/task.ts";
 
@@ -20,6 +21,20 @@ export interface ModelTask {
   awardedBid: string | null;
   /** The hour of the model at which the deadline of the next step passes: the delivery, or the acceptance. */
   deadline: number | null;
+  /** Whether there is a delivery, which stands: an awarded task with one is in a round of changes. */
+  delivered: boolean;
+  rounds: number;
+}
+
+export interface ModelAgreement {
+  id: string;
+  task: string;
+  by: "buyer" | "bidder";
+  kind: AgreementKind;
+  /** Of a settlement, in cents; of an extension, the hour at which the delivery is due. */
+  value: number;
+  expires: number;
+  status: AgreementStatus;
 }
 
 export interface ModelBid {
@@ -79,6 +94,14 @@ export type Command =
   | { kind: "expire"; task: string }
   | { kind: "dispute"; user: string; task: string }
   | { kind: "resolve"; user: string; dispute: string; decision: Decision }
+  | { kind: "requestChanges"; user: string; task: string }
+  | { kind: "declineChanges"; user: string; task: string }
+  | { kind: "endRound"; task: string }
+  | { kind: "giveBack"; user: string; bid: string }
+  /** `value`: the bidder's share in cents, or the hours from now after which the delivery is due. */
+  | { kind: "propose"; user: string; task: string; agreement: AgreementKind; value: number }
+  | { kind: "answer"; user: string; agreement: string; answer: "accept" | "decline" | "withdraw" }
+  | { kind: "lapseAgreement"; agreement: string }
   | { kind: "passHours"; hours: number }
   /** The same request with the same `Idempotency-Key` once more; `changed`: with other input. */
   | { kind: "repeat"; of: Request; createdId: string; changed: boolean };
@@ -96,7 +119,7 @@ export const refundOf = (topup: ModelTopup, half: boolean) => (half ? Math.floor
 
 export type Outcome = "accepted" | ErrorCode;
 
-type BidCommand = Extract<Command, { kind: "editBid" | "withdraw" | "deliver" }>;
+type BidCommand = Extract<Command, { kind: "editBid" | "withdraw" | "deliver" | "giveBack" }>;
 type TaskCommand = Exclude<Extract<Command, { task: string }>, { dispute: string }>;
 
 /** The acceptance window. Source: docs/contract.md "Limits". */
@@ -104,6 +127,10 @@ export const ACCEPTANCE_HOURS = 48;
 /** In these sequences: the delivery time that every bid promises, and the grace period before an awarded task expires. */
 export const ETA_HOURS = 4;
 export const GRACE_HOURS = 20;
+/** In these sequences: the revisions of every task, the time that the buyer gives for changes, and an agreement's lifetime. */
+export const REVISIONS = 2;
+export const CHANGES_HOURS = 24;
+export const AGREEMENT_HOURS = 30;
 
 export class Model {
   readonly wallets = new Map<string, ModelWallet>();
@@ -112,6 +139,7 @@ export class Model {
   readonly topups: ModelTopup[] = [];
   readonly payouts = new Map<string, ModelPayout>();
   readonly disputes = new Map<string, ModelDispute>();
+  readonly agreements = new Map<string, ModelAgreement>();
   /** Requests that were accepted, so that their answers are kept. */
   readonly answered: { command: Request; createdId: string }[] = [];
   /** References of refunds and chargebacks that were booked. */
@@ -133,6 +161,7 @@ export class Model {
     for (const [id, bid] of this.bids) clone.bids.set(id, { ...bid });
     for (const [id, payout] of this.payouts) clone.payouts.set(id, { ...payout });
     for (const [id, dispute] of this.disputes) clone.disputes.set(id, { ...dispute });
+    for (const [id, agreement] of this.agreements) clone.agreements.set(id, { ...agreement });
     for (const reference of this.booked) clone.booked.add(reference);
     clone.topups.push(...this.topups);
     clone.answered.push(...this.answered);
@@ -192,9 +221,19 @@ export class Model {
         return this.#resolve(command.user, command.dispute, command.decision);
       case "editBid":
       case "withdraw":
-      case "deliver": {
+      case "deliver":
+      case "giveBack": {
         const bid = this.bids.get(command.bid);
         return bid ? this.#applyToBid(command, bid) : "not_found";
+      }
+      case "answer": {
+        const agreement = this.agreements.get(command.agreement);
+        return agreement ? this.#answer(command.user, agreement, command.answer) : "not_found";
+      }
+      case "lapseAgreement": {
+        const agreement = this.agreements.get(command.agreement);
+        if (agreement?.status === "pending" && this.hour >= agreement.expires) agreement.status = "lapsed";
+        return agreement ? "accepted" : "not_found";
       }
       case "passHours":
         this.hour += command.hours;
@@ -219,11 +258,21 @@ export class Model {
       case "accept":
         return this.#accept(command.user, task);
       case "autoAccept":
-        if (task.status === "delivered" && this.isPastDeadline(task)) this.#pay(task);
+        if (this.seen(task).status === "delivered" && !this.#isInTime(task)) this.#pay(task);
         return "accepted";
       case "expire":
-        if (task.status === "awarded" && this.isPastDeadline(task)) this.#expire(task);
+        if (task.status === "awarded" && !task.delivered && this.isPastDeadline(task)) this.#expire(task);
         return "accepted";
+      case "requestChanges":
+        return this.#requestChanges(command.user, task);
+      case "declineChanges":
+        return this.#declineChanges(command.user, task);
+      case "endRound":
+        if (!this.#isRoundOver(task)) return "accepted";
+        Object.assign(task, this.seen(task));
+        return this.#moved(task);
+      case "propose":
+        return this.#propose(command, task, createdId);
       case "dispute":
         return this.#dispute(command.user, task, createdId);
     }
@@ -237,6 +286,8 @@ export class Model {
         return this.#withdraw(command.user, bid);
       case "deliver":
         return this.#deliver(command.user, bid);
+      case "giveBack":
+        return this.#giveBack(command.user, bid);
     }
   }
 
@@ -320,7 +371,16 @@ export class Model {
 
   #post(user: string, budget: number, id: string): Outcome {
     if (!this.#hold(user, budget)) return "insufficient_funds";
-    this.tasks.set(id, { id, buyer: user, budget, status: "open", awardedBid: null, deadline: null });
+    this.tasks.set(id, {
+      id,
+      buyer: user,
+      budget,
+      status: "open",
+      awardedBid: null,
+      deadline: null,
+      delivered: false,
+      rounds: 0,
+    });
     return "accepted";
   }
 
@@ -387,15 +447,138 @@ export class Model {
   #deliver(user: string, bid: ModelBid): Outcome {
     if (bid.bidder !== user) return "forbidden";
     const task = this.#task(bid.task);
-    if (task.status !== "awarded" || task.awardedBid !== bid.id || this.isPastDeadline(task)) return "wrong_status";
-    task.status = "delivered";
-    task.deadline = this.hour + ACCEPTANCE_HOURS;
+    if (this.seen(task).status !== "awarded" || task.awardedBid !== bid.id || !this.#isInTime(task))
+      return "wrong_status";
+    return this.#stands(task);
+  }
+
+  #stands(task: ModelTask): Outcome {
+    Object.assign(task, { status: "delivered", delivered: true, deadline: this.hour + ACCEPTANCE_HOURS });
+    return this.#moved(task);
+  }
+
+  /** What the two sides were agreeing on is about the task as it was. */
+  #moved(task: ModelTask): Outcome {
+    for (const each of this.agreements.values())
+      if (each.task === task.id && each.status === "pending") each.status = "lapsed";
     return "accepted";
+  }
+
+  #isRoundOver(task: ModelTask): boolean {
+    return task.status === "awarded" && task.delivered && this.isPastDeadline(task);
+  }
+
+  /** From the end of a round on, the earlier delivery stands again, whether or not that was recorded. */
+  seen(task: ModelTask): Pick<ModelTask, "status" | "deadline"> {
+    if (!this.#isRoundOver(task)) return task;
+    return { status: "delivered", deadline: (task.deadline ?? 0) + ACCEPTANCE_HOURS };
+  }
+
+  #isInTime(task: ModelTask): boolean {
+    const { deadline } = this.seen(task);
+    return deadline === null || this.hour < deadline;
+  }
+
+  #requestChanges(user: string, task: ModelTask): Outcome {
+    if (task.buyer !== user) return "forbidden";
+    if (this.seen(task).status !== "delivered" || !this.#isInTime(task)) return "wrong_status";
+    if (task.rounds >= REVISIONS) return "no_revisions_left";
+    Object.assign(task, { status: "awarded", deadline: this.hour + CHANGES_HOURS, rounds: task.rounds + 1 });
+    return this.#moved(task);
+  }
+
+  #declineChanges(user: string, task: ModelTask): Outcome {
+    if (this.awardedBidOf(task)?.bidder !== user) return "forbidden";
+    if (this.seen(task).status !== "awarded" || !task.delivered) return "wrong_status";
+    return this.#stands(task);
+  }
+
+  #giveBack(user: string, bid: ModelBid): Outcome {
+    if (bid.bidder !== user) return "forbidden";
+    const task = this.#task(bid.task);
+    const isMine = task.awardedBid === bid.id && task.status === "awarded";
+    if (!isMine || task.delivered || !this.#isInTime(task)) return "wrong_status";
+    return this.#cancelAwarded(task);
+  }
+
+  #cancelAwarded(task: ModelTask): Outcome {
+    this.#hold(task.buyer, -this.#agreement(task).price);
+    task.status = "cancelled";
+    return this.#moved(task);
+  }
+
+  sideOf(user: string, task: ModelTask): "buyer" | "bidder" | null {
+    if (task.buyer === user) return "buyer";
+    return this.awardedBidOf(task)?.bidder === user ? "bidder" : null;
+  }
+
+  /** Whether the two sides could do this now, if both wanted it. */
+  #isPossible(kind: AgreementKind, task: ModelTask): boolean {
+    const possible: Record<AgreementKind, TaskStatus[]> = {
+      extend: ["awarded"],
+      cancel: ["awarded", "delivered"],
+      settle: ["awarded", "delivered", "disputed"],
+    };
+    const { status } = this.seen(task);
+    return possible[kind].includes(status) && (status === "disputed" || this.#isInTime(task));
+  }
+
+  #hasLapsed(agreement: ModelAgreement): boolean {
+    return this.hour >= agreement.expires || this.#isRoundOver(this.#task(agreement.task));
+  }
+
+  #propose(
+    { user, agreement: kind, value }: Extract<Command, { kind: "propose" }>,
+    task: ModelTask,
+    id: string,
+  ): Outcome {
+    const by = this.sideOf(user, task);
+    if (by === null) return "forbidden";
+    if (!this.#isPossible(kind, task)) return "wrong_status";
+    if (kind === "settle" && value > this.#agreement(task).price) return "invalid_input";
+    const due = (task.deadline ?? 0) - (task.delivered ? 0 : GRACE_HOURS);
+    if (kind === "extend" && this.hour + value < due) return "invalid_input";
+    const pending = [...this.agreements.values()].find((each) => each.task === task.id && each.status === "pending");
+    if (pending && !this.#hasLapsed(pending)) return "agreement_pending";
+    if (pending) pending.status = "lapsed";
+    const [expires, meant] = [this.hour + AGREEMENT_HOURS, kind === "extend" ? this.hour + value : value];
+    this.agreements.set(id, { id, task: task.id, by, kind, value: meant, expires, status: "pending" });
+    return "accepted";
+  }
+
+  #answer(user: string, agreement: ModelAgreement, answer: "accept" | "decline" | "withdraw"): Outcome {
+    const task = this.#task(agreement.task);
+    const side = this.sideOf(user, task);
+    if (side === null) return "not_found";
+    if ((side === agreement.by) !== (answer === "withdraw")) return "forbidden";
+    if (agreement.status !== "pending" || this.#hasLapsed(agreement)) return "wrong_status";
+    if (answer !== "accept") {
+      agreement.status = answer === "decline" ? "declined" : "withdrawn";
+      return "accepted";
+    }
+    const { kind, value } = agreement;
+    if (!this.#isPossible(kind, task) || (kind === "extend" && this.hour >= value)) return "wrong_status";
+    agreement.status = "accepted";
+    if (kind === "cancel") return this.#cancelAwarded(task);
+    if (kind === "settle") return this.#divide(task, value);
+    task.deadline = value + (task.delivered ? 0 : GRACE_HOURS);
+    return "accepted";
+  }
+
+  #divide(task: ModelTask, share: number): Outcome {
+    const { bidder, price } = this.#agreement(task);
+    task.status = "resolved";
+    for (const dispute of this.disputes.values())
+      if (dispute.task === task.id) dispute.shares = { buyer: price - share, bidder: share };
+    this.#moved(task);
+    this.#hold(task.buyer, share - price);
+    this.wallet(task.buyer).held -= share;
+    return this.#credit(bidder, share);
   }
 
   #accept(user: string, task: ModelTask): Outcome {
     if (task.buyer !== user) return "forbidden";
-    if (task.status !== "delivered" || this.isPastDeadline(task)) return "wrong_status";
+    if (this.seen(task).status !== "delivered" || !this.#isInTime(task)) return "wrong_status";
     return this.#pay(task);
   }
 
@@ -403,19 +586,22 @@ export class Model {
     const { bidder, price } = this.#agreement(task);
     this.wallet(task.buyer).held -= price;
     task.status = "accepted";
+    this.#moved(task);
     return this.#credit(bidder, price);
   }
 
   #expire(task: ModelTask): void {
     this.#hold(task.buyer, -this.#agreement(task).price);
     task.status = "expired";
+    this.#moved(task);
   }
 
   #dispute(user: string, task: ModelTask, id: string): Outcome {
     if (user !== task.buyer && user !== this.awardedBidOf(task)?.bidder) return "forbidden";
     if (task.status === "disputed") return "already_disputed";
-    if (task.status !== "delivered" || this.isPastDeadline(task)) return "wrong_status";
+    if (this.seen(task).status !== "delivered" || !this.#isInTime(task)) return "wrong_status";
     task.status = "disputed";
+    this.#moved(task);
     this.disputes.set(id, { id, task: task.id, openedBy: user === task.buyer ? "buyer" : "bidder", shares: null });
     return "accepted";
   }
@@ -427,16 +613,12 @@ export class Model {
     const dispute = this.disputes.get(disputeId);
     if (!dispute) return "not_found";
     const task = this.#task(dispute.task);
-    const { bidder, price } = this.#agreement(task);
+    const { price } = this.#agreement(task);
     if (this.isInvolved(user, task)) return "forbidden";
     if (task.status !== "disputed") return "wrong_status";
     if ((resolution === "split") !== (bidderCents !== undefined)) return "invalid_input";
     const share = bidderCents ?? (resolution === "release" ? price : 0);
     if (resolution === "split" && share >= price) return "invalid_input";
-    task.status = "resolved";
-    dispute.shares = { buyer: price - share, bidder: share };
-    this.#hold(task.buyer, share - price);
-    this.wallet(task.buyer).held -= share;
-    return this.#credit(bidder, share);
+    return this.#divide(task, share);
   }
 }

@@ -107,15 +107,15 @@ const allKinds: Command["kind"][] = [
     "bid",
     "editBid",
   ] as const),
+  ...(["withdraw", "award", "deliver", "accept", "autoAccept", "expire", "dispute", "resolve"] as const),
   ...([
-    "withdraw",
-    "award",
-    "deliver",
-    "accept",
-    "autoAccept",
-    "expire",
-    "dispute",
-    "resolve",
+    "requestChanges",
+    "declineChanges",
+    "endRound",
+    "giveBack",
+    "propose",
+    "answer",
+    "lapseAgreement",
     "passHours",
     "repeat",
   ] as const),
@@ -124,6 +124,7 @@ const allRefusals: Outcome[] = [
   ...(["insufficient_funds", "budget_locked_by_bids", "price_above_budget", "forbidden"] as const),
   ...(["wrong_status", "bid_invalid", "active_bid_exists", "onboarding_required"] as const),
   ...(["already_disputed", "invalid_input", "not_found", "idempotency_conflict"] as const),
+  ...(["no_revisions_left", "agreement_pending"] as const),
 ];
 
 /** Runs one command on both sides. The outcome must be what the model predicts, and a refusal must change nothing. */

@@ -9,8 +9,10 @@ import { guardedEgress } from "../../../server/gateways/egress.ts";
 import { nothingKnown } from "../../../server/gateways/inspection/inspection.ts";
 import type { Storage } from "../../../server/gateways/storage.ts";
 import { stripeProcessor } from "../../../server/gateways/stripeProcessor.ts";
+import { lapseAgreement } from "../../../server/market/agreements/lapse.ts";
 import { applyProcessorEvent } from "../../../server/market/processorEvents/apply.ts";
 import { acceptDelivery } from "../../../server/market/tasks/acceptDelivery.ts";
+import { endOverdueRound } from "../../../server/market/tasks/endOverdueRound.ts";
 import { expireTask } from "../../../server/market/tasks/expireTask.ts";
 import { appRouter } from "../../../server/procedures/router.ts";
 import type { Services } from "../../../server/services.ts";
@@ -22,15 +24,19 @@ import { buildContext } from "../../../server/trpc.ts";
 import { TestClock } from "../../setup/testClock.ts";
 import {
   ACCEPTANCE_HOURS,
+  AGREEMENT_HOURS,
+  CHANGES_HOURS,
   type Command,
   ETA_HOURS,
   GRACE_HOURS,
   type Model,
+  type ModelAgreement,
   type ModelDispute,
   type ModelTask,
   type ModelTopup,
   type ModelWallet,
   type Outcome,
+  REVISIONS,
   refundOf,
 } from "./model.ts";
 
@@ -62,7 +68,8 @@ export interface Result {
 /** The database's money and the records it depends on, in the model's terms. `digest` covers every byte of them. */
 export interface Observed {
   wallets: Map<string, ModelWallet>;
-  tasks: Map<string, Pick<ModelTask, "status" | "budget" | "awardedBid">>;
+  tasks: Map<string, Pick<ModelTask, "status" | "budget" | "awardedBid" | "rounds">>;
+  agreements: Map<string, Pick<ModelAgreement, "status">>;
   bids: Map<string, { status: string; price: number }>;
   payouts: Map<string, { failed: boolean }>;
   disputes: Map<string, Pick<ModelDispute, "openedBy" | "shares">>;
@@ -75,6 +82,7 @@ export class Stage {
   readonly #services: Services;
   readonly #clock = new TestClock();
   readonly #keys = new WeakMap<Command, string>();
+  readonly #dues = new WeakMap<Command, number>();
 
   private constructor(database: Database, users: string[], errors: string[]) {
     this.users = users;
@@ -87,7 +95,7 @@ export class Stage {
         trustLocalhost: false,
         acceptanceWindowSeconds: ACCEPTANCE_HOURS * HOUR_SECONDS,
         deliveryGraceSeconds: GRACE_HOURS * HOUR_SECONDS,
-        agreementSeconds: 604_800,
+        agreementSeconds: AGREEMENT_HOURS * HOUR_SECONDS,
         passwordBlocklist: "off",
         processorPollSeconds: 300,
         spamGuard: false,
@@ -203,7 +211,13 @@ export class Stage {
         return "";
       }
       case "post": {
-        const input = { title: "A task", description: "To be done.", maxBudgetCents: command.budget, tags: [] };
+        const input = {
+          title: "A task",
+          description: "To be done.",
+          maxBudgetCents: command.budget,
+          tags: [],
+          revisions: REVISIONS,
+        };
         return (await this.#as(command.user, key).tasks.create(input)).task.id;
       }
       case "editBudget":
@@ -247,6 +261,28 @@ export class Stage {
       case "resolve":
         await this.#as(command.user, key).disputes.resolve({ id: command.dispute, ...command.decision });
         return "";
+      case "requestChanges": {
+        const input = { id: command.task, reason: "Something is missing here.", hours: CHANGES_HOURS };
+        await this.#as(command.user, key).tasks.requestChanges(input);
+        return "";
+      }
+      case "declineChanges":
+        await this.#as(command.user, key).tasks.declineChanges({ id: command.task, reason: "Nothing is missing." });
+        return "";
+      case "endRound":
+        await endOverdueRound(this.#services, { taskId: command.task });
+        return "";
+      case "giveBack":
+        await this.#as(command.user, key).bids.giveBack({ id: command.bid, reason: "I cannot do it." });
+        return "";
+      case "propose":
+        return (await this.#as(command.user, key).agreements.propose(this.#proposalOf(command))).agreement.id;
+      case "answer":
+        await this.#as(command.user, key).agreements[command.answer]({ id: command.agreement });
+        return "";
+      case "lapseAgreement":
+        await lapseAgreement(this.#services, { agreementId: command.agreement });
+        return "";
       case "repeat": {
         const repeated = this.#keyOf(command.of);
         if (!command.changed) return this.#perform(command.of, repeated);
@@ -257,6 +293,17 @@ export class Stage {
         this.#clock.advance(command.hours * HOUR_SECONDS);
         return "";
     }
+  }
+
+  /** The same each time, so that a repeat has the same input. */
+  #proposalOf(command: Extract<Command, { kind: "propose" }>) {
+    const due = this.#dues.get(command) ?? this.#clock.now().getTime() + command.value * HOUR_SECONDS * 1000;
+    this.#dues.set(command, due);
+    return {
+      ...{ id: command.task, kind: command.agreement, reason: "It is better for both of us." },
+      ...(command.agreement === "settle" && { bidderCents: command.value }),
+      ...(command.agreement === "extend" && { deliveryDueAt: new Date(due).toISOString() }),
+    };
   }
 
   #as(userId: string, idempotencyKey: string) {
@@ -309,16 +356,21 @@ export class Stage {
         'payouts', (SELECT json_agg(p ORDER BY id) FROM payouts p WHERE user_id = ANY (${this.users}::uuid[])),
         'disputes', (SELECT json_agg(d ORDER BY d.id) FROM disputes d JOIN tasks t ON t.id = d.task_id
                      WHERE t.buyer_id = ANY (${this.users}::uuid[])),
+        'rounds', (SELECT json_agg(r ORDER BY r.id) FROM change_rounds r JOIN tasks t ON t.id = r.task_id
+                   WHERE t.buyer_id = ANY (${this.users}::uuid[])),
+        'agreements', (SELECT json_agg(a ORDER BY a.id) FROM agreements a JOIN tasks t ON t.id = a.task_id
+                       WHERE t.buyer_id = ANY (${this.users}::uuid[])),
         'events', (SELECT count(*) FROM events e JOIN tasks t ON t.id = e.task_id
                    WHERE t.buyer_id = ANY (${this.users}::uuid[])))::text AS digest`);
     const digest = row?.digest ?? "{}";
-    const { wallets, tasks, bids, payouts, disputes } = JSON.parse(digest);
+    const { wallets, tasks, bids, payouts, disputes, agreements } = JSON.parse(digest);
     return {
       wallets: new Map(wallets?.map((w: Record<string, number>) => [w.user_id, walletOf(w)])),
       tasks: new Map(tasks?.map((t: Record<string, number>) => [t.id, taskOf(t)])),
       bids: new Map(bids?.map((b: Record<string, number>) => [b.id, { status: b.status, price: b.price_cents }])),
       payouts: new Map(payouts?.map((p: Record<string, unknown>) => [p.id, { failed: p.state === "failed" }])),
       disputes: new Map(disputes?.map((d: Record<string, unknown>) => [d.id, disputeOf(d)])),
+      agreements: new Map(agreements?.map((a: Record<string, unknown>) => [a.id, { status: a.status }])),
       digest,
     };
   }
@@ -356,7 +408,12 @@ function walletOf(row: Record<string, number>): ModelWallet {
 }
 
 function taskOf(row: Record<string, unknown>) {
-  return { status: row.status, budget: row.max_budget_cents, awardedBid: row.awarded_bid_id };
+  return {
+    status: row.status,
+    budget: row.max_budget_cents,
+    awardedBid: row.awarded_bid_id,
+    rounds: row.revisions_used,
+  };
 }
 
 function disputeOf(row: Record<string, unknown>) {
@@ -377,7 +434,12 @@ export function differencesOf(model: Model, observed: Observed): string[] {
   }
   for (const id of new Set([...model.tasks.keys(), ...observed.tasks.keys()])) {
     const task = model.tasks.get(id);
-    const expected = task && { status: task.status, budget: task.budget, awardedBid: task.awardedBid };
+    const expected = task && {
+      status: task.status,
+      budget: task.budget,
+      awardedBid: task.awardedBid,
+      rounds: task.rounds,
+    };
     compare(`task ${id}`, expected, observed.tasks.get(id));
   }
   for (const id of new Set([...model.bids.keys(), ...observed.bids.keys()])) {
@@ -392,6 +454,10 @@ export function differencesOf(model: Model, observed: Observed): string[] {
     const dispute = model.disputes.get(id);
     const expected = dispute && { openedBy: dispute.openedBy, shares: dispute.shares };
     compare(`dispute ${id}`, expected, observed.disputes.get(id));
+  }
+  for (const id of new Set([...model.agreements.keys(), ...observed.agreements.keys()])) {
+    const agreement = model.agreements.get(id);
+    compare(`agreement ${id}`, agreement && { status: agreement.status }, observed.agreements.get(id));
   }
   return differences;
 }
