@@ -23,6 +23,7 @@ export const errorCatalogue = {
   price_above_budget: { status: 400, message: "The price is above the task's maximum budget." },
   sample_too_large: { status: 400, message: "The sample exceeds the limits; see `violations`." },
   delivery_too_large: { status: 400, message: "The delivery exceeds the limits; see `violations`." },
+  file_too_large: { status: 400, message: "The file exceeds the limits; see `violations`." },
   invalid_token: { status: 400, message: "The link is wrong, was used already, or has expired. Ask for a new one." },
   invalid_url: { status: 400, message: "The URL must be a public HTTPS address." },
   unauthenticated: { status: 401, message: "Sign in, or send a valid API key as a bearer token." },
@@ -177,10 +178,10 @@ export const ErrorBody = z
       .string()
       .meta({ description: "Quote it to report a problem. It is also in the header `X-Request-Id`." }),
     issues: z.array(InputIssue).optional().meta({ description: "With `invalid_input`: up to 100 problems." }),
-    violations: z
-      .array(Violation)
-      .optional()
-      .meta({ description: "With `sample_too_large` and `delivery_too_large`: every limit that is exceeded." }),
+    violations: z.array(Violation).optional().meta({
+      description:
+        "With `sample_too_large`, `delivery_too_large` and `file_too_large`: every limit that is exceeded. With `limit_reached`: the bytes that you may have.",
+    }),
     requiredScope: z
       .enum(scopes)
       .optional()

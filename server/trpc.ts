@@ -53,7 +53,13 @@ export interface Context extends Services {
 }
 
 /** What every procedure for a known caller receives. */
-export type CallerContext = Context & Changes & { readonly principal: Principal; readonly userId: string };
+export type CallerContext = Context &
+  Changes & {
+    readonly principal: Principal;
+    readonly userId: string;
+    /** Waits without holding the caller's turn. */
+    readonly pause: Pause;
+  };
 
 /** Creates a context without HTTP, for tests and commands. */
 export function buildContext(

@@ -25,6 +25,7 @@ export class Rebid {
   readonly payouts: generated.PayoutsApi;
   readonly questions: generated.QuestionsApi;
   readonly agreements: generated.AgreementsApi;
+  readonly messages: generated.MessagesApi;
   readonly disputes: generated.DisputesApi;
   readonly events: Events;
   readonly users: generated.UsersApi;
@@ -47,6 +48,7 @@ export class Rebid {
     this.payouts = new generated.PayoutsApi(requests);
     this.questions = new generated.QuestionsApi(requests);
     this.agreements = new generated.AgreementsApi(requests);
+    this.messages = new generated.MessagesApi(requests);
     this.disputes = new generated.DisputesApi(requests);
     this.events = new Events(requests);
     this.users = new generated.UsersApi(requests);

@@ -48,6 +48,15 @@ export class SchemaComparison {
     const report: Report = (what, isBreaking) => {
       this.changes.push({ place: here, what: `${direction}: ${what}`, isBreaking });
     };
+    const [oldTags, tags] = [tagsOf(old.schema), tagsOf(current.schema)];
+    if (direction === "response" && oldTags !== undefined && tags !== undefined) {
+      for (const [tag, form] of Object.entries(tags)) {
+        const before = oldTags[tag];
+        if (before === undefined) report(`has the new form ${tag}`, false);
+        else this.compare({ $ref: before }, { $ref: form }, direction, here);
+      }
+      return;
+    }
     const [oldForms, newForms] = [formsOf(old.schema), formsOf(current.schema)];
     const [oldForm, newForm] = [oldForms[0], newForms[0]];
     if (oldForms.length === 1 && newForms.length === 1 && oldForm && newForm) {
@@ -158,6 +167,13 @@ function resolve(schema: Json | undefined, document: JsonObject): { schema: Json
   const name = $ref.slice(refPrefix.length);
   const inner = resolve(objectOf(objectOf(document.components).schemas)[name], document);
   return { schema: inner.schema, name: inner.name ?? name };
+}
+
+/** The forms that a field tells apart, such as an event's `type`: a new one is like a new value of that field. */
+function tagsOf({ discriminator }: JsonObject): Record<string, string> | undefined {
+  const { mapping } = objectOf(discriminator);
+  if (mapping === undefined) return undefined;
+  return Object.fromEntries(Object.entries(objectOf(mapping)).map(([tag, form]) => [tag, String(form)]));
 }
 
 /** The alternatives of a schema; `null` as one of them becomes a type of each other one. */

@@ -77,6 +77,16 @@ export type RecoveryCode = Prisma.RecoveryCodeModel
  */
 export type Question = Prisma.QuestionModel
 /**
+ * Model Message
+ * 
+ */
+export type Message = Prisma.MessageModel
+/**
+ * Model Conversation
+ * One row for each of the two sides, from the first message on.
+ */
+export type Conversation = Prisma.ConversationModel
+/**
  * Model Dispute
  * 
  */
@@ -151,6 +161,11 @@ export type ChangeRound = Prisma.ChangeRoundModel
  * What one side of an awarded task proposes to the other.
  */
 export type Agreement = Prisma.AgreementModel
+/**
+ * Model FileTotal
+ * What a user has in files of briefs and messages. A trigger on uploads keeps it.
+ */
+export type FileTotal = Prisma.FileTotalModel
 /**
  * Model ModerationAction
  * What moderators did. Append-only; a trigger refuses changes.

@@ -15,6 +15,7 @@ export const defaultLimits = {
   "task-writes": 300,
   reads: 600,
   writes: 300,
+  messages: 60,
 };
 
 export type PolicyName = keyof typeof defaultLimits;
@@ -49,7 +50,8 @@ export type RateGroup =
   | "publicRead"
   | "taskWrite"
   | "read"
-  | "write";
+  | "write"
+  | "message";
 
 const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyName | null }> = {
   // By address even with valid credentials: they must not buy further attempts at someone's password.
@@ -63,6 +65,7 @@ const policiesByGroup: Record<RateGroup, { anonymous: PolicyName; user: PolicyNa
   taskWrite: { anonymous: "anonymous-task-writes", user: "task-writes" },
   read: { anonymous: "anonymous", user: "reads" },
   write: { anonymous: "anonymous", user: "writes" },
+  message: { anonymous: "anonymous", user: "messages" },
 };
 
 /** Who sends a request. `userId` is null unless its credentials are valid. */

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
  */
 export const untrustedFields: ReadonlySet<string> = new Set([
   ...["title", "description", "acceptanceCriteria", "tags", "notes", "reason", "note", "comment"],
-  ...["displayName", "fileName", "mimeType", "detectedMimeType", "content"],
+  ...["displayName", "fileName", "mimeType", "detectedMimeType", "content", "text"],
   // Signed by us, but with the file's name in it.
   "downloadUrl",
 ]);

@@ -5,6 +5,7 @@ import { bidsRouter } from "./bids/router.ts";
 import { disputesRouter } from "./disputes/router.ts";
 import { eventsRouter } from "./events/router.ts";
 import { keysRouter } from "./keys/router.ts";
+import { messagesRouter } from "./messages/router.ts";
 import { moderationRouter } from "./moderation/router.ts";
 import { operationsRouter } from "./operations/router.ts";
 import { payoutsRouter } from "./payouts/router.ts";
@@ -22,6 +23,7 @@ export const appRouter = router({
   tasks: tasksRouter,
   bids: bidsRouter,
   questions: questionsRouter,
+  messages: messagesRouter,
   payouts: payoutsRouter,
   agreements: agreementsRouter,
   disputes: disputesRouter,

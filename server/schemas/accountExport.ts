@@ -5,7 +5,9 @@ import { Artifact } from "./artifact.ts";
 import { Bid } from "./bid.ts";
 import { Cents, exampleIds, InputTimestamp, idOf, Price, Timestamp } from "./common.ts";
 import { Dispute } from "./dispute.ts";
+import { BriefFile } from "./file.ts";
 import { LedgerEntry } from "./ledgerEntry.ts";
+import { Message } from "./message.ts";
 import { must } from "./messages.ts";
 import { ModeratedUser, ModerationAction } from "./moderation.ts";
 import { Payout } from "./payout.ts";
@@ -89,6 +91,26 @@ const exportLists = {
   agreements: z
     .array(Agreement)
     .meta({ description: "Agreements about your tasks, also those that did not come about." }),
+  sharedFiles: z
+    .array(
+      BriefFile.omit({ downloadUrl: true, visibility: true })
+        .extend({
+          kind: z.enum(["brief", "message"]).meta({ description: "What the file was uploaded for." }),
+          taskId: idOf("task", "Of a brief: the task that the file belongs to.").nullable(),
+          bidId: idOf("bid", "Of a message: the bid whose conversation the file belongs to.").nullable(),
+          messageId: idOf("message", "The message that the file is in; null for none.").nullable(),
+        })
+        .meta({ id: "ExportedSharedFile", description: "A file that was uploaded, without its bytes." }),
+    )
+    .meta({ description: "Files of briefs and messages that you uploaded." }),
+  messages: z
+    .array(
+      Message.omit({ files: true, sender: true }).meta({
+        id: "ExportedMessage",
+        description: "A message, without its files.",
+      }),
+    )
+    .meta({ description: "Messages that you wrote." }),
   disputes: z.array(Dispute).meta({ description: "Disputes of your tasks." }),
   ratingsGiven: z.array(Rating).meta({ description: "What you said of others." }),
   ratingsReceived: z.array(Rating).meta({ description: "What others said of you." }),

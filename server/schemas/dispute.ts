@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { Delivery, Sample, type SampleOrDelivery } from "./artifact.ts";
 import { Bid } from "./bid.ts";
-import { emptyableText, idOf, MAX_INT32, Price, Timestamp, text } from "./common.ts";
+import { emptyableText, exampleIds, Id, idOf, MAX_INT32, Person, Price, Timestamp, text } from "./common.ts";
+import { BriefFile, MessageFile } from "./file.ts";
 import { Reputation } from "./reputation.ts";
 import { ChangeRound } from "./round.ts";
 import { Task } from "./task.ts";
@@ -47,15 +48,61 @@ export const Dispute = z
   .meta({ id: "Dispute", description: "A delivery that one side does not accept as it is." });
 export type Dispute = z.infer<typeof Dispute>;
 
+/** The brief of a task, which the award has frozen. Source: docs/contract.md "Records". */
+export const Brief = z
+  .object({
+    title: Task.shape.title,
+    description: Task.shape.description,
+    acceptanceCriteria: Task.shape.acceptanceCriteria,
+    sha256: z.string().meta({
+      description:
+        "SHA-256, in hex, of the three texts as canonical JSON (RFC 8785): an object with `acceptanceCriteria`, `description` and `title`.",
+      example: "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
+    }),
+    files: z.array(BriefFile).meta({ description: "Oldest first, each with its own SHA-256." }),
+  })
+  .meta({ id: "Brief", description: "What was asked for, as it was at the award." });
+export type Brief = z.infer<typeof Brief>;
+
+/** Something that was said about a disputed task. */
+export const Statement = z
+  .object({
+    kind: z.enum(["question", "answer", "message"]).meta({ description: "Where it was said.", example: "message" }),
+    id: Id.meta({
+      description: "The id of the question, also of an answer, or of the message.",
+      example: exampleIds.message,
+    }),
+    by: Person.meta({ description: "Who said it." }),
+    role: z.enum(["buyer", "bidder", "moderator", "visitor"]).meta({
+      description: "`bidder` is the one who was awarded the task, `visitor` somebody else who asked about it.",
+      example: "bidder",
+    }),
+    text: z.string().nullable().meta({
+      description:
+        "What was said; null for a question that a moderator has removed, and for a message that has only files.",
+      example: "Here is page one.",
+    }),
+    files: z.array(MessageFile).meta({ description: "A message's files." }),
+    createdAt: Timestamp.meta({ description: "When it was said; of an answer, when the question was first answered." }),
+  })
+  .meta({ id: "Statement", description: "Something that was said about a disputed task." });
+export type Statement = z.infer<typeof Statement>;
+
 /** Beside a dispute, what a decision needs: the agreement, the uploads, and both sides' reputations. */
 export const disputeCase = {
   task: Task.meta({ description: "What was agreed." }),
+  brief: Brief.meta({ description: "What was asked for, as it was at the award." }),
   bid: Bid.meta({ description: "The awarded bid, with the price in dispute." }),
   samples: z.array(Sample).meta({ description: "Newest last." }),
   deliveries: z.array(Delivery).meta({ description: "What was delivered, newest first." }),
   rounds: z
     .array(ChangeRound)
     .meta({ description: "What changes the buyer asked for, and the answers, oldest first." }),
+  said: z.array(Statement).meta({
+    description:
+      "What was said, in order of time: the newest 100 questions about the task, with their answers, and the newest 100 messages of " +
+      "both sides. A moderator sees the messages while the dispute is open.",
+  }),
   reputations: z
     .object({
       buyer: Reputation.meta({ description: "Of the buyer." }),

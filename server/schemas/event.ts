@@ -4,7 +4,15 @@ import { Artifact } from "./artifact.ts";
 import type { Bid } from "./bid.ts";
 import { idOf, Timestamp } from "./common.ts";
 import type { Dispute } from "./dispute.ts";
-import { AgreementExcerpt, BidExcerpt, DisputeExcerpt, QuestionExcerpt, TaskExcerpt, truncated } from "./excerpts.ts";
+import {
+  AgreementExcerpt,
+  BidExcerpt,
+  DisputeExcerpt,
+  MessageExcerpt,
+  QuestionExcerpt,
+  TaskExcerpt,
+  truncated,
+} from "./excerpts.ts";
 import { Payout } from "./payout.ts";
 import type { Question } from "./question.ts";
 import { Rating } from "./rating.ts";
@@ -152,6 +160,13 @@ const logOnlyCatalogue = {
     to: "the asker and the bidders whose bids are active",
     data: withQuestion,
   },
+  "message.posted": {
+    when: "somebody writes a message",
+    to: "the other sides of the conversation",
+    data: z
+      .object({ message: MessageExcerpt.meta({ description: "The new message." }) })
+      .meta({ id: "MessageEventData", description: "What events about a message have." }),
+  },
   "topup.credited": {
     when: "a top-up is credited to the wallet",
     to: "the wallet's owner",
@@ -202,6 +217,7 @@ export interface EventRecords {
   sample?: SampleRecord;
   rating?: Rating;
   question?: Question;
+  message?: Omit<MessageExcerpt, "textTruncated">;
   topup?: CreditedTopup;
   reversal?: TopupReversal;
   payout?: Payout;
@@ -251,6 +267,7 @@ export const eventBodies = {
   "rating.posted": bodyOf("rating.posted", logCatalogue["rating.posted"]),
   "question.asked": bodyOf("question.asked", logCatalogue["question.asked"]),
   "question.answered": bodyOf("question.answered", logCatalogue["question.answered"]),
+  "message.posted": bodyOf("message.posted", logCatalogue["message.posted"]),
   "topup.credited": bodyOf("topup.credited", logCatalogue["topup.credited"]),
   "topup.reversed": bodyOf("topup.reversed", logCatalogue["topup.reversed"]),
   "payout.updated": bodyOf("payout.updated", logCatalogue["payout.updated"]),

@@ -3,6 +3,7 @@ import { Agreement } from "./agreement.ts";
 import { Bid } from "./bid.ts";
 import { Person, Price } from "./common.ts";
 import { Dispute } from "./dispute.ts";
+import { Message } from "./message.ts";
 import { Answer, Question } from "./question.ts";
 import { Task, TaskListItem } from "./task.ts";
 
@@ -86,6 +87,18 @@ export const QuestionExcerpt = Question.extend({
 });
 export type QuestionExcerpt = z.infer<typeof QuestionExcerpt>;
 
+/** A message as events show it. */
+export const MessageExcerpt = Message.omit({ files: true })
+  .extend({
+    textTruncated: truncated("text"),
+    fileCount: z.int32().meta({ description: "How many files it has.", example: 0 }),
+  })
+  .meta({
+    id: "MessageExcerpt",
+    description: `A message as events show it: the first ${EXCERPT_CHARACTERS} characters.`,
+  });
+export type MessageExcerpt = z.infer<typeof MessageExcerpt>;
+
 /** Shortens the field `reason`, which some records and events have. */
 export function withShortReason<Data extends { reason?: string | null }>(
   data: Data,
@@ -116,6 +129,16 @@ export function excerptOfDispute(dispute: Dispute): DisputeExcerpt {
     ...(reason !== dispute.reason && { reasonTruncated: true as const }),
     ...(note !== dispute.note && { noteTruncated: true as const }),
   };
+}
+
+export function excerptOfMessage(message: Omit<MessageExcerpt, "textTruncated">): MessageExcerpt {
+  return { ...message, ...excerptOf(message.text) };
+}
+
+/** Returns a text that may be missing as lists and events have it, with its flag. */
+export function excerptOf(whole: string | null): { text: string | null; textTruncated?: true } {
+  const text = whole && shorten(whole);
+  return { text, ...(text !== whole && { textTruncated: true }) };
 }
 
 /** For a question with its asker, which only anonymous callers do not see. */

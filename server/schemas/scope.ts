@@ -17,6 +17,6 @@ export const scopeWords: Record<Scope, string> = {
   "payouts:write": "request payouts",
   "webhook:read": "list webhooks",
   "webhook:write": "change webhooks",
-  "message:write": "ask and answer questions about tasks",
+  "message:write": "ask and answer questions about tasks, and write messages",
   "agreement:write": "propose and accept agreements about awarded tasks",
 };

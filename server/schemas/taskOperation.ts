@@ -10,6 +10,9 @@ export const taskOperations = [
   "tasks.declineChanges",
   "tasks.dispute",
   "tasks.rate",
+  "tasks.fileInit",
+  "tasks.fileFinalize",
+  "tasks.removeFile",
   "tasks.ask",
   "questions.answer",
   "bids.place",
@@ -24,6 +27,9 @@ export const taskOperations = [
   "agreements.accept",
   "agreements.decline",
   "agreements.withdraw",
+  "messages.send",
+  "messages.fileInit",
+  "messages.fileFinalize",
   "disputes.resolve",
 ] as const;
 
@@ -32,3 +38,11 @@ export const TaskOperation = z.enum(taskOperations).meta({
   description: "An operation on a task, or on a bid on it, by its name over typed RPC.",
 });
 export type TaskOperation = z.infer<typeof TaskOperation>;
+
+/** What a signed-in caller may do now. */
+export const AvailableActions = z.array(TaskOperation).meta({
+  description:
+    "For signed-in callers: the operations of typed RPC that you could do now to this task, or to your own bid on it, " +
+    "with these credentials. None of them is refused for your role, scopes or the status; all others are.",
+  example: ["bids.place"],
+});

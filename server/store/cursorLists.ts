@@ -1,10 +1,12 @@
 import { DEFAULT_PAGE_ROWS } from "../schemas/common.ts";
 import { type Connection, empty, hidden, literal, type Sql, sql } from "./connection.ts";
 
-interface CursorList {
+export interface CursorList {
   table: string;
   /** The column that orders the list and is its cursor, as the list's statement names it. */
   createdAt: Sql;
+  /** That column's name, where it is not `created_at`. */
+  column?: string;
   /** The columns that a page can select its rows by, such as a status or a user. Each page statement uses one. */
   filterColumns: readonly string[];
   oldestFirst?: boolean;
@@ -28,6 +30,10 @@ export const cursorLists = {
   "bids.listForTask": { table: "bids", createdAt: sql`b.created_at`, filterColumns: ["task_id"] },
   "bids.listOwn": { table: "bids", createdAt: sql`b.created_at`, filterColumns: ["bidder_id"] },
   "questions.list": { table: "questions", createdAt: sql`q.created_at`, filterColumns: ["task_id"] },
+  "messages.list": { table: "messages", createdAt: sql`m.created_at`, filterColumns: ["bid_id"] },
+  "messages.conversations": {
+    ...{ table: "conversations", createdAt: sql`c.updated_at`, column: "updated_at", filterColumns: ["user_id"] },
+  },
   // A trigger gives the entries of a wallet strictly increasing times, so its constraint is never violated by chance.
   "wallet.ledger": { table: "ledger_entries", createdAt: sql`e.created_at`, filterColumns: ["user_id"] },
   "payouts.list": { table: "payouts", createdAt: sql`p.created_at`, filterColumns: ["user_id"] },

@@ -42,7 +42,7 @@ export const jobPayloads = {
   pruneRateLimits: z.object({}),
   /** Deletes unfinished uploads and stray objects, part by part: the stage, and the key after which it goes on. */
   sweepUploads: z.object({
-    stage: z.enum(["uploads", "samples/", "deliveries/"]).optional(),
+    stage: z.enum(["uploads", "samples/", "deliveries/", "briefs/", "messages/"]).optional(),
     after: z.string().optional(),
   }),
 } as const;

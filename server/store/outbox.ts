@@ -9,6 +9,7 @@ import {
 import {
   excerptOfBid,
   excerptOfDispute,
+  excerptOfMessage,
   excerptOfQuestion,
   excerptOfTask,
   withShortReason,
@@ -21,12 +22,16 @@ import { type Connection, queryOne, sql } from "./connection.ts";
  * records later. Long texts are shortened: their rows have them, and thousands of events about one task must not each keep
  * a copy.
  */
-function dataOf(type: LogEventType, { task, bid, dispute, question, agreement, ...records }: EventRecords): EventData {
+function dataOf(
+  type: LogEventType,
+  { task, bid, dispute, question, message, agreement, ...records }: EventRecords,
+): EventData {
   // Removes what is not public, such as internal ids of the row, and throws if a part of the payload is missing.
   return logCatalogue[type].data.parse({
     ...(task && { task: excerptOfTask(task) }),
     ...(bid && { bid: excerptOfBid(bid) }),
     ...(dispute && { dispute: excerptOfDispute(dispute) }),
+    ...(message && { message: excerptOfMessage(message) }),
     ...(question && { question: excerptOfQuestion(question) }),
     ...(agreement && { agreement: withShortReason(agreement) }),
     ...withShortReason(records),
@@ -48,7 +53,12 @@ export interface NewEvent {
 /** Throws if a part of the payload is missing. Source: docs/contract.md "Events and webhooks". */
 export function newEvent(type: LogEventType, records: EventRecords, recipients: Recipients): NewEvent {
   const data = dataOf(type, records);
-  return { type, taskId: "task" in data ? data.task.id : null, recipients, data: JSON.stringify(data) };
+  return { type, taskId: taskIdOf(data), recipients, data: JSON.stringify(data) };
+}
+
+function taskIdOf(data: EventData): string | null {
+  if ("task" in data) return data.task.id;
+  return "message" in data ? data.message.taskId : null;
 }
 
 /**

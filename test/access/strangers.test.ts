@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { ErrorCode } from "../../server/errors.ts";
+import { addBriefFile, putShared, uploadBriefFile } from "../factories/conversation.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import {
@@ -35,6 +36,10 @@ interface World {
   webhookDeliveryId: string;
   payoutId: string;
   questionId: string;
+  messageKey: string;
+  messageId: string;
+  fileKey: string;
+  fileId: string;
 }
 
 let world: World;
@@ -74,6 +79,10 @@ beforeAll(async () => {
     webhookDeliveryId: (await buyer.post(`/webhooks/${webhook.id}/test`)).body.delivery.id,
     payoutId: (await payee.get("/payouts")).body.payouts[0].id,
     questionId: asked.body.question.id,
+    messageKey: (await putShared(bidder, `/bids/${bid.id}`)).storageKey,
+    messageId: (await bidder.post(`/bids/${bid.id}/messages`, { text: "Hello." })).body.message.id,
+    fileKey: await uploadBriefFile(buyer, open.id),
+    fileId: (await addBriefFile(buyer, open.id)).id,
   };
 });
 
@@ -136,6 +145,18 @@ const table: Record<string, [Expected, (world: World) => Input]> = {
   "bids.giveBack": ["forbidden", ({ awardedBidId }) => ({ id: awardedBidId, reason: disputeReason })],
   "tasks.dispute": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, reason: disputeReason })],
   "tasks.rate": ["forbidden", ({ deliveredTaskId }) => ({ id: deliveredTaskId, stars: 1 })],
+  "tasks.fileInit": ["forbidden", ({ openTaskId }) => ({ id: openTaskId, ...file })],
+  "tasks.fileFinalize": ["forbidden", ({ openTaskId, fileKey }) => ({ id: openTaskId, storageKey: fileKey })],
+  "tasks.removeFile": ["forbidden", ({ openTaskId, fileId }) => ({ id: openTaskId, fileId })],
+  "messages.list": ["not_found", ({ activeBidId }) => ({ id: activeBidId })],
+  "messages.send": ["not_found", ({ activeBidId }) => ({ id: activeBidId, text: "Hello." })],
+  "messages.fileInit": ["not_found", ({ activeBidId }) => ({ id: activeBidId, ...file })],
+  "messages.fileFinalize": [
+    "not_found",
+    ({ activeBidId, messageKey }) => ({ id: activeBidId, storageKey: messageKey }),
+  ],
+  "messages.read": ["not_found", ({ activeBidId, messageId }) => ({ id: activeBidId, upTo: messageId })],
+  "messages.conversations": ["own view", () => ({})],
   "tasks.ask": ["open", ({ openTaskId }) => ({ id: openTaskId, text: "How many words?" })],
   "questions.list": ["open", ({ openTaskId }) => ({ id: openTaskId })],
   "questions.answer": ["forbidden", ({ questionId }) => ({ id: questionId, text: "Mine." })],
@@ -211,6 +232,8 @@ describe.each(transports)("over $transport", ({ transport, call }) => {
         world.sessionId,
         world.sampleKey,
         world.deliveryKey,
+        world.fileKey,
+        world.messageKey,
         "downloadUrl",
       ]) {
         expect(seen).not.toContain(secret);
@@ -250,7 +273,7 @@ test("each side of a task is a stranger to what belongs to the other", async () 
 test("an anonymous caller sees only a task's public fields", async () => {
   const response = await fetch(`${service.url}/tasks/${world.deliveredTaskId}`);
   const body = (await response.json()) as { task: object };
-  expect(Object.keys(body).sort()).toEqual(["questionCount", "task"]);
+  expect(Object.keys(body).sort()).toEqual(["fileCount", "questionCount", "task"]);
   expect(Object.keys(body.task).sort()).toEqual(
     ["bidCount", "createdAt", "description", "id", "maxBudgetCents", "status", "tags", "title"].sort(),
   );

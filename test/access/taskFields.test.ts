@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import { addBriefFile } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
 import { disputeReason, placeBid, postTask, upload } from "../factories/tasks.ts";
@@ -17,6 +18,7 @@ const sorted = (fields: Iterable<string>) => [...new Set(fields)].sort();
 const under = (prefix: string, fields: string) => fields.split(" ").map((field) => `${prefix}.${field}`);
 
 const LIST_ITEM = "id title maxBudgetCents status createdAt bidCount tags[]";
+const FILE = "id fileName mimeType detectedMimeType bytes sha256 visibility createdAt downloadUrl";
 const TASK =
   `${LIST_ITEM} description acceptanceCriteria buyer.id buyer.displayName awardedBidId awardedAt deliveryDueAt
   deliveredAt acceptanceDeadlineAt revisions revisionsUsed acceptedAt closedAt closedBecause updatedAt`.replaceAll(
@@ -28,9 +30,9 @@ const ARTIFACT = "id bidId taskId mimeType detectedMimeType bytes sha256 created
 const DISPUTE = "id taskId openedBy reason status resolution buyerCents bidderCents note createdAt resolvedAt";
 const RATING = "id taskId raterId rateeId role stars comment createdAt";
 
-const counts = ["questionCount"];
+const counts = ["fileCount", "questionCount"];
 const publicFields = [...under("task", `${LIST_ITEM} description`), ...counts];
-const taskFields = [...under("task", TASK), ...counts];
+const taskFields = [...under("task", TASK), ...counts, ...under("files[]", FILE)];
 const bidFields = under("bids[]", BID);
 const artifactFields = [...under("samples[]", ARTIFACT), ...under("deliveries[]", `${ARTIFACT} supersededAt`)];
 const changesField = "task.changes";
@@ -55,6 +57,7 @@ const tasks: Record<"open" | "accepted" | "resolved", string> = { open: "", acce
 async function play(last: "open" | "accepted" | "resolved"): Promise<string> {
   const { buyer, awarded, bidder, moderator } = people;
   const task = await postTask(buyer, { acceptanceCriteria: `criteria of ${last}` });
+  await addBriefFile(buyer, task.id);
   const notes = { winner: `winning note ${last}`, loser: `losing note ${last}` };
   secrets.push({ text: `criteria of ${last}`, mayBeSeenBy: viewers.filter((viewer) => viewer !== "anonymous") });
   secrets.push({ text: notes.winner, mayBeSeenBy: ["buyer", "awarded bidder"] });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { audit } from "../../server/audit/audit.ts";
 import { exportListNames } from "../../server/schemas/accountExport.ts";
 import { sql } from "../../server/store/connection.ts";
+import { addBriefFile } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee, requestPayout } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
@@ -47,6 +48,8 @@ test("an export has everything of the caller's, and no secret", async () => {
   await person.post(`/tasks/${changed.id}/agreements`, { kind: "cancel", reason: "Neither of us wants this." });
   await openTopup(service, person);
   await requestPayout(person, 1_000);
+  const file = await addBriefFile(person, (await postTask(person)).id);
+  const sent = (await person.post(`/bids/${won.id}/messages`, { text: "Hello." })).body.message;
   const asked = await person.post(`/tasks/${(await postTask(other)).id}/questions`, { text: "How many words?" });
   const { question } = (await other.post(`/tasks/${task.id}/questions`, { text: "How many pages?" })).body;
   await person.post(`/questions/${question.id}/answer`, { text: "Two." });
@@ -72,6 +75,8 @@ test("an export has everything of the caller's, and no secret", async () => {
   expect(body.tasks[0].description).toHaveLength(20_000);
   expect(body.bids[0].notes).toHaveLength(5_000);
   expect(body.files[0]).toMatchObject({ kind: "sample", mimeType: "text/plain" });
+  expect(body.sharedFiles).toMatchObject([{ id: file.id, kind: "brief", sha256: file.sha256 }]);
+  expect(body.messages).toMatchObject([{ id: sent.id, role: "bidder", text: "Hello." }]);
   expect(body.questions).toEqual([asked.body.question]);
   expect(body.answers).toMatchObject([{ id: question.id, answer: { text: "Two." } }]);
   expect(body.disputes).toMatchObject([{ id: dispute.id }]);

@@ -47,6 +47,7 @@ const recipientsOf: Partial<Record<LogEventType, Role[]>> = {
   "task.disputed": ["buyer", "winner"],
   "task.dispute_resolved": ["buyer", "winner"],
   "rating.posted": ["buyer", "winner"],
+  "message.posted": ["buyer", "winner"],
   "question.asked": ["buyer"],
   "question.answered": ["winner", "loser", "stranger"],
   "topup.credited": ["buyer"],
@@ -78,6 +79,8 @@ test("every type is in the logs of those whom it concerns, and in no other; webh
   const [winning, losing] = [await placeBid(winner, task.id), await placeBid(loser, task.id)];
   await buyer.patch(`/tasks/${task.id}`, { description: "Another one." });
   await loser.patch(`/bids/${losing.id}`, { priceCents: 7_000 });
+  await buyer.post(`/bids/${winning.id}/messages`, { text: "Hello." });
+  await winner.post(`/bids/${winning.id}/messages`, { text: "Hello." });
   const { question } = (await stranger.post(`/tasks/${task.id}/questions`, { text: "How many words?" })).body;
   await buyer.post(`/questions/${question.id}/answer`, { text: "Five hundred." });
   await buyer.post(`/tasks/${task.id}/award`, { bidId: winning.id });

@@ -49,6 +49,10 @@ const scopesByTool: Record<string, Scope | null> = {
   rate: "task:write",
   get_wallet: null,
   request_payout: "payouts:write",
+  ask_question: "message:write",
+  answer_question: "message:write",
+  send_message: "message:write",
+  read_messages: null,
   wait_for_events: null,
   get_reputation: null,
 };

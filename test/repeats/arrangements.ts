@@ -1,6 +1,6 @@
 /** For every operation that takes an `Idempotency-Key`: a caller and an input with which it succeeds, each time anew. */
 import { sql } from "../../server/store/connection.ts";
-import { askedQuestion } from "../factories/conversation.ts";
+import { addBriefFile, askedQuestion, putShared, uploadBriefFile } from "../factories/conversation.ts";
 import { createModerator } from "../factories/moderators.ts";
 import { createPayee } from "../factories/payouts.ts";
 import { createPerson, type TestPerson } from "../factories/people.ts";
@@ -142,6 +142,36 @@ export const arrangements: Record<string, Arrange> = {
     const { buyer, made } = await delivered(service);
     await buyer.post(`/tasks/${made.task.id}/accept`);
     return { caller: buyer, input: { id: made.task.id, stars: 5, comment: "Thank you." } };
+  },
+  "tasks.fileInit": async (service) => {
+    const { buyer, made } = await openTask(service);
+    return { caller: buyer, input: { id: made.id, mimeType: "text/plain", bytes: 5 } };
+  },
+  "tasks.fileFinalize": async (service) => {
+    const { buyer, made } = await openTask(service);
+    return { caller: buyer, input: { id: made.id, storageKey: await uploadBriefFile(buyer, made.id) } };
+  },
+  "tasks.removeFile": async (service) => {
+    const { buyer, made } = await openTask(service);
+    return { caller: buyer, input: { id: made.id, fileId: (await addBriefFile(buyer, made.id)).id } };
+  },
+  "messages.send": async (service) => {
+    const { bidder, made } = await bidOn(service);
+    return { caller: bidder, input: { id: made.id, text: "Hello." } };
+  },
+  "messages.fileInit": async (service) => {
+    const { buyer, made } = await bidOn(service);
+    return { caller: buyer, input: { id: made.id, mimeType: "text/plain", bytes: 5 } };
+  },
+  "messages.fileFinalize": async (service) => {
+    const { bidder, made } = await bidOn(service);
+    const { storageKey } = await putShared(bidder, `/bids/${made.id}`);
+    return { caller: bidder, input: { id: made.id, storageKey } };
+  },
+  "messages.read": async (service) => {
+    const { buyer, bidder, made } = await bidOn(service);
+    const { message } = (await bidder.post(`/bids/${made.id}/messages`, { text: "Hello." })).body;
+    return { caller: buyer, input: { id: made.id, upTo: message.id } };
   },
   "tasks.ask": async (service) => {
     const { bidder, made } = await openTask(service);

@@ -1,10 +1,10 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { sql } from "../../server/store/connection.ts";
-import { cursorLists } from "../../server/store/cursorLists.ts";
+import { type CursorList, cursorLists } from "../../server/store/cursorLists.ts";
 import { createModerator } from "../factories/moderators.ts";
-import { fund, type TestPerson } from "../factories/people.ts";
-import { postTask } from "../factories/tasks.ts";
+import { createPerson, fund, type TestPerson } from "../factories/people.ts";
+import { placeBid, postTask } from "../factories/tasks.ts";
 import { callOverRest, type Input, inputFieldsOf, routeOf, routes } from "../setup/operations.ts";
 import { useService } from "../setup/testService.ts";
 
@@ -23,6 +23,7 @@ beforeAll(async () => {
     "bids.listForTask": { id: task.id },
     "questions.list": { id: task.id },
     "agreements.list": { id: task.id },
+    "messages.list": { id: (await placeBid(await createPerson(service), task.id)).id },
     "webhooks.deliveries": { id: webhook.body.id },
   };
   planner = new pg.Client({ connectionString: service.databaseUrl });
@@ -59,10 +60,10 @@ async function indexesOf(table: string): Promise<Index[]> {
   return rows;
 }
 
-/** True if the index contains all rows of a walk in order: by its column, if it has one, and then by time. */
-function serves({ columns, predicate }: Index, walk: string[]): boolean {
+/** True if the index contains all rows of a walk in order: by its column, if it has one, and then by the time in `column`. */
+function serves({ columns, predicate }: Index, walk: string[], column: string): boolean {
   const isComplete = predicate === null || predicate === `(${walk[0]} IS NOT NULL)`;
-  return isComplete && [...walk, "created_at"].every((column, place) => columns[place] === column);
+  return isComplete && [...walk, column].every((name, place) => columns[place] === name);
 }
 
 interface PlanNode {
@@ -91,7 +92,8 @@ async function plansOfPage(name: string, table: string, page: Input): Promise<Pl
   );
 }
 
-describe.each(Object.entries(cursorLists))("the list %s", (name, { table, filterColumns }) => {
+describe.each(Object.entries(cursorLists))("the list %s", (name, list) => {
+  const { table, filterColumns, column = "created_at" }: CursorList = list;
   const walks: string[][] = filterColumns.length === 0 ? [[]] : filterColumns.map((column) => [column]);
 
   test("has a unique constraint that keeps the timestamps of each walk apart", async () => {
@@ -101,13 +103,13 @@ describe.each(Object.entries(cursorLists))("the list %s", (name, { table, filter
       predicate: null,
     });
     // Unique within each walk, or over the whole table, which includes it.
-    const allowed = walks.length === 1 ? [["created_at"], [...walks.flat(), "created_at"]] : [["created_at"]];
+    const allowed = walks.length === 1 ? [[column], [...walks.flat(), column]] : [[column]];
     expect(allowed).toContainEqual(constraint?.columns);
     const { rows } = await planner.query(
-      "SELECT 1 FROM pg_attribute WHERE attrelid = $1::regclass AND attname = 'created_at' AND attnotnull",
-      [table],
+      "SELECT 1 FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2 AND attnotnull",
+      [table, column],
     );
-    expect(rows, `${table}.created_at may be null, which no unique constraint compares`).toHaveLength(1);
+    expect(rows, `${table}.${column} may be null, which no unique constraint compares`).toHaveLength(1);
   });
 
   test.each([{}, { cursor: "2026-11-20T12:00:00.123456Z" }])(
@@ -118,8 +120,8 @@ describe.each(Object.entries(cursorLists))("the list %s", (name, { table, filter
       expect(plans.length).toBeGreaterThan(0);
       for (const nodes of plans) {
         for (const walk of walks) {
-          const serving = indexes.filter((index) => serves(index, walk)).map((index) => index.name);
-          expect(serving, `${table} has no index on (${[...walk, "created_at"]})`).not.toEqual([]);
+          const serving = indexes.filter((index) => serves(index, walk, column)).map((index) => index.name);
+          expect(serving, `${table} has no index on (${[...walk, column]})`).not.toEqual([]);
           expect(nodes.some((node) => serving.includes(node["Index Name"] ?? ""))).toBe(true);
         }
         expect(nodes.map((node) => node["Node Type"]).filter((type) => /Sort|Seq Scan/.test(type))).toEqual([]);

@@ -10,6 +10,7 @@ export const errorCodes: readonly ErrorCode[] = [
   "price_above_budget",
   "sample_too_large",
   "delivery_too_large",
+  "file_too_large",
   "invalid_token",
   "invalid_url",
   "unauthenticated",

@@ -27,6 +27,7 @@ import type {
   CloseAccount,
   ConfirmTotp,
   ConfirmTotpResponse,
+  Conversation,
   CreateApiKey,
   CreatedApiKey,
   CreatedWebhook,
@@ -48,23 +49,33 @@ import type {
   ExportAccount,
   FinalizeDelivery,
   FinalizeDeliveryResponse,
+  FinalizeMessageFile,
+  FinalizeMessageFileResponse,
   FinalizeSample,
   FinalizeSampleResponse,
+  FinalizeTaskFile,
+  FinalizeTaskFileResponse,
   ForgotPassword,
   ForgotPasswordResponse,
   GiveBackBid,
   GiveBackBidResponse,
   InitDelivery,
+  InitMessageFile,
   InitSample,
+  InitTaskFile,
   ListAgreements,
   ListAgreementsResponse,
   ListApiKeysResponse,
+  ListConversations,
+  ListConversationsResponse,
   ListDisputes,
   ListDisputesResponse,
   ListEvents,
   ListedLedgerEntry,
   ListLedgerEntries,
   ListLedgerEntriesResponse,
+  ListMessages,
+  ListMessagesResponse,
   ListModerationActions,
   ListModerationActionsResponse,
   ListOwnBids,
@@ -87,6 +98,8 @@ import type {
   ListWebhooksResponse,
   Login,
   LoginResponse,
+  MarkMessagesRead,
+  Message,
   ModeratedUser,
   ModerationAction,
   OnboardingLink,
@@ -111,6 +124,7 @@ import type {
   ReinstateUser,
   ReinstateUserResponse,
   RemoveQuestion,
+  RemoveTaskFile,
   RemoveTotp,
   RemoveWebhook,
   ReplayWebhookDeliveries,
@@ -125,6 +139,8 @@ import type {
   ResolveDispute,
   ResolveDisputeResponse,
   RevokeApiKey,
+  SendMessage,
+  SendMessageResponse,
   Signup,
   SignupResponse,
   StartTotp,
@@ -673,6 +689,54 @@ export class TasksApi extends Namespace {
   }
 
   /**
+   * Start the upload of a file for a brief.
+   *
+   * Starts the upload of a file that bidders need to understand an open task of yours. Declare its exact type and
+   * size, PUT its bytes to `uploadUrl` within an hour with the same `Content-Type` and `Content-Length`, and finish
+   * with `POST /tasks/{id}/files/finalize`. A task has up to 20 files of up to 100 MB.
+   *
+   * `POST /tasks/{id}/files/init`. An API key needs the scope `task:write`.
+   *
+   * @throws {RebidError} `file_too_large` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
+   * `not_found` (404), `wrong_status` (409), `limit_reached` (409), `idempotency_conflict` (409).
+   */
+  fileInit(input: InitTaskFile, options: ChangeOptions = {}): Call<UploadTarget> {
+    return this.requests.change("POST", "/tasks/{id}/files/init", input, options);
+  }
+
+  /**
+   * Finish the upload of a file for a brief.
+   *
+   * Adds an uploaded file to the brief of an open task of yours, within 24 hours of the start. It can no longer
+   * change, and counts as a change of the task: bidders see `taskEditedAt`. Bytes that have not arrived, or that are
+   * not of the declared size and type, are `invalid_input` on `storageKey`. Repeated with the same `storageKey`, it
+   * returns the same file.
+   *
+   * `POST /tasks/{id}/files/finalize`. An API key needs the scope `task:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `limit_reached` (409), `idempotency_conflict` (409).
+   */
+  fileFinalize(input: FinalizeTaskFile, options: ChangeOptions = {}): Call<FinalizeTaskFileResponse> {
+    return this.requests.change("POST", "/tasks/{id}/files/finalize", input, options);
+  }
+
+  /**
+   * Delete a file of a brief.
+   *
+   * Deletes a file of the brief of an open task of yours. It counts as a change of the task. After the award, a
+   * brief keeps the files that it has.
+   *
+   * `DELETE /tasks/{id}/files/{fileId}`. An API key needs the scope `task:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  removeFile(input: RemoveTaskFile, options: TryOptions = {}): Call<void> {
+    return this.requests.change("DELETE", "/tasks/{id}/files/{fileId}", input, options);
+  }
+
+  /**
    * Ask about a task.
    *
    * Asks the buyer of an open task a question. Everyone sees it, and the answer; anonymous callers do not see who
@@ -921,6 +985,104 @@ export class QuestionsApi extends Namespace {
   }
 }
 
+export class MessagesApi extends Namespace {
+  /**
+   * List a conversation's messages.
+   *
+   * Lists the messages between a bid's bidder and the task's buyer, newest first, with links to their files. It is
+   * for these two, for good, and for a moderator's session while the task is disputed; for anyone else it is
+   * `not_found`.
+   *
+   * `GET /bids/{id}/messages`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `not_found` (404).
+   */
+  list(input: ListMessages, options: RequestOptions = {}): List<Message, ListMessagesResponse> {
+    return this.requests.readList("/bids/{id}/messages", "messages", input, options);
+  }
+
+  /**
+   * Write a message.
+   *
+   * Writes a message to the other side of a bid: to the task's buyer as the bidder, or to the bidder as the buyer.
+   * It needs a text or files, and never changes. The bid must be active or awarded, and the task must not have ended
+   * more than 30 days ago. While the task is disputed, a moderator's session also writes, to both. 60 messages a
+   * minute.
+   *
+   * `POST /bids/{id}/messages`. An API key needs the scope `message:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  send(input: SendMessage, options: TryOptions = {}): Call<SendMessageResponse> {
+    return this.requests.change("POST", "/bids/{id}/messages", input, options);
+  }
+
+  /**
+   * Start the upload of a file for a message.
+   *
+   * Starts the upload of a file of up to 25 MB for a message in this conversation. Declare its exact type and size,
+   * PUT its bytes to `uploadUrl` within an hour with the same `Content-Type` and `Content-Length`, and finish with
+   * `POST /bids/{id}/files/finalize`.
+   *
+   * `POST /bids/{id}/files/init`. An API key needs the scope `message:write`.
+   *
+   * @throws {RebidError} `file_too_large` (400), `unauthenticated` (401), `forbidden` (403), `missing_scope` (403),
+   * `not_found` (404), `wrong_status` (409), `limit_reached` (409), `idempotency_conflict` (409).
+   */
+  fileInit(input: InitMessageFile, options: ChangeOptions = {}): Call<UploadTarget> {
+    return this.requests.change("POST", "/bids/{id}/files/init", input, options);
+  }
+
+  /**
+   * Finish the upload of a file for a message.
+   *
+   * Finishes an upload within 24 hours of its start. Nobody else sees the file until you send it: put its `id` into
+   * the `fileIds` of one message within 24 hours, or it is deleted. Repeated with the same `storageKey`, it returns
+   * the same file.
+   *
+   * `POST /bids/{id}/files/finalize`. An API key needs the scope `message:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `wrong_status` (409), `idempotency_conflict` (409).
+   */
+  fileFinalize(input: FinalizeMessageFile, options: ChangeOptions = {}): Call<FinalizeMessageFileResponse> {
+    return this.requests.change("POST", "/bids/{id}/files/finalize", input, options);
+  }
+
+  /**
+   * Mark messages as read.
+   *
+   * Marks the messages of one of your conversations as read, up to this one. Nothing happens if you have read
+   * further already.
+   *
+   * `POST /bids/{id}/messages/read`. An API key needs the scope `message:write`.
+   *
+   * @throws {RebidError} `unauthenticated` (401), `forbidden` (403), `missing_scope` (403), `not_found` (404),
+   * `idempotency_conflict` (409).
+   */
+  read(input: MarkMessagesRead, options: TryOptions = {}): Call<void> {
+    return this.requests.change("POST", "/bids/{id}/messages/read", input, options);
+  }
+
+  /**
+   * List my conversations.
+   *
+   * Lists your conversations that have a message, the one with the newest message first. The last message has the
+   * first 500 characters of its text.
+   *
+   * `GET /conversations`. With any credentials.
+   *
+   * @throws {RebidError} `unauthenticated` (401).
+   */
+  conversations(
+    input: ListConversations = {},
+    options: RequestOptions = {},
+  ): List<Conversation, ListConversationsResponse> {
+    return this.requests.readList("/conversations", "conversations", input, options);
+  }
+}
+
 export class PayoutsApi extends Namespace {
   /**
    * Start or continue the payout onboarding.
@@ -1080,9 +1242,9 @@ export class DisputesApi extends Namespace {
   /**
    * Read a dispute.
    *
-   * Returns a dispute with everything that a decision needs: the task, the awarded bid, samples, deliveries, and the
-   * reputations of both sides. It is for the two sides and for a moderator's session; for anyone else it is
-   * `not_found`.
+   * Returns a dispute with everything that a decision needs: the task and its frozen brief, the awarded bid,
+   * samples, deliveries, what was said in questions, answers and messages, and the reputations of both sides. It is
+   * for the two sides and for a moderator's session; for anyone else it is `not_found`.
    *
    * `GET /disputes/{id}`. With any credentials.
    *

@@ -50,22 +50,32 @@ import type {
   ExportAccount,
   FinalizeDelivery,
   FinalizeDeliveryResponse,
+  FinalizeMessageFile,
+  FinalizeMessageFileResponse,
   FinalizeSample,
   FinalizeSampleResponse,
+  FinalizeTaskFile,
+  FinalizeTaskFileResponse,
   ForgotPassword,
   ForgotPasswordResponse,
   GiveBackBid,
   GiveBackBidResponse,
   InitDelivery,
+  InitMessageFile,
   InitSample,
+  InitTaskFile,
   ListAgreements,
   ListAgreementsResponse,
   ListApiKeysResponse,
+  ListConversations,
+  ListConversationsResponse,
   ListDisputes,
   ListDisputesResponse,
   ListEvents,
   ListLedgerEntries,
   ListLedgerEntriesResponse,
+  ListMessages,
+  ListMessagesResponse,
   ListModerationActions,
   ListModerationActionsResponse,
   ListOwnBids,
@@ -89,6 +99,7 @@ import type {
   Login,
   LoginResponse,
   LogMessage,
+  MarkMessagesRead,
   OnboardingLink,
   Operations,
   PlaceBid,
@@ -108,6 +119,7 @@ import type {
   ReinstateUser,
   ReinstateUserResponse,
   RemoveQuestion,
+  RemoveTaskFile,
   RemoveTotp,
   RemoveWebhook,
   ReplayWebhookDeliveries,
@@ -122,6 +134,8 @@ import type {
   ResolveDispute,
   ResolveDisputeResponse,
   RevokeApiKey,
+  SendMessage,
+  SendMessageResponse,
   Signup,
   SignupResponse,
   StartTotp,
@@ -246,6 +260,12 @@ export type RebidRouter = TRPCBuiltRouter<
       dispute: Mutation<DisputeTask, DisputeTaskResponse>;
       /** Rate the other side. */
       rate: Mutation<RateTask, RateTaskResponse>;
+      /** Start the upload of a file for a brief. */
+      fileInit: Mutation<InitTaskFile, UploadTarget>;
+      /** Finish the upload of a file for a brief. */
+      fileFinalize: Mutation<FinalizeTaskFile, FinalizeTaskFileResponse>;
+      /** Delete a file of a brief. */
+      removeFile: Mutation<RemoveTaskFile, void>;
       /** Ask about a task. */
       ask: Mutation<AskQuestion, AskQuestionResponse>;
       /** List my tasks. */
@@ -282,6 +302,20 @@ export type RebidRouter = TRPCBuiltRouter<
       answer: Mutation<AnswerQuestion, AnswerQuestionResponse>;
       /** Remove a question. */
       remove: Mutation<RemoveQuestion, void>;
+    };
+    messages: {
+      /** List a conversation's messages. */
+      list: Query<ListMessages, ListMessagesResponse>;
+      /** Write a message. */
+      send: Mutation<SendMessage, SendMessageResponse>;
+      /** Start the upload of a file for a message. */
+      fileInit: Mutation<InitMessageFile, UploadTarget>;
+      /** Finish the upload of a file for a message. */
+      fileFinalize: Mutation<FinalizeMessageFile, FinalizeMessageFileResponse>;
+      /** Mark messages as read. */
+      read: Mutation<MarkMessagesRead, void>;
+      /** List my conversations. */
+      conversations: Query<ListConversations, ListConversationsResponse>;
     };
     payouts: {
       /** Start or continue the payout onboarding. */

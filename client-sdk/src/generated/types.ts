@@ -46,6 +46,10 @@ export interface AccountExport {
   rounds: ExportedRound[];
   /** Agreements about your tasks, also those that did not come about. */
   agreements: Agreement[];
+  /** Files of briefs and messages that you uploaded. */
+  sharedFiles: ExportedSharedFile[];
+  /** Messages that you wrote. */
+  messages: ExportedMessage[];
   /** Disputes of your tasks. */
   disputes: Dispute[];
   /** What you said of others. */
@@ -211,6 +215,7 @@ export interface ApiError {
     | "price_above_budget"
     | "sample_too_large"
     | "delivery_too_large"
+    | "file_too_large"
     | "invalid_token"
     | "invalid_url"
     | "unauthenticated"
@@ -252,7 +257,10 @@ export interface ApiError {
   requestId: string;
   /** With `invalid_input`: up to 100 problems. */
   issues?: InputIssue[];
-  /** With `sample_too_large` and `delivery_too_large`: every limit that is exceeded. */
+  /**
+   * With `sample_too_large`, `delivery_too_large` and `file_too_large`: every limit that is exceeded. With
+   * `limit_reached`: the bytes that you may have.
+   */
   violations?: LimitViolation[];
   /** With `missing_scope`: the scope that the API key lacks. */
   requiredScope?:
@@ -491,6 +499,43 @@ export interface BidderReputation {
   ratingAverage: number | null;
 }
 
+/** What was asked for, as it was at the award. */
+export interface Brief {
+  /** One line. */
+  title: string;
+  /** What is to be done. */
+  description: string;
+  /** What the delivery must fulfil. */
+  acceptanceCriteria: string | null;
+  /**
+   * SHA-256, in hex, of the three texts as canonical JSON (RFC 8785): an object with `acceptanceCriteria`,
+   * `description` and `title`.
+   */
+  sha256: string;
+  /** Oldest first, each with its own SHA-256. */
+  files: BriefFile[];
+}
+
+/** A file of a task's brief. */
+export interface BriefFile {
+  id: string;
+  /** The name that downloads have. */
+  fileName: string | null;
+  /** As it was declared. */
+  mimeType: string;
+  /** What the bytes are, without parameters; null when they are not recognised. */
+  detectedMimeType: string | null;
+  /** The file's size. */
+  bytes: number;
+  /** SHA-256 of the bytes, in hex. Null if the object store does not know it, or you may not download the file. */
+  sha256: string | null;
+  /** When the upload was finalised. ISO 8601. */
+  createdAt: string;
+  visibility: Visibility;
+  /** Works for 15 minutes. Read the record again to get a new one. Absent if you may not download the file. A URL. */
+  downloadUrl?: string;
+}
+
 /** What a user has done as a buyer. */
 export interface BuyerReputation {
   /** Tasks that the user posted. */
@@ -659,6 +704,28 @@ export interface ConfirmTotpResponse {
   id: string;
   /** Each replaces a code once. Keep them where the authenticator is not. */
   recoveryCodes: string[];
+}
+
+/** A conversation of yours. */
+export interface Conversation {
+  /** The bid that it belongs to. */
+  bidId: string;
+  task: ConversationTask;
+  /** The other side. */
+  with: Person;
+  lastMessage: LastMessage;
+  /** Messages of others after the last one that you have read. */
+  unreadCount: number;
+  /** When the newest message was written. ISO 8601. */
+  updatedAt: string;
+}
+
+/** The task that the bid is for. */
+export interface ConversationTask {
+  id: string;
+  /** One line. */
+  title: string;
+  status: TaskStatus;
 }
 
 export interface CreateApiKey {
@@ -898,6 +965,7 @@ export interface DisputeCase {
   dispute: Dispute;
   /** What was agreed. */
   task: Task;
+  brief: Brief;
   /** The awarded bid, with the price in dispute. */
   bid: Bid;
   /** Newest last. */
@@ -906,6 +974,11 @@ export interface DisputeCase {
   deliveries: Delivery[];
   /** What changes the buyer asked for, and the answers, oldest first. */
   rounds: ChangeRound[];
+  /**
+   * What was said, in order of time: the newest 100 questions about the task, with their answers, and the newest 100
+   * messages of both sides. A moderator sees the messages while the dispute is open.
+   */
+  said: Statement[];
   reputations: DisputeReputations;
 }
 
@@ -1133,6 +1206,20 @@ export interface ExportedFile {
   detectedDurationSec: number | null;
 }
 
+/** A message, without its files. */
+export interface ExportedMessage {
+  id: string;
+  /** The bid whose conversation the message is in. */
+  bidId: string;
+  /** The task that the bid is for. */
+  taskId: string;
+  role: MessageRole;
+  /** What it says; null if it has only files. */
+  text: string | null;
+  /** When it was written. ISO 8601. */
+  createdAt: string;
+}
+
 /** What a moderator or an operator did, without names. */
 export interface ExportedModerationAction {
   id: string;
@@ -1204,6 +1291,31 @@ export interface ExportedSession {
   address: string | null;
   /** Whether it has proved the second factor. */
   secondFactor: boolean;
+}
+
+/** A file that was uploaded, without its bytes. */
+export interface ExportedSharedFile {
+  id: string;
+  /** The name that downloads have. */
+  fileName: string | null;
+  /** As it was declared. */
+  mimeType: string;
+  /** What the bytes are, without parameters; null when they are not recognised. */
+  detectedMimeType: string | null;
+  /** The file's size. */
+  bytes: number;
+  /** SHA-256 of the bytes, in hex. Null if the object store does not know it, or you may not download the file. */
+  sha256: string | null;
+  /** When the upload was finalised. ISO 8601. */
+  createdAt: string;
+  /** What the file was uploaded for. */
+  kind: "brief" | "message";
+  /** Of a brief: the task that the file belongs to. */
+  taskId: string | null;
+  /** Of a message: the bid whose conversation the file belongs to. */
+  bidId: string | null;
+  /** The message that the file is in; null for none. */
+  messageId: string | null;
 }
 
 /** A top-up, also one that failed or expired within the last 90 days. */
@@ -1283,6 +1395,17 @@ export interface FinalizeDeliveryResponse {
   task: DeliveredTask;
 }
 
+export interface FinalizeMessageFile {
+  id: string;
+  /** As the start of the upload returned it. Up to 1,024 characters. */
+  storageKey: string;
+}
+
+export interface FinalizeMessageFileResponse {
+  /** The new file. */
+  file: MessageFile;
+}
+
 export interface FinalizeSample {
   id: string;
   /** As the start of the upload returned it. Up to 1,024 characters. */
@@ -1292,6 +1415,17 @@ export interface FinalizeSample {
 export interface FinalizeSampleResponse {
   /** The new sample. */
   sample: Sample;
+}
+
+export interface FinalizeTaskFile {
+  id: string;
+  /** As the start of the upload returned it. Up to 1,024 characters. */
+  storageKey: string;
+}
+
+export interface FinalizeTaskFileResponse {
+  /** The new file. */
+  file: BriefFile;
 }
 
 export interface ForgotPassword {
@@ -1322,6 +1456,16 @@ export interface InitDelivery {
   fileName?: string | undefined;
 }
 
+export interface InitMessageFile {
+  id: string;
+  /** A MIME type, with or without parameters. Up to 255 characters. */
+  mimeType: string;
+  /** The file's exact size. From 1. */
+  bytes: number;
+  /** The name that downloads have, without a path. 1 to 255 characters. */
+  fileName?: string | undefined;
+}
+
 export interface InitSample {
   id: string;
   /** A MIME type, with or without parameters. Up to 255 characters. */
@@ -1336,12 +1480,37 @@ export interface InitSample {
   fileName?: string | undefined;
 }
 
+export interface InitTaskFile {
+  id: string;
+  /** A MIME type, with or without parameters. Up to 255 characters. */
+  mimeType: string;
+  /** The file's exact size. From 1. */
+  bytes: number;
+  /** The name that downloads have, without a path. 1 to 255 characters. */
+  fileName?: string | undefined;
+  visibility?: Visibility | undefined;
+}
+
 /** One problem in the input. */
 export interface InputIssue {
   /** The field's path, joined with dots; empty for the input as a whole. */
   path: string;
   /** What is wrong, and what is allowed instead. */
   message: string;
+}
+
+/** The newest message: of its text, the first 500 characters. */
+export interface LastMessage {
+  /** What it says; null if it has only files. */
+  text: string | null;
+  /** Present, and true, if `text` has only the first 500 characters. */
+  textTruncated?: true;
+  /** Who wrote it. */
+  senderId: string;
+  /** When it was written. ISO 8601. */
+  createdAt: string;
+  /** How many files it has. */
+  fileCount: number;
 }
 
 /** One movement of money into or out of one of your two buckets. */
@@ -1421,6 +1590,23 @@ export interface ListApiKeysResponse {
   keys: ListedApiKey[];
 }
 
+export interface ListConversations {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page. Up to 64 characters.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. 1 to 100. Default: 50. */
+  limit?: number | undefined;
+}
+
+export interface ListConversationsResponse {
+  /** The one with the newest message first. */
+  conversations: Conversation[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
+}
+
 export interface ListDisputes {
   /**
    * Returns the rows strictly newer than this. Take it from the previous page's `nextCursor`; omit it for the first
@@ -1446,7 +1632,7 @@ export interface ListEvents {
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 25 items. */
+  /** The types of events to return; all by default. 1 to 26 items. */
   types?:
     | (
         | "task.created"
@@ -1471,6 +1657,7 @@ export interface ListEvents {
         | "rating.posted"
         | "question.asked"
         | "question.answered"
+        | "message.posted"
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
@@ -1513,6 +1700,24 @@ export interface ListLedgerEntries {
 export interface ListLedgerEntriesResponse {
   /** Newest first. */
   entries: ListedLedgerEntry[];
+  /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
+  nextCursor: string | null;
+}
+
+export interface ListMessages {
+  /**
+   * Returns the rows strictly older than this. Take it from the previous page's `nextCursor`; omit it for the first
+   * page. Up to 64 characters.
+   */
+  cursor?: string | undefined;
+  /** Rows per page. 1 to 100. Default: 50. */
+  limit?: number | undefined;
+  id: string;
+}
+
+export interface ListMessagesResponse {
+  /** Newest first. */
+  messages: Message[];
   /** Send it back as `cursor` for the next page, exactly as it is. Null if this is the last page. */
   nextCursor: string | null;
 }
@@ -1698,7 +1903,7 @@ export interface ListWebhookDeliveries {
   /** Rows per page. 1 to 100. Default: 50. */
   limit?: number | undefined;
   id: string;
-  /** Deliveries of these events; all by default. 1 to 25 items. */
+  /** Deliveries of these events; all by default. 1 to 26 items. */
   event?:
     | (
         | "task.created"
@@ -1723,6 +1928,7 @@ export interface ListWebhookDeliveries {
         | "rating.posted"
         | "question.asked"
         | "question.answered"
+        | "message.posted"
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
@@ -1833,6 +2039,7 @@ export type LogEvent =
   | RatingPostedEvent
   | QuestionAskedEvent
   | QuestionAnsweredEvent
+  | MessagePostedEvent
   | TopupCreditedEvent
   | TopupReversedEvent
   | PayoutUpdatedEvent;
@@ -1862,6 +2069,7 @@ export type LogOnlyEventType =
   | "rating.posted"
   | "question.asked"
   | "question.answered"
+  | "message.posted"
   | "topup.credited"
   | "topup.reversed"
   | "payout.updated";
@@ -1882,6 +2090,89 @@ export interface LoginResponse {
   /** You. */
   user: User;
 }
+
+export interface MarkMessagesRead {
+  id: string;
+  /** The newest message that you have read. */
+  upTo: string;
+}
+
+/** A message in a bid's conversation. It never changes. */
+export interface Message {
+  id: string;
+  /** The bid whose conversation the message is in. */
+  bidId: string;
+  /** The task that the bid is for. */
+  taskId: string;
+  /** Who wrote it. */
+  sender: Person;
+  role: MessageRole;
+  /** What it says; null if it has only files. */
+  text: string | null;
+  /** Its files, oldest first. */
+  files: MessageFile[];
+  /** When it was written. ISO 8601. */
+  createdAt: string;
+}
+
+/** What events about a message have. */
+export interface MessageEventData {
+  /** The new message. */
+  message: MessageExcerpt;
+}
+
+/** A message as events show it: the first 500 characters. */
+export interface MessageExcerpt {
+  id: string;
+  /** The bid whose conversation the message is in. */
+  bidId: string;
+  /** The task that the bid is for. */
+  taskId: string;
+  /** Who wrote it. */
+  sender: Person;
+  role: MessageRole;
+  /** What it says; null if it has only files. */
+  text: string | null;
+  /** When it was written. ISO 8601. */
+  createdAt: string;
+  /** Present, and true, if `text` has only the first 500 characters. */
+  textTruncated?: true;
+  /** How many files it has. */
+  fileCount: number;
+}
+
+/** A file of a message. */
+export interface MessageFile {
+  id: string;
+  /** The name that downloads have. */
+  fileName: string | null;
+  /** As it was declared. */
+  mimeType: string;
+  /** What the bytes are, without parameters; null when they are not recognised. */
+  detectedMimeType: string | null;
+  /** The file's size. */
+  bytes: number;
+  /** SHA-256 of the bytes, in hex. Null if the object store does not know it, or you may not download the file. */
+  sha256: string | null;
+  /** When the upload was finalised. ISO 8601. */
+  createdAt: string;
+  /** Works for 15 minutes. Read the record again to get a new one. A URL. */
+  downloadUrl: string;
+}
+
+/** Happens when somebody writes a message; for the other sides of the conversation. */
+export interface MessagePostedEvent {
+  /** Stays the same over retries and replays, so use it to skip duplicates. */
+  id: string;
+  /** What has happened. */
+  type: "message.posted";
+  /** When it happened. ISO 8601. */
+  createdAt: string;
+  data: MessageEventData;
+}
+
+/** As what the sender wrote. A moderator writes only while the task is disputed. */
+export type MessageRole = "buyer" | "bidder" | "moderator";
 
 /** A user, as moderators see one. */
 export interface ModeratedUser {
@@ -2224,6 +2515,8 @@ export interface ReadTask {
 
 export interface ReadTaskResponse {
   task: TaskDetail;
+  /** Number of files of the brief. */
+  fileCount: number;
   /** Number of questions, without removed ones. */
   questionCount: number;
   /**
@@ -2233,6 +2526,8 @@ export interface ReadTaskResponse {
   availableActions?: TaskOperation[];
   /** For signed-in callers: the bids that you may see, up to 100, active and awarded ones first. */
   bids?: BidExcerpt[];
+  /** For signed-in callers: of the brief, oldest first. */
+  files?: BriefFile[];
   /** For the two sides, and moderators if there is a dispute. */
   samples?: Sample[];
   /** For the two sides, and moderators if there is a dispute. */
@@ -2260,6 +2555,11 @@ export interface RemoveQuestion {
   id: string;
   /** Why. Only moderators see it, and the asker in their export. 1 to 2,000 characters. */
   reason: string;
+}
+
+export interface RemoveTaskFile {
+  id: string;
+  fileId: string;
 }
 
 export interface RemoveTotp {
@@ -2448,6 +2748,19 @@ export type Scope =
   | "message:write"
   | "agreement:write";
 
+export interface SendMessage {
+  id: string;
+  /** What you say. Needed if there are no files. 1 to 5,000 characters. */
+  text?: string | undefined;
+  /** Files that you have uploaded for this conversation, and that are in no message yet. Up to 10 items. */
+  fileIds?: string[] | undefined;
+}
+
+export interface SendMessageResponse {
+  /** The new message. */
+  message: Message;
+}
+
 /** A browser session of yours. */
 export interface Session {
   id: string;
@@ -2500,13 +2813,31 @@ export interface StartTotpResponse {
   otpauthUrl: string;
 }
 
+/** Something that was said about a disputed task. */
+export interface Statement {
+  /** Where it was said. */
+  kind: "question" | "answer" | "message";
+  /** The id of the question, also of an answer, or of the message. */
+  id: string;
+  /** Who said it. */
+  by: Person;
+  /** `bidder` is the one who was awarded the task, `visitor` somebody else who asked about it. */
+  role: "buyer" | "bidder" | "moderator" | "visitor";
+  /** What was said; null for a question that a moderator has removed, and for a message that has only files. */
+  text: string | null;
+  /** A message's files. */
+  files: MessageFile[];
+  /** When it was said; of an answer, when the question was first answered. ISO 8601. */
+  createdAt: string;
+}
+
 export interface StreamEvents {
   /**
    * The `nextCursor` of an earlier answer. Omit it to begin with the oldest event that is kept; `latest` begins now.
    * 1 to 100 characters.
    */
   after?: string | undefined;
-  /** The types of events to return; all by default. 1 to 25 items. */
+  /** The types of events to return; all by default. 1 to 26 items. */
   types?:
     | (
         | "task.created"
@@ -2531,6 +2862,7 @@ export interface StreamEvents {
         | "rating.posted"
         | "question.asked"
         | "question.answered"
+        | "message.posted"
         | "topup.credited"
         | "topup.reversed"
         | "payout.updated"
@@ -2850,6 +3182,9 @@ export type TaskOperation =
   | "tasks.declineChanges"
   | "tasks.dispute"
   | "tasks.rate"
+  | "tasks.fileInit"
+  | "tasks.fileFinalize"
+  | "tasks.removeFile"
   | "tasks.ask"
   | "questions.answer"
   | "bids.place"
@@ -2864,6 +3199,9 @@ export type TaskOperation =
   | "agreements.accept"
   | "agreements.decline"
   | "agreements.withdraw"
+  | "messages.send"
+  | "messages.fileInit"
+  | "messages.fileFinalize"
   | "disputes.resolve";
 
 /** Happens when both sides settle a task, with or without a dispute; for the buyer and the awarded bidder. */
@@ -3096,6 +3434,9 @@ export interface VerifyEmail {
   token: string;
 }
 
+/** Who may download a file of a brief. `public`: whoever is signed in. `awarded`: the buyer and the awarded bidder. */
+export type Visibility = "public" | "awarded";
+
 /** What waits to be done; normally close to 0. */
 export interface Waiting {
   /** Jobs that are due and that no worker has taken yet. */
@@ -3178,6 +3519,7 @@ export interface WebhookDelivery {
     | "rating.posted"
     | "question.asked"
     | "question.answered"
+    | "message.posted"
     | "topup.credited"
     | "topup.reversed"
     | "payout.updated";
@@ -3245,6 +3587,7 @@ export type LogEventType =
   | "rating.posted"
   | "question.asked"
   | "question.answered"
+  | "message.posted"
   | "topup.credited"
   | "topup.reversed"
   | "payout.updated";
@@ -3268,6 +3611,7 @@ export interface ErrorCodes {
     | "price_above_budget"
     | "sample_too_large"
     | "delivery_too_large"
+    | "file_too_large"
     | "invalid_token"
     | "invalid_url";
   401: "unauthenticated" | "invalid_credentials" | "second_factor_required";

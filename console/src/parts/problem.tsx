@@ -41,6 +41,7 @@ function explain(failure: ApiFailure): ReactNode {
       );
     case "sample_too_large":
     case "delivery_too_large":
+    case "file_too_large":
       return violations?.map(excessOf).join(" ");
     case "internal_error":
       return `Something went wrong on our side. Quote this number to report it: ${requestId}`;

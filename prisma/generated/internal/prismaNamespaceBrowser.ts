@@ -58,6 +58,8 @@ export const ModelName = {
   TotpFactor: 'TotpFactor',
   RecoveryCode: 'RecoveryCode',
   Question: 'Question',
+  Message: 'Message',
+  Conversation: 'Conversation',
   Dispute: 'Dispute',
   Rating: 'Rating',
   Reputation: 'Reputation',
@@ -73,6 +75,7 @@ export const ModelName = {
   Artifact: 'Artifact',
   ChangeRound: 'ChangeRound',
   Agreement: 'Agreement',
+  FileTotal: 'FileTotal',
   ModerationAction: 'ModerationAction',
   Topup: 'Topup',
   PayoutAccount: 'PayoutAccount',
@@ -207,6 +210,35 @@ export const QuestionScalarFieldEnum = {
 } as const
 
 export type QuestionScalarFieldEnum = (typeof QuestionScalarFieldEnum)[keyof typeof QuestionScalarFieldEnum]
+
+
+export const MessageScalarFieldEnum = {
+  id: 'id',
+  bidId: 'bidId',
+  taskId: 'taskId',
+  senderId: 'senderId',
+  role: 'role',
+  text: 'text',
+  fileCount: 'fileCount',
+  toBuyer: 'toBuyer',
+  toBidder: 'toBidder',
+  createdAt: 'createdAt'
+} as const
+
+export type MessageScalarFieldEnum = (typeof MessageScalarFieldEnum)[keyof typeof MessageScalarFieldEnum]
+
+
+export const ConversationScalarFieldEnum = {
+  bidId: 'bidId',
+  userId: 'userId',
+  side: 'side',
+  withId: 'withId',
+  lastMessageId: 'lastMessageId',
+  read: 'read',
+  updatedAt: 'updatedAt'
+} as const
+
+export type ConversationScalarFieldEnum = (typeof ConversationScalarFieldEnum)[keyof typeof ConversationScalarFieldEnum]
 
 
 export const DisputeScalarFieldEnum = {
@@ -346,6 +378,7 @@ export const TaskScalarFieldEnum = {
   postedTextHash: 'postedTextHash',
   status: 'status',
   bidCount: 'bidCount',
+  fileCount: 'fileCount',
   questionCount: 'questionCount',
   awardedBidId: 'awardedBidId',
   awardedBidderId: 'awardedBidderId',
@@ -385,6 +418,9 @@ export type BidScalarFieldEnum = (typeof BidScalarFieldEnum)[keyof typeof BidSca
 export const UploadScalarFieldEnum = {
   storageKey: 'storageKey',
   bidId: 'bidId',
+  taskId: 'taskId',
+  ownerId: 'ownerId',
+  visibility: 'visibility',
   kind: 'kind',
   mimeType: 'mimeType',
   bytes: 'bytes',
@@ -406,8 +442,10 @@ export const ArtifactScalarFieldEnum = {
   id: 'id',
   uploadKey: 'uploadKey',
   storageKey: 'storageKey',
+  ownerId: 'ownerId',
   bidId: 'bidId',
   taskId: 'taskId',
+  messageId: 'messageId',
   kind: 'kind',
   sha256: 'sha256',
   detectedMimeType: 'detectedMimeType',
@@ -452,6 +490,15 @@ export const AgreementScalarFieldEnum = {
 } as const
 
 export type AgreementScalarFieldEnum = (typeof AgreementScalarFieldEnum)[keyof typeof AgreementScalarFieldEnum]
+
+
+export const FileTotalScalarFieldEnum = {
+  userId: 'userId',
+  bytes: 'bytes',
+  open: 'open'
+} as const
+
+export type FileTotalScalarFieldEnum = (typeof FileTotalScalarFieldEnum)[keyof typeof FileTotalScalarFieldEnum]
 
 
 export const ModerationActionScalarFieldEnum = {

@@ -42,8 +42,10 @@ export type ArtifactMinAggregateOutputType = {
   id: string | null
   uploadKey: string | null
   storageKey: string | null
+  ownerId: string | null
   bidId: string | null
   taskId: string | null
+  messageId: string | null
   kind: string | null
   sha256: string | null
   detectedMimeType: string | null
@@ -59,8 +61,10 @@ export type ArtifactMaxAggregateOutputType = {
   id: string | null
   uploadKey: string | null
   storageKey: string | null
+  ownerId: string | null
   bidId: string | null
   taskId: string | null
+  messageId: string | null
   kind: string | null
   sha256: string | null
   detectedMimeType: string | null
@@ -76,8 +80,10 @@ export type ArtifactCountAggregateOutputType = {
   id: number
   uploadKey: number
   storageKey: number
+  ownerId: number
   bidId: number
   taskId: number
+  messageId: number
   kind: number
   sha256: number
   detectedMimeType: number
@@ -107,8 +113,10 @@ export type ArtifactMinAggregateInputType = {
   id?: true
   uploadKey?: true
   storageKey?: true
+  ownerId?: true
   bidId?: true
   taskId?: true
+  messageId?: true
   kind?: true
   sha256?: true
   detectedMimeType?: true
@@ -124,8 +132,10 @@ export type ArtifactMaxAggregateInputType = {
   id?: true
   uploadKey?: true
   storageKey?: true
+  ownerId?: true
   bidId?: true
   taskId?: true
+  messageId?: true
   kind?: true
   sha256?: true
   detectedMimeType?: true
@@ -141,8 +151,10 @@ export type ArtifactCountAggregateInputType = {
   id?: true
   uploadKey?: true
   storageKey?: true
+  ownerId?: true
   bidId?: true
   taskId?: true
+  messageId?: true
   kind?: true
   sha256?: true
   detectedMimeType?: true
@@ -245,8 +257,10 @@ export type ArtifactGroupByOutputType = {
   id: string
   uploadKey: string
   storageKey: string
-  bidId: string
-  taskId: string
+  ownerId: string | null
+  bidId: string | null
+  taskId: string | null
+  messageId: string | null
   kind: string
   sha256: string | null
   detectedMimeType: string | null
@@ -285,8 +299,10 @@ export type ArtifactWhereInput = {
   id?: Prisma.UuidFilter<"Artifact"> | string
   uploadKey?: Prisma.StringFilter<"Artifact"> | string
   storageKey?: Prisma.StringFilter<"Artifact"> | string
-  bidId?: Prisma.UuidFilter<"Artifact"> | string
-  taskId?: Prisma.UuidFilter<"Artifact"> | string
+  ownerId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  bidId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  taskId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  messageId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
   kind?: Prisma.StringFilter<"Artifact"> | string
   sha256?: Prisma.StringNullableFilter<"Artifact"> | string | null
   detectedMimeType?: Prisma.StringNullableFilter<"Artifact"> | string | null
@@ -297,16 +313,20 @@ export type ArtifactWhereInput = {
   supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
   upload?: Prisma.XOR<Prisma.UploadScalarRelationFilter, Prisma.UploadWhereInput>
-  bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
-  task?: Prisma.XOR<Prisma.TaskScalarRelationFilter, Prisma.TaskWhereInput>
+  owner?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  bid?: Prisma.XOR<Prisma.BidNullableScalarRelationFilter, Prisma.BidWhereInput> | null
+  task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
+  message?: Prisma.XOR<Prisma.MessageNullableScalarRelationFilter, Prisma.MessageWhereInput> | null
 }
 
 export type ArtifactOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   uploadKey?: Prisma.SortOrder
   storageKey?: Prisma.SortOrder
-  bidId?: Prisma.SortOrder
-  taskId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrderInput | Prisma.SortOrder
+  bidId?: Prisma.SortOrderInput | Prisma.SortOrder
+  taskId?: Prisma.SortOrderInput | Prisma.SortOrder
+  messageId?: Prisma.SortOrderInput | Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
   detectedMimeType?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -317,8 +337,10 @@ export type ArtifactOrderByWithRelationInput = {
   supersededAt?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   upload?: Prisma.UploadOrderByWithRelationInput
+  owner?: Prisma.UserOrderByWithRelationInput
   bid?: Prisma.BidOrderByWithRelationInput
   task?: Prisma.TaskOrderByWithRelationInput
+  message?: Prisma.MessageOrderByWithRelationInput
 }
 
 export type ArtifactWhereUniqueInput = Prisma.AtLeast<{
@@ -328,8 +350,10 @@ export type ArtifactWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.ArtifactWhereInput[]
   NOT?: Prisma.ArtifactWhereInput | Prisma.ArtifactWhereInput[]
   storageKey?: Prisma.StringFilter<"Artifact"> | string
-  bidId?: Prisma.UuidFilter<"Artifact"> | string
-  taskId?: Prisma.UuidFilter<"Artifact"> | string
+  ownerId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  bidId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  taskId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  messageId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
   kind?: Prisma.StringFilter<"Artifact"> | string
   sha256?: Prisma.StringNullableFilter<"Artifact"> | string | null
   detectedMimeType?: Prisma.StringNullableFilter<"Artifact"> | string | null
@@ -340,16 +364,20 @@ export type ArtifactWhereUniqueInput = Prisma.AtLeast<{
   supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
   createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
   upload?: Prisma.XOR<Prisma.UploadScalarRelationFilter, Prisma.UploadWhereInput>
-  bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
-  task?: Prisma.XOR<Prisma.TaskScalarRelationFilter, Prisma.TaskWhereInput>
+  owner?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  bid?: Prisma.XOR<Prisma.BidNullableScalarRelationFilter, Prisma.BidWhereInput> | null
+  task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
+  message?: Prisma.XOR<Prisma.MessageNullableScalarRelationFilter, Prisma.MessageWhereInput> | null
 }, "id" | "uploadKey">
 
 export type ArtifactOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   uploadKey?: Prisma.SortOrder
   storageKey?: Prisma.SortOrder
-  bidId?: Prisma.SortOrder
-  taskId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrderInput | Prisma.SortOrder
+  bidId?: Prisma.SortOrderInput | Prisma.SortOrder
+  taskId?: Prisma.SortOrderInput | Prisma.SortOrder
+  messageId?: Prisma.SortOrderInput | Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrderInput | Prisma.SortOrder
   detectedMimeType?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -373,8 +401,10 @@ export type ArtifactScalarWhereWithAggregatesInput = {
   id?: Prisma.UuidWithAggregatesFilter<"Artifact"> | string
   uploadKey?: Prisma.StringWithAggregatesFilter<"Artifact"> | string
   storageKey?: Prisma.StringWithAggregatesFilter<"Artifact"> | string
-  bidId?: Prisma.UuidWithAggregatesFilter<"Artifact"> | string
-  taskId?: Prisma.UuidWithAggregatesFilter<"Artifact"> | string
+  ownerId?: Prisma.UuidNullableWithAggregatesFilter<"Artifact"> | string | null
+  bidId?: Prisma.UuidNullableWithAggregatesFilter<"Artifact"> | string | null
+  taskId?: Prisma.UuidNullableWithAggregatesFilter<"Artifact"> | string | null
+  messageId?: Prisma.UuidNullableWithAggregatesFilter<"Artifact"> | string | null
   kind?: Prisma.StringWithAggregatesFilter<"Artifact"> | string
   sha256?: Prisma.StringNullableWithAggregatesFilter<"Artifact"> | string | null
   detectedMimeType?: Prisma.StringNullableWithAggregatesFilter<"Artifact"> | string | null
@@ -399,16 +429,20 @@ export type ArtifactCreateInput = {
   supersededAt?: Date | string | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
-  bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
-  task: Prisma.TaskCreateNestedOneWithoutArtifactsInput
+  owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
+  bid?: Prisma.BidCreateNestedOneWithoutArtifactsInput
+  task?: Prisma.TaskCreateNestedOneWithoutArtifactsInput
+  message?: Prisma.MessageCreateNestedOneWithoutFilesInput
 }
 
 export type ArtifactUncheckedCreateInput = {
   id?: string
   uploadKey: string
   storageKey: string
-  bidId: string
-  taskId: string
+  ownerId?: string | null
+  bidId?: string | null
+  taskId?: string | null
+  messageId?: string | null
   kind: string
   sha256?: string | null
   detectedMimeType?: string | null
@@ -433,16 +467,20 @@ export type ArtifactUpdateInput = {
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
-  bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
-  task?: Prisma.TaskUpdateOneRequiredWithoutArtifactsNestedInput
+  owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
+  bid?: Prisma.BidUpdateOneWithoutArtifactsNestedInput
+  task?: Prisma.TaskUpdateOneWithoutArtifactsNestedInput
+  message?: Prisma.MessageUpdateOneWithoutFilesNestedInput
 }
 
 export type ArtifactUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  bidId?: Prisma.StringFieldUpdateOperationsInput | string
-  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -458,8 +496,10 @@ export type ArtifactCreateManyInput = {
   id?: string
   uploadKey: string
   storageKey: string
-  bidId: string
-  taskId: string
+  ownerId?: string | null
+  bidId?: string | null
+  taskId?: string | null
+  messageId?: string | null
   kind: string
   sha256?: string | null
   detectedMimeType?: string | null
@@ -489,8 +529,10 @@ export type ArtifactUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  bidId?: Prisma.StringFieldUpdateOperationsInput | string
-  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -521,8 +563,10 @@ export type ArtifactCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   uploadKey?: Prisma.SortOrder
   storageKey?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
   bidId?: Prisma.SortOrder
   taskId?: Prisma.SortOrder
+  messageId?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
   detectedMimeType?: Prisma.SortOrder
@@ -544,8 +588,10 @@ export type ArtifactMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   uploadKey?: Prisma.SortOrder
   storageKey?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
   bidId?: Prisma.SortOrder
   taskId?: Prisma.SortOrder
+  messageId?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
   detectedMimeType?: Prisma.SortOrder
@@ -561,8 +607,10 @@ export type ArtifactMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   uploadKey?: Prisma.SortOrder
   storageKey?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
   bidId?: Prisma.SortOrder
   taskId?: Prisma.SortOrder
+  messageId?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   sha256?: Prisma.SortOrder
   detectedMimeType?: Prisma.SortOrder
@@ -578,6 +626,90 @@ export type ArtifactSumOrderByAggregateInput = {
   detectedWidth?: Prisma.SortOrder
   detectedHeight?: Prisma.SortOrder
   detectedDurationSec?: Prisma.SortOrder
+}
+
+export type ArtifactCreateNestedManyWithoutOwnerInput = {
+  create?: Prisma.XOR<Prisma.ArtifactCreateWithoutOwnerInput, Prisma.ArtifactUncheckedCreateWithoutOwnerInput> | Prisma.ArtifactCreateWithoutOwnerInput[] | Prisma.ArtifactUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.ArtifactCreateOrConnectWithoutOwnerInput | Prisma.ArtifactCreateOrConnectWithoutOwnerInput[]
+  createMany?: Prisma.ArtifactCreateManyOwnerInputEnvelope
+  connect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+}
+
+export type ArtifactUncheckedCreateNestedManyWithoutOwnerInput = {
+  create?: Prisma.XOR<Prisma.ArtifactCreateWithoutOwnerInput, Prisma.ArtifactUncheckedCreateWithoutOwnerInput> | Prisma.ArtifactCreateWithoutOwnerInput[] | Prisma.ArtifactUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.ArtifactCreateOrConnectWithoutOwnerInput | Prisma.ArtifactCreateOrConnectWithoutOwnerInput[]
+  createMany?: Prisma.ArtifactCreateManyOwnerInputEnvelope
+  connect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+}
+
+export type ArtifactUpdateManyWithoutOwnerNestedInput = {
+  create?: Prisma.XOR<Prisma.ArtifactCreateWithoutOwnerInput, Prisma.ArtifactUncheckedCreateWithoutOwnerInput> | Prisma.ArtifactCreateWithoutOwnerInput[] | Prisma.ArtifactUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.ArtifactCreateOrConnectWithoutOwnerInput | Prisma.ArtifactCreateOrConnectWithoutOwnerInput[]
+  upsert?: Prisma.ArtifactUpsertWithWhereUniqueWithoutOwnerInput | Prisma.ArtifactUpsertWithWhereUniqueWithoutOwnerInput[]
+  createMany?: Prisma.ArtifactCreateManyOwnerInputEnvelope
+  set?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  disconnect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  delete?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  connect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  update?: Prisma.ArtifactUpdateWithWhereUniqueWithoutOwnerInput | Prisma.ArtifactUpdateWithWhereUniqueWithoutOwnerInput[]
+  updateMany?: Prisma.ArtifactUpdateManyWithWhereWithoutOwnerInput | Prisma.ArtifactUpdateManyWithWhereWithoutOwnerInput[]
+  deleteMany?: Prisma.ArtifactScalarWhereInput | Prisma.ArtifactScalarWhereInput[]
+}
+
+export type ArtifactUncheckedUpdateManyWithoutOwnerNestedInput = {
+  create?: Prisma.XOR<Prisma.ArtifactCreateWithoutOwnerInput, Prisma.ArtifactUncheckedCreateWithoutOwnerInput> | Prisma.ArtifactCreateWithoutOwnerInput[] | Prisma.ArtifactUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.ArtifactCreateOrConnectWithoutOwnerInput | Prisma.ArtifactCreateOrConnectWithoutOwnerInput[]
+  upsert?: Prisma.ArtifactUpsertWithWhereUniqueWithoutOwnerInput | Prisma.ArtifactUpsertWithWhereUniqueWithoutOwnerInput[]
+  createMany?: Prisma.ArtifactCreateManyOwnerInputEnvelope
+  set?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  disconnect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  delete?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  connect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  update?: Prisma.ArtifactUpdateWithWhereUniqueWithoutOwnerInput | Prisma.ArtifactUpdateWithWhereUniqueWithoutOwnerInput[]
+  updateMany?: Prisma.ArtifactUpdateManyWithWhereWithoutOwnerInput | Prisma.ArtifactUpdateManyWithWhereWithoutOwnerInput[]
+  deleteMany?: Prisma.ArtifactScalarWhereInput | Prisma.ArtifactScalarWhereInput[]
+}
+
+export type ArtifactCreateNestedManyWithoutMessageInput = {
+  create?: Prisma.XOR<Prisma.ArtifactCreateWithoutMessageInput, Prisma.ArtifactUncheckedCreateWithoutMessageInput> | Prisma.ArtifactCreateWithoutMessageInput[] | Prisma.ArtifactUncheckedCreateWithoutMessageInput[]
+  connectOrCreate?: Prisma.ArtifactCreateOrConnectWithoutMessageInput | Prisma.ArtifactCreateOrConnectWithoutMessageInput[]
+  createMany?: Prisma.ArtifactCreateManyMessageInputEnvelope
+  connect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+}
+
+export type ArtifactUncheckedCreateNestedManyWithoutMessageInput = {
+  create?: Prisma.XOR<Prisma.ArtifactCreateWithoutMessageInput, Prisma.ArtifactUncheckedCreateWithoutMessageInput> | Prisma.ArtifactCreateWithoutMessageInput[] | Prisma.ArtifactUncheckedCreateWithoutMessageInput[]
+  connectOrCreate?: Prisma.ArtifactCreateOrConnectWithoutMessageInput | Prisma.ArtifactCreateOrConnectWithoutMessageInput[]
+  createMany?: Prisma.ArtifactCreateManyMessageInputEnvelope
+  connect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+}
+
+export type ArtifactUpdateManyWithoutMessageNestedInput = {
+  create?: Prisma.XOR<Prisma.ArtifactCreateWithoutMessageInput, Prisma.ArtifactUncheckedCreateWithoutMessageInput> | Prisma.ArtifactCreateWithoutMessageInput[] | Prisma.ArtifactUncheckedCreateWithoutMessageInput[]
+  connectOrCreate?: Prisma.ArtifactCreateOrConnectWithoutMessageInput | Prisma.ArtifactCreateOrConnectWithoutMessageInput[]
+  upsert?: Prisma.ArtifactUpsertWithWhereUniqueWithoutMessageInput | Prisma.ArtifactUpsertWithWhereUniqueWithoutMessageInput[]
+  createMany?: Prisma.ArtifactCreateManyMessageInputEnvelope
+  set?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  disconnect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  delete?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  connect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  update?: Prisma.ArtifactUpdateWithWhereUniqueWithoutMessageInput | Prisma.ArtifactUpdateWithWhereUniqueWithoutMessageInput[]
+  updateMany?: Prisma.ArtifactUpdateManyWithWhereWithoutMessageInput | Prisma.ArtifactUpdateManyWithWhereWithoutMessageInput[]
+  deleteMany?: Prisma.ArtifactScalarWhereInput | Prisma.ArtifactScalarWhereInput[]
+}
+
+export type ArtifactUncheckedUpdateManyWithoutMessageNestedInput = {
+  create?: Prisma.XOR<Prisma.ArtifactCreateWithoutMessageInput, Prisma.ArtifactUncheckedCreateWithoutMessageInput> | Prisma.ArtifactCreateWithoutMessageInput[] | Prisma.ArtifactUncheckedCreateWithoutMessageInput[]
+  connectOrCreate?: Prisma.ArtifactCreateOrConnectWithoutMessageInput | Prisma.ArtifactCreateOrConnectWithoutMessageInput[]
+  upsert?: Prisma.ArtifactUpsertWithWhereUniqueWithoutMessageInput | Prisma.ArtifactUpsertWithWhereUniqueWithoutMessageInput[]
+  createMany?: Prisma.ArtifactCreateManyMessageInputEnvelope
+  set?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  disconnect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  delete?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  connect?: Prisma.ArtifactWhereUniqueInput | Prisma.ArtifactWhereUniqueInput[]
+  update?: Prisma.ArtifactUpdateWithWhereUniqueWithoutMessageInput | Prisma.ArtifactUpdateWithWhereUniqueWithoutMessageInput[]
+  updateMany?: Prisma.ArtifactUpdateManyWithWhereWithoutMessageInput | Prisma.ArtifactUpdateManyWithWhereWithoutMessageInput[]
+  deleteMany?: Prisma.ArtifactScalarWhereInput | Prisma.ArtifactScalarWhereInput[]
 }
 
 export type ArtifactCreateNestedManyWithoutTaskInput = {
@@ -696,6 +828,152 @@ export type ArtifactUncheckedUpdateOneWithoutUploadNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.ArtifactUpdateToOneWithWhereWithoutUploadInput, Prisma.ArtifactUpdateWithoutUploadInput>, Prisma.ArtifactUncheckedUpdateWithoutUploadInput>
 }
 
+export type ArtifactCreateWithoutOwnerInput = {
+  id?: string
+  storageKey: string
+  kind: string
+  sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
+  createdAt?: Date | string
+  upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
+  bid?: Prisma.BidCreateNestedOneWithoutArtifactsInput
+  task?: Prisma.TaskCreateNestedOneWithoutArtifactsInput
+  message?: Prisma.MessageCreateNestedOneWithoutFilesInput
+}
+
+export type ArtifactUncheckedCreateWithoutOwnerInput = {
+  id?: string
+  uploadKey: string
+  storageKey: string
+  bidId?: string | null
+  taskId?: string | null
+  messageId?: string | null
+  kind: string
+  sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
+  createdAt?: Date | string
+}
+
+export type ArtifactCreateOrConnectWithoutOwnerInput = {
+  where: Prisma.ArtifactWhereUniqueInput
+  create: Prisma.XOR<Prisma.ArtifactCreateWithoutOwnerInput, Prisma.ArtifactUncheckedCreateWithoutOwnerInput>
+}
+
+export type ArtifactCreateManyOwnerInputEnvelope = {
+  data: Prisma.ArtifactCreateManyOwnerInput | Prisma.ArtifactCreateManyOwnerInput[]
+  skipDuplicates?: boolean
+}
+
+export type ArtifactUpsertWithWhereUniqueWithoutOwnerInput = {
+  where: Prisma.ArtifactWhereUniqueInput
+  update: Prisma.XOR<Prisma.ArtifactUpdateWithoutOwnerInput, Prisma.ArtifactUncheckedUpdateWithoutOwnerInput>
+  create: Prisma.XOR<Prisma.ArtifactCreateWithoutOwnerInput, Prisma.ArtifactUncheckedCreateWithoutOwnerInput>
+}
+
+export type ArtifactUpdateWithWhereUniqueWithoutOwnerInput = {
+  where: Prisma.ArtifactWhereUniqueInput
+  data: Prisma.XOR<Prisma.ArtifactUpdateWithoutOwnerInput, Prisma.ArtifactUncheckedUpdateWithoutOwnerInput>
+}
+
+export type ArtifactUpdateManyWithWhereWithoutOwnerInput = {
+  where: Prisma.ArtifactScalarWhereInput
+  data: Prisma.XOR<Prisma.ArtifactUpdateManyMutationInput, Prisma.ArtifactUncheckedUpdateManyWithoutOwnerInput>
+}
+
+export type ArtifactScalarWhereInput = {
+  AND?: Prisma.ArtifactScalarWhereInput | Prisma.ArtifactScalarWhereInput[]
+  OR?: Prisma.ArtifactScalarWhereInput[]
+  NOT?: Prisma.ArtifactScalarWhereInput | Prisma.ArtifactScalarWhereInput[]
+  id?: Prisma.UuidFilter<"Artifact"> | string
+  uploadKey?: Prisma.StringFilter<"Artifact"> | string
+  storageKey?: Prisma.StringFilter<"Artifact"> | string
+  ownerId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  bidId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  taskId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  messageId?: Prisma.UuidNullableFilter<"Artifact"> | string | null
+  kind?: Prisma.StringFilter<"Artifact"> | string
+  sha256?: Prisma.StringNullableFilter<"Artifact"> | string | null
+  detectedMimeType?: Prisma.StringNullableFilter<"Artifact"> | string | null
+  mimeTypeDiffers?: Prisma.BoolFilter<"Artifact"> | boolean
+  detectedWidth?: Prisma.IntNullableFilter<"Artifact"> | number | null
+  detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
+  detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
+  supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
+  createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
+}
+
+export type ArtifactCreateWithoutMessageInput = {
+  id?: string
+  storageKey: string
+  kind: string
+  sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
+  createdAt?: Date | string
+  upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
+  owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
+  bid?: Prisma.BidCreateNestedOneWithoutArtifactsInput
+  task?: Prisma.TaskCreateNestedOneWithoutArtifactsInput
+}
+
+export type ArtifactUncheckedCreateWithoutMessageInput = {
+  id?: string
+  uploadKey: string
+  storageKey: string
+  ownerId?: string | null
+  bidId?: string | null
+  taskId?: string | null
+  kind: string
+  sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
+  createdAt?: Date | string
+}
+
+export type ArtifactCreateOrConnectWithoutMessageInput = {
+  where: Prisma.ArtifactWhereUniqueInput
+  create: Prisma.XOR<Prisma.ArtifactCreateWithoutMessageInput, Prisma.ArtifactUncheckedCreateWithoutMessageInput>
+}
+
+export type ArtifactCreateManyMessageInputEnvelope = {
+  data: Prisma.ArtifactCreateManyMessageInput | Prisma.ArtifactCreateManyMessageInput[]
+  skipDuplicates?: boolean
+}
+
+export type ArtifactUpsertWithWhereUniqueWithoutMessageInput = {
+  where: Prisma.ArtifactWhereUniqueInput
+  update: Prisma.XOR<Prisma.ArtifactUpdateWithoutMessageInput, Prisma.ArtifactUncheckedUpdateWithoutMessageInput>
+  create: Prisma.XOR<Prisma.ArtifactCreateWithoutMessageInput, Prisma.ArtifactUncheckedCreateWithoutMessageInput>
+}
+
+export type ArtifactUpdateWithWhereUniqueWithoutMessageInput = {
+  where: Prisma.ArtifactWhereUniqueInput
+  data: Prisma.XOR<Prisma.ArtifactUpdateWithoutMessageInput, Prisma.ArtifactUncheckedUpdateWithoutMessageInput>
+}
+
+export type ArtifactUpdateManyWithWhereWithoutMessageInput = {
+  where: Prisma.ArtifactScalarWhereInput
+  data: Prisma.XOR<Prisma.ArtifactUpdateManyMutationInput, Prisma.ArtifactUncheckedUpdateManyWithoutMessageInput>
+}
+
 export type ArtifactCreateWithoutTaskInput = {
   id?: string
   storageKey: string
@@ -709,14 +987,18 @@ export type ArtifactCreateWithoutTaskInput = {
   supersededAt?: Date | string | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
-  bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
+  owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
+  bid?: Prisma.BidCreateNestedOneWithoutArtifactsInput
+  message?: Prisma.MessageCreateNestedOneWithoutFilesInput
 }
 
 export type ArtifactUncheckedCreateWithoutTaskInput = {
   id?: string
   uploadKey: string
   storageKey: string
-  bidId: string
+  ownerId?: string | null
+  bidId?: string | null
+  messageId?: string | null
   kind: string
   sha256?: string | null
   detectedMimeType?: string | null
@@ -754,26 +1036,6 @@ export type ArtifactUpdateManyWithWhereWithoutTaskInput = {
   data: Prisma.XOR<Prisma.ArtifactUpdateManyMutationInput, Prisma.ArtifactUncheckedUpdateManyWithoutTaskInput>
 }
 
-export type ArtifactScalarWhereInput = {
-  AND?: Prisma.ArtifactScalarWhereInput | Prisma.ArtifactScalarWhereInput[]
-  OR?: Prisma.ArtifactScalarWhereInput[]
-  NOT?: Prisma.ArtifactScalarWhereInput | Prisma.ArtifactScalarWhereInput[]
-  id?: Prisma.UuidFilter<"Artifact"> | string
-  uploadKey?: Prisma.StringFilter<"Artifact"> | string
-  storageKey?: Prisma.StringFilter<"Artifact"> | string
-  bidId?: Prisma.UuidFilter<"Artifact"> | string
-  taskId?: Prisma.UuidFilter<"Artifact"> | string
-  kind?: Prisma.StringFilter<"Artifact"> | string
-  sha256?: Prisma.StringNullableFilter<"Artifact"> | string | null
-  detectedMimeType?: Prisma.StringNullableFilter<"Artifact"> | string | null
-  mimeTypeDiffers?: Prisma.BoolFilter<"Artifact"> | boolean
-  detectedWidth?: Prisma.IntNullableFilter<"Artifact"> | number | null
-  detectedHeight?: Prisma.IntNullableFilter<"Artifact"> | number | null
-  detectedDurationSec?: Prisma.FloatNullableFilter<"Artifact"> | number | null
-  supersededAt?: Prisma.DateTimeNullableFilter<"Artifact"> | Date | string | null
-  createdAt?: Prisma.DateTimeFilter<"Artifact"> | Date | string
-}
-
 export type ArtifactCreateWithoutBidInput = {
   id?: string
   storageKey: string
@@ -787,14 +1049,18 @@ export type ArtifactCreateWithoutBidInput = {
   supersededAt?: Date | string | null
   createdAt?: Date | string
   upload: Prisma.UploadCreateNestedOneWithoutArtifactInput
-  task: Prisma.TaskCreateNestedOneWithoutArtifactsInput
+  owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
+  task?: Prisma.TaskCreateNestedOneWithoutArtifactsInput
+  message?: Prisma.MessageCreateNestedOneWithoutFilesInput
 }
 
 export type ArtifactUncheckedCreateWithoutBidInput = {
   id?: string
   uploadKey: string
   storageKey: string
-  taskId: string
+  ownerId?: string | null
+  taskId?: string | null
+  messageId?: string | null
   kind: string
   sha256?: string | null
   detectedMimeType?: string | null
@@ -844,15 +1110,19 @@ export type ArtifactCreateWithoutUploadInput = {
   detectedDurationSec?: number | null
   supersededAt?: Date | string | null
   createdAt?: Date | string
-  bid: Prisma.BidCreateNestedOneWithoutArtifactsInput
-  task: Prisma.TaskCreateNestedOneWithoutArtifactsInput
+  owner?: Prisma.UserCreateNestedOneWithoutArtifactsInput
+  bid?: Prisma.BidCreateNestedOneWithoutArtifactsInput
+  task?: Prisma.TaskCreateNestedOneWithoutArtifactsInput
+  message?: Prisma.MessageCreateNestedOneWithoutFilesInput
 }
 
 export type ArtifactUncheckedCreateWithoutUploadInput = {
   id?: string
   storageKey: string
-  bidId: string
-  taskId: string
+  ownerId?: string | null
+  bidId?: string | null
+  taskId?: string | null
+  messageId?: string | null
   kind: string
   sha256?: string | null
   detectedMimeType?: string | null
@@ -892,15 +1162,163 @@ export type ArtifactUpdateWithoutUploadInput = {
   detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
-  task?: Prisma.TaskUpdateOneRequiredWithoutArtifactsNestedInput
+  owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
+  bid?: Prisma.BidUpdateOneWithoutArtifactsNestedInput
+  task?: Prisma.TaskUpdateOneWithoutArtifactsNestedInput
+  message?: Prisma.MessageUpdateOneWithoutFilesNestedInput
 }
 
 export type ArtifactUncheckedUpdateWithoutUploadInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  bidId?: Prisma.StringFieldUpdateOperationsInput | string
-  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type ArtifactCreateManyOwnerInput = {
+  id?: string
+  uploadKey: string
+  storageKey: string
+  bidId?: string | null
+  taskId?: string | null
+  messageId?: string | null
+  kind: string
+  sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
+  createdAt?: Date | string
+}
+
+export type ArtifactUpdateWithoutOwnerInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
+  bid?: Prisma.BidUpdateOneWithoutArtifactsNestedInput
+  task?: Prisma.TaskUpdateOneWithoutArtifactsNestedInput
+  message?: Prisma.MessageUpdateOneWithoutFilesNestedInput
+}
+
+export type ArtifactUncheckedUpdateWithoutOwnerInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type ArtifactUncheckedUpdateManyWithoutOwnerInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type ArtifactCreateManyMessageInput = {
+  id?: string
+  uploadKey: string
+  storageKey: string
+  ownerId?: string | null
+  bidId?: string | null
+  taskId?: string | null
+  kind: string
+  sha256?: string | null
+  detectedMimeType?: string | null
+  mimeTypeDiffers?: boolean
+  detectedWidth?: number | null
+  detectedHeight?: number | null
+  detectedDurationSec?: number | null
+  supersededAt?: Date | string | null
+  createdAt?: Date | string
+}
+
+export type ArtifactUpdateWithoutMessageInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
+  owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
+  bid?: Prisma.BidUpdateOneWithoutArtifactsNestedInput
+  task?: Prisma.TaskUpdateOneWithoutArtifactsNestedInput
+}
+
+export type ArtifactUncheckedUpdateWithoutMessageInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  mimeTypeDiffers?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  detectedWidth?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedHeight?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  detectedDurationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type ArtifactUncheckedUpdateManyWithoutMessageInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -916,7 +1334,9 @@ export type ArtifactCreateManyTaskInput = {
   id?: string
   uploadKey: string
   storageKey: string
-  bidId: string
+  ownerId?: string | null
+  bidId?: string | null
+  messageId?: string | null
   kind: string
   sha256?: string | null
   detectedMimeType?: string | null
@@ -941,14 +1361,18 @@ export type ArtifactUpdateWithoutTaskInput = {
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
-  bid?: Prisma.BidUpdateOneRequiredWithoutArtifactsNestedInput
+  owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
+  bid?: Prisma.BidUpdateOneWithoutArtifactsNestedInput
+  message?: Prisma.MessageUpdateOneWithoutFilesNestedInput
 }
 
 export type ArtifactUncheckedUpdateWithoutTaskInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  bidId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -964,7 +1388,9 @@ export type ArtifactUncheckedUpdateManyWithoutTaskInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  bidId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -980,7 +1406,9 @@ export type ArtifactCreateManyBidInput = {
   id?: string
   uploadKey: string
   storageKey: string
-  taskId: string
+  ownerId?: string | null
+  taskId?: string | null
+  messageId?: string | null
   kind: string
   sha256?: string | null
   detectedMimeType?: string | null
@@ -1005,14 +1433,18 @@ export type ArtifactUpdateWithoutBidInput = {
   supersededAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   upload?: Prisma.UploadUpdateOneRequiredWithoutArtifactNestedInput
-  task?: Prisma.TaskUpdateOneRequiredWithoutArtifactsNestedInput
+  owner?: Prisma.UserUpdateOneWithoutArtifactsNestedInput
+  task?: Prisma.TaskUpdateOneWithoutArtifactsNestedInput
+  message?: Prisma.MessageUpdateOneWithoutFilesNestedInput
 }
 
 export type ArtifactUncheckedUpdateWithoutBidInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1028,7 +1460,9 @@ export type ArtifactUncheckedUpdateManyWithoutBidInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   uploadKey?: Prisma.StringFieldUpdateOperationsInput | string
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  messageId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   sha256?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   detectedMimeType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1046,8 +1480,10 @@ export type ArtifactSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   id?: boolean
   uploadKey?: boolean
   storageKey?: boolean
+  ownerId?: boolean
   bidId?: boolean
   taskId?: boolean
+  messageId?: boolean
   kind?: boolean
   sha256?: boolean
   detectedMimeType?: boolean
@@ -1058,16 +1494,20 @@ export type ArtifactSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
   supersededAt?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
-  task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
+  owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
+  bid?: boolean | Prisma.Artifact$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Artifact$taskArgs<ExtArgs>
+  message?: boolean | Prisma.Artifact$messageArgs<ExtArgs>
 }, ExtArgs["result"]["artifact"]>
 
 export type ArtifactSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   uploadKey?: boolean
   storageKey?: boolean
+  ownerId?: boolean
   bidId?: boolean
   taskId?: boolean
+  messageId?: boolean
   kind?: boolean
   sha256?: boolean
   detectedMimeType?: boolean
@@ -1078,16 +1518,20 @@ export type ArtifactSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
   supersededAt?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
-  task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
+  owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
+  bid?: boolean | Prisma.Artifact$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Artifact$taskArgs<ExtArgs>
+  message?: boolean | Prisma.Artifact$messageArgs<ExtArgs>
 }, ExtArgs["result"]["artifact"]>
 
 export type ArtifactSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   uploadKey?: boolean
   storageKey?: boolean
+  ownerId?: boolean
   bidId?: boolean
   taskId?: boolean
+  messageId?: boolean
   kind?: boolean
   sha256?: boolean
   detectedMimeType?: boolean
@@ -1098,16 +1542,20 @@ export type ArtifactSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
   supersededAt?: boolean
   createdAt?: boolean
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
-  task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
+  owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
+  bid?: boolean | Prisma.Artifact$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Artifact$taskArgs<ExtArgs>
+  message?: boolean | Prisma.Artifact$messageArgs<ExtArgs>
 }, ExtArgs["result"]["artifact"]>
 
 export type ArtifactSelectScalar = {
   id?: boolean
   uploadKey?: boolean
   storageKey?: boolean
+  ownerId?: boolean
   bidId?: boolean
   taskId?: boolean
+  messageId?: boolean
   kind?: boolean
   sha256?: boolean
   detectedMimeType?: boolean
@@ -1119,36 +1567,46 @@ export type ArtifactSelectScalar = {
   createdAt?: boolean
 }
 
-export type ArtifactOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "uploadKey" | "storageKey" | "bidId" | "taskId" | "kind" | "sha256" | "detectedMimeType" | "mimeTypeDiffers" | "detectedWidth" | "detectedHeight" | "detectedDurationSec" | "supersededAt" | "createdAt", ExtArgs["result"]["artifact"]>
+export type ArtifactOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "uploadKey" | "storageKey" | "ownerId" | "bidId" | "taskId" | "messageId" | "kind" | "sha256" | "detectedMimeType" | "mimeTypeDiffers" | "detectedWidth" | "detectedHeight" | "detectedDurationSec" | "supersededAt" | "createdAt", ExtArgs["result"]["artifact"]>
 export type ArtifactInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
-  task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
+  owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
+  bid?: boolean | Prisma.Artifact$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Artifact$taskArgs<ExtArgs>
+  message?: boolean | Prisma.Artifact$messageArgs<ExtArgs>
 }
 export type ArtifactIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
-  task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
+  owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
+  bid?: boolean | Prisma.Artifact$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Artifact$taskArgs<ExtArgs>
+  message?: boolean | Prisma.Artifact$messageArgs<ExtArgs>
 }
 export type ArtifactIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   upload?: boolean | Prisma.UploadDefaultArgs<ExtArgs>
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
-  task?: boolean | Prisma.TaskDefaultArgs<ExtArgs>
+  owner?: boolean | Prisma.Artifact$ownerArgs<ExtArgs>
+  bid?: boolean | Prisma.Artifact$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Artifact$taskArgs<ExtArgs>
+  message?: boolean | Prisma.Artifact$messageArgs<ExtArgs>
 }
 
 export type $ArtifactPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Artifact"
   objects: {
     upload: Prisma.$UploadPayload<ExtArgs>
-    bid: Prisma.$BidPayload<ExtArgs>
-    task: Prisma.$TaskPayload<ExtArgs>
+    owner: Prisma.$UserPayload<ExtArgs> | null
+    bid: Prisma.$BidPayload<ExtArgs> | null
+    task: Prisma.$TaskPayload<ExtArgs> | null
+    message: Prisma.$MessagePayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     uploadKey: string
     storageKey: string
-    bidId: string
-    taskId: string
+    ownerId: string | null
+    bidId: string | null
+    taskId: string | null
+    messageId: string | null
     kind: string
     sha256: string | null
     detectedMimeType: string | null
@@ -1553,8 +2011,10 @@ readonly fields: ArtifactFieldRefs;
 export interface Prisma__ArtifactClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
   upload<T extends Prisma.UploadDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UploadDefaultArgs<ExtArgs>>): Prisma.Prisma__UploadClient<runtime.Types.Result.GetResult<Prisma.$UploadPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
-  bid<T extends Prisma.BidDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.BidDefaultArgs<ExtArgs>>): Prisma.Prisma__BidClient<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
-  task<T extends Prisma.TaskDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.TaskDefaultArgs<ExtArgs>>): Prisma.Prisma__TaskClient<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  owner<T extends Prisma.Artifact$ownerArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Artifact$ownerArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  bid<T extends Prisma.Artifact$bidArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Artifact$bidArgs<ExtArgs>>): Prisma.Prisma__BidClient<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  task<T extends Prisma.Artifact$taskArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Artifact$taskArgs<ExtArgs>>): Prisma.Prisma__TaskClient<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  message<T extends Prisma.Artifact$messageArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Artifact$messageArgs<ExtArgs>>): Prisma.Prisma__MessageClient<runtime.Types.Result.GetResult<Prisma.$MessagePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1587,8 +2047,10 @@ export interface ArtifactFieldRefs {
   readonly id: Prisma.FieldRef<"Artifact", 'String'>
   readonly uploadKey: Prisma.FieldRef<"Artifact", 'String'>
   readonly storageKey: Prisma.FieldRef<"Artifact", 'String'>
+  readonly ownerId: Prisma.FieldRef<"Artifact", 'String'>
   readonly bidId: Prisma.FieldRef<"Artifact", 'String'>
   readonly taskId: Prisma.FieldRef<"Artifact", 'String'>
+  readonly messageId: Prisma.FieldRef<"Artifact", 'String'>
   readonly kind: Prisma.FieldRef<"Artifact", 'String'>
   readonly sha256: Prisma.FieldRef<"Artifact", 'String'>
   readonly detectedMimeType: Prisma.FieldRef<"Artifact", 'String'>
@@ -1996,6 +2458,82 @@ export type ArtifactDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Inte
    * Limit how many Artifacts to delete.
    */
   limit?: number
+}
+
+/**
+ * Artifact.owner
+ */
+export type Artifact$ownerArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the User
+   */
+  select?: Prisma.UserSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the User
+   */
+  omit?: Prisma.UserOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.UserInclude<ExtArgs> | null
+  where?: Prisma.UserWhereInput
+}
+
+/**
+ * Artifact.bid
+ */
+export type Artifact$bidArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Bid
+   */
+  select?: Prisma.BidSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Bid
+   */
+  omit?: Prisma.BidOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.BidInclude<ExtArgs> | null
+  where?: Prisma.BidWhereInput
+}
+
+/**
+ * Artifact.task
+ */
+export type Artifact$taskArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Task
+   */
+  select?: Prisma.TaskSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Task
+   */
+  omit?: Prisma.TaskOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.TaskInclude<ExtArgs> | null
+  where?: Prisma.TaskWhereInput
+}
+
+/**
+ * Artifact.message
+ */
+export type Artifact$messageArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Message
+   */
+  select?: Prisma.MessageSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Message
+   */
+  omit?: Prisma.MessageOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.MessageInclude<ExtArgs> | null
+  where?: Prisma.MessageWhereInput
 }
 
 /**

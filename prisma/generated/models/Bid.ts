@@ -258,6 +258,8 @@ export type BidWhereInput = {
   uploads?: Prisma.UploadListRelationFilter
   artifacts?: Prisma.ArtifactListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
+  messages?: Prisma.MessageListRelationFilter
+  conversations?: Prisma.ConversationListRelationFilter
 }
 
 export type BidOrderByWithRelationInput = {
@@ -276,6 +278,8 @@ export type BidOrderByWithRelationInput = {
   uploads?: Prisma.UploadOrderByRelationAggregateInput
   artifacts?: Prisma.ArtifactOrderByRelationAggregateInput
   transfers?: Prisma.LedgerTransferOrderByRelationAggregateInput
+  messages?: Prisma.MessageOrderByRelationAggregateInput
+  conversations?: Prisma.ConversationOrderByRelationAggregateInput
 }
 
 export type BidWhereUniqueInput = Prisma.AtLeast<{
@@ -297,6 +301,8 @@ export type BidWhereUniqueInput = Prisma.AtLeast<{
   uploads?: Prisma.UploadListRelationFilter
   artifacts?: Prisma.ArtifactListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
+  messages?: Prisma.MessageListRelationFilter
+  conversations?: Prisma.ConversationListRelationFilter
 }, "id" | "createdAt">
 
 export type BidOrderByWithAggregationInput = {
@@ -345,6 +351,8 @@ export type BidCreateInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateInput = {
@@ -361,6 +369,8 @@ export type BidUncheckedCreateInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidUpdateInput = {
@@ -377,6 +387,8 @@ export type BidUpdateInput = {
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateInput = {
@@ -393,6 +405,8 @@ export type BidUncheckedUpdateInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateManyInput = {
@@ -437,6 +451,11 @@ export type BidListRelationFilter = {
 
 export type BidOrderByRelationAggregateInput = {
   _count?: Prisma.SortOrder
+}
+
+export type BidScalarRelationFilter = {
+  is?: Prisma.BidWhereInput
+  isNot?: Prisma.BidWhereInput
 }
 
 export type BidNullableScalarRelationFilter = {
@@ -490,11 +509,6 @@ export type BidSumOrderByAggregateInput = {
   etaHours?: Prisma.SortOrder
 }
 
-export type BidScalarRelationFilter = {
-  is?: Prisma.BidWhereInput
-  isNot?: Prisma.BidWhereInput
-}
-
 export type BidCreateNestedManyWithoutBidderInput = {
   create?: Prisma.XOR<Prisma.BidCreateWithoutBidderInput, Prisma.BidUncheckedCreateWithoutBidderInput> | Prisma.BidCreateWithoutBidderInput[] | Prisma.BidUncheckedCreateWithoutBidderInput[]
   connectOrCreate?: Prisma.BidCreateOrConnectWithoutBidderInput | Prisma.BidCreateOrConnectWithoutBidderInput[]
@@ -535,6 +549,34 @@ export type BidUncheckedUpdateManyWithoutBidderNestedInput = {
   update?: Prisma.BidUpdateWithWhereUniqueWithoutBidderInput | Prisma.BidUpdateWithWhereUniqueWithoutBidderInput[]
   updateMany?: Prisma.BidUpdateManyWithWhereWithoutBidderInput | Prisma.BidUpdateManyWithWhereWithoutBidderInput[]
   deleteMany?: Prisma.BidScalarWhereInput | Prisma.BidScalarWhereInput[]
+}
+
+export type BidCreateNestedOneWithoutMessagesInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutMessagesInput, Prisma.BidUncheckedCreateWithoutMessagesInput>
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutMessagesInput
+  connect?: Prisma.BidWhereUniqueInput
+}
+
+export type BidUpdateOneRequiredWithoutMessagesNestedInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutMessagesInput, Prisma.BidUncheckedCreateWithoutMessagesInput>
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutMessagesInput
+  upsert?: Prisma.BidUpsertWithoutMessagesInput
+  connect?: Prisma.BidWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutMessagesInput, Prisma.BidUpdateWithoutMessagesInput>, Prisma.BidUncheckedUpdateWithoutMessagesInput>
+}
+
+export type BidCreateNestedOneWithoutConversationsInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutConversationsInput, Prisma.BidUncheckedCreateWithoutConversationsInput>
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutConversationsInput
+  connect?: Prisma.BidWhereUniqueInput
+}
+
+export type BidUpdateOneRequiredWithoutConversationsNestedInput = {
+  create?: Prisma.XOR<Prisma.BidCreateWithoutConversationsInput, Prisma.BidUncheckedCreateWithoutConversationsInput>
+  connectOrCreate?: Prisma.BidCreateOrConnectWithoutConversationsInput
+  upsert?: Prisma.BidUpsertWithoutConversationsInput
+  connect?: Prisma.BidWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutConversationsInput, Prisma.BidUpdateWithoutConversationsInput>, Prisma.BidUncheckedUpdateWithoutConversationsInput>
 }
 
 export type BidCreateNestedOneWithoutTransfersInput = {
@@ -625,10 +667,12 @@ export type BidCreateNestedOneWithoutUploadsInput = {
   connect?: Prisma.BidWhereUniqueInput
 }
 
-export type BidUpdateOneRequiredWithoutUploadsNestedInput = {
+export type BidUpdateOneWithoutUploadsNestedInput = {
   create?: Prisma.XOR<Prisma.BidCreateWithoutUploadsInput, Prisma.BidUncheckedCreateWithoutUploadsInput>
   connectOrCreate?: Prisma.BidCreateOrConnectWithoutUploadsInput
   upsert?: Prisma.BidUpsertWithoutUploadsInput
+  disconnect?: Prisma.BidWhereInput | boolean
+  delete?: Prisma.BidWhereInput | boolean
   connect?: Prisma.BidWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutUploadsInput, Prisma.BidUpdateWithoutUploadsInput>, Prisma.BidUncheckedUpdateWithoutUploadsInput>
 }
@@ -639,10 +683,12 @@ export type BidCreateNestedOneWithoutArtifactsInput = {
   connect?: Prisma.BidWhereUniqueInput
 }
 
-export type BidUpdateOneRequiredWithoutArtifactsNestedInput = {
+export type BidUpdateOneWithoutArtifactsNestedInput = {
   create?: Prisma.XOR<Prisma.BidCreateWithoutArtifactsInput, Prisma.BidUncheckedCreateWithoutArtifactsInput>
   connectOrCreate?: Prisma.BidCreateOrConnectWithoutArtifactsInput
   upsert?: Prisma.BidUpsertWithoutArtifactsInput
+  disconnect?: Prisma.BidWhereInput | boolean
+  delete?: Prisma.BidWhereInput | boolean
   connect?: Prisma.BidWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.BidUpdateToOneWithWhereWithoutArtifactsInput, Prisma.BidUpdateWithoutArtifactsInput>, Prisma.BidUncheckedUpdateWithoutArtifactsInput>
 }
@@ -660,6 +706,8 @@ export type BidCreateWithoutBidderInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutBidderInput = {
@@ -675,6 +723,8 @@ export type BidUncheckedCreateWithoutBidderInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutBidderInput = {
@@ -718,6 +768,174 @@ export type BidScalarWhereInput = {
   updatedAt?: Prisma.DateTimeFilter<"Bid"> | Date | string
 }
 
+export type BidCreateWithoutMessagesInput = {
+  id?: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  task: Prisma.TaskCreateNestedOneWithoutBidsInput
+  bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
+}
+
+export type BidUncheckedCreateWithoutMessagesInput = {
+  id?: string
+  taskId: string
+  bidderId: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
+}
+
+export type BidCreateOrConnectWithoutMessagesInput = {
+  where: Prisma.BidWhereUniqueInput
+  create: Prisma.XOR<Prisma.BidCreateWithoutMessagesInput, Prisma.BidUncheckedCreateWithoutMessagesInput>
+}
+
+export type BidUpsertWithoutMessagesInput = {
+  update: Prisma.XOR<Prisma.BidUpdateWithoutMessagesInput, Prisma.BidUncheckedUpdateWithoutMessagesInput>
+  create: Prisma.XOR<Prisma.BidCreateWithoutMessagesInput, Prisma.BidUncheckedCreateWithoutMessagesInput>
+  where?: Prisma.BidWhereInput
+}
+
+export type BidUpdateToOneWithWhereWithoutMessagesInput = {
+  where?: Prisma.BidWhereInput
+  data: Prisma.XOR<Prisma.BidUpdateWithoutMessagesInput, Prisma.BidUncheckedUpdateWithoutMessagesInput>
+}
+
+export type BidUpdateWithoutMessagesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
+  bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
+}
+
+export type BidUncheckedUpdateWithoutMessagesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidderId?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
+}
+
+export type BidCreateWithoutConversationsInput = {
+  id?: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  task: Prisma.TaskCreateNestedOneWithoutBidsInput
+  bidder: Prisma.UserCreateNestedOneWithoutBidsInput
+  awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+}
+
+export type BidUncheckedCreateWithoutConversationsInput = {
+  id?: string
+  taskId: string
+  bidderId: string
+  priceCents: number
+  etaHours: runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: string | null
+  status?: string
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+}
+
+export type BidCreateOrConnectWithoutConversationsInput = {
+  where: Prisma.BidWhereUniqueInput
+  create: Prisma.XOR<Prisma.BidCreateWithoutConversationsInput, Prisma.BidUncheckedCreateWithoutConversationsInput>
+}
+
+export type BidUpsertWithoutConversationsInput = {
+  update: Prisma.XOR<Prisma.BidUpdateWithoutConversationsInput, Prisma.BidUncheckedUpdateWithoutConversationsInput>
+  create: Prisma.XOR<Prisma.BidCreateWithoutConversationsInput, Prisma.BidUncheckedCreateWithoutConversationsInput>
+  where?: Prisma.BidWhereInput
+}
+
+export type BidUpdateToOneWithWhereWithoutConversationsInput = {
+  where?: Prisma.BidWhereInput
+  data: Prisma.XOR<Prisma.BidUpdateWithoutConversationsInput, Prisma.BidUncheckedUpdateWithoutConversationsInput>
+}
+
+export type BidUpdateWithoutConversationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  task?: Prisma.TaskUpdateOneRequiredWithoutBidsNestedInput
+  bidder?: Prisma.UserUpdateOneRequiredWithoutBidsNestedInput
+  awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+}
+
+export type BidUncheckedUpdateWithoutConversationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidderId?: Prisma.StringFieldUpdateOperationsInput | string
+  priceCents?: Prisma.IntFieldUpdateOperationsInput | number
+  etaHours?: Prisma.DecimalFieldUpdateOperationsInput | runtime.Decimal | runtime.DecimalJsLike | number | string
+  notes?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+}
+
 export type BidCreateWithoutTransfersInput = {
   id?: string
   priceCents: number
@@ -731,6 +949,8 @@ export type BidCreateWithoutTransfersInput = {
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutTransfersInput = {
@@ -746,6 +966,8 @@ export type BidUncheckedCreateWithoutTransfersInput = {
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutTransfersInput = {
@@ -777,6 +999,8 @@ export type BidUpdateWithoutTransfersInput = {
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutTransfersInput = {
@@ -792,6 +1016,8 @@ export type BidUncheckedUpdateWithoutTransfersInput = {
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateWithoutAwardedTaskInput = {
@@ -807,6 +1033,8 @@ export type BidCreateWithoutAwardedTaskInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutAwardedTaskInput = {
@@ -822,6 +1050,8 @@ export type BidUncheckedCreateWithoutAwardedTaskInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutAwardedTaskInput = {
@@ -842,6 +1072,8 @@ export type BidCreateWithoutTaskInput = {
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutTaskInput = {
@@ -857,6 +1089,8 @@ export type BidUncheckedCreateWithoutTaskInput = {
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutTaskInput = {
@@ -893,6 +1127,8 @@ export type BidUpdateWithoutAwardedTaskInput = {
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutAwardedTaskInput = {
@@ -908,6 +1144,8 @@ export type BidUncheckedUpdateWithoutAwardedTaskInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidUpsertWithWhereUniqueWithoutTaskInput = {
@@ -939,6 +1177,8 @@ export type BidCreateWithoutUploadsInput = {
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutUploadsInput = {
@@ -954,6 +1194,8 @@ export type BidUncheckedCreateWithoutUploadsInput = {
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutUploadsInput = {
@@ -985,6 +1227,8 @@ export type BidUpdateWithoutUploadsInput = {
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutUploadsInput = {
@@ -1000,6 +1244,8 @@ export type BidUncheckedUpdateWithoutUploadsInput = {
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateWithoutArtifactsInput = {
@@ -1015,6 +1261,8 @@ export type BidCreateWithoutArtifactsInput = {
   awardedTask?: Prisma.TaskCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationCreateNestedManyWithoutBidInput
 }
 
 export type BidUncheckedCreateWithoutArtifactsInput = {
@@ -1030,6 +1278,8 @@ export type BidUncheckedCreateWithoutArtifactsInput = {
   awardedTask?: Prisma.TaskUncheckedCreateNestedManyWithoutAwardedBidInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutBidInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutBidInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutBidInput
+  conversations?: Prisma.ConversationUncheckedCreateNestedManyWithoutBidInput
 }
 
 export type BidCreateOrConnectWithoutArtifactsInput = {
@@ -1061,6 +1311,8 @@ export type BidUpdateWithoutArtifactsInput = {
   awardedTask?: Prisma.TaskUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutArtifactsInput = {
@@ -1076,6 +1328,8 @@ export type BidUncheckedUpdateWithoutArtifactsInput = {
   awardedTask?: Prisma.TaskUncheckedUpdateManyWithoutAwardedBidNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidCreateManyBidderInput = {
@@ -1102,6 +1356,8 @@ export type BidUpdateWithoutBidderInput = {
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutBidderInput = {
@@ -1117,6 +1373,8 @@ export type BidUncheckedUpdateWithoutBidderInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateManyWithoutBidderInput = {
@@ -1154,6 +1412,8 @@ export type BidUpdateWithoutTaskInput = {
   uploads?: Prisma.UploadUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateWithoutTaskInput = {
@@ -1169,6 +1429,8 @@ export type BidUncheckedUpdateWithoutTaskInput = {
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutBidNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutBidNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutBidNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutBidNestedInput
+  conversations?: Prisma.ConversationUncheckedUpdateManyWithoutBidNestedInput
 }
 
 export type BidUncheckedUpdateManyWithoutTaskInput = {
@@ -1192,6 +1454,8 @@ export type BidCountOutputType = {
   uploads: number
   artifacts: number
   transfers: number
+  messages: number
+  conversations: number
 }
 
 export type BidCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1199,6 +1463,8 @@ export type BidCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.In
   uploads?: boolean | BidCountOutputTypeCountUploadsArgs
   artifacts?: boolean | BidCountOutputTypeCountArtifactsArgs
   transfers?: boolean | BidCountOutputTypeCountTransfersArgs
+  messages?: boolean | BidCountOutputTypeCountMessagesArgs
+  conversations?: boolean | BidCountOutputTypeCountConversationsArgs
 }
 
 /**
@@ -1239,6 +1505,20 @@ export type BidCountOutputTypeCountTransfersArgs<ExtArgs extends runtime.Types.E
   where?: Prisma.LedgerTransferWhereInput
 }
 
+/**
+ * BidCountOutputType without action
+ */
+export type BidCountOutputTypeCountMessagesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.MessageWhereInput
+}
+
+/**
+ * BidCountOutputType without action
+ */
+export type BidCountOutputTypeCountConversationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ConversationWhereInput
+}
+
 
 export type BidSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -1256,6 +1536,8 @@ export type BidSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = ru
   uploads?: boolean | Prisma.Bid$uploadsArgs<ExtArgs>
   artifacts?: boolean | Prisma.Bid$artifactsArgs<ExtArgs>
   transfers?: boolean | Prisma.Bid$transfersArgs<ExtArgs>
+  messages?: boolean | Prisma.Bid$messagesArgs<ExtArgs>
+  conversations?: boolean | Prisma.Bid$conversationsArgs<ExtArgs>
   _count?: boolean | Prisma.BidCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["bid"]>
 
@@ -1307,6 +1589,8 @@ export type BidInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   uploads?: boolean | Prisma.Bid$uploadsArgs<ExtArgs>
   artifacts?: boolean | Prisma.Bid$artifactsArgs<ExtArgs>
   transfers?: boolean | Prisma.Bid$transfersArgs<ExtArgs>
+  messages?: boolean | Prisma.Bid$messagesArgs<ExtArgs>
+  conversations?: boolean | Prisma.Bid$conversationsArgs<ExtArgs>
   _count?: boolean | Prisma.BidCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type BidIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -1327,6 +1611,8 @@ export type $BidPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
     uploads: Prisma.$UploadPayload<ExtArgs>[]
     artifacts: Prisma.$ArtifactPayload<ExtArgs>[]
     transfers: Prisma.$LedgerTransferPayload<ExtArgs>[]
+    messages: Prisma.$MessagePayload<ExtArgs>[]
+    conversations: Prisma.$ConversationPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -1738,6 +2024,8 @@ export interface Prisma__BidClient<T, Null = never, ExtArgs extends runtime.Type
   uploads<T extends Prisma.Bid$uploadsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$uploadsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$UploadPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   artifacts<T extends Prisma.Bid$artifactsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$artifactsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ArtifactPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   transfers<T extends Prisma.Bid$transfersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$transfersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LedgerTransferPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  messages<T extends Prisma.Bid$messagesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$messagesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MessagePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  conversations<T extends Prisma.Bid$conversationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Bid$conversationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ConversationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -2270,6 +2558,54 @@ export type Bid$transfersArgs<ExtArgs extends runtime.Types.Extensions.InternalA
   take?: number
   skip?: number
   distinct?: Prisma.LedgerTransferScalarFieldEnum | Prisma.LedgerTransferScalarFieldEnum[]
+}
+
+/**
+ * Bid.messages
+ */
+export type Bid$messagesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Message
+   */
+  select?: Prisma.MessageSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Message
+   */
+  omit?: Prisma.MessageOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.MessageInclude<ExtArgs> | null
+  where?: Prisma.MessageWhereInput
+  orderBy?: Prisma.MessageOrderByWithRelationInput | Prisma.MessageOrderByWithRelationInput[]
+  cursor?: Prisma.MessageWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.MessageScalarFieldEnum | Prisma.MessageScalarFieldEnum[]
+}
+
+/**
+ * Bid.conversations
+ */
+export type Bid$conversationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Conversation
+   */
+  select?: Prisma.ConversationSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Conversation
+   */
+  omit?: Prisma.ConversationOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ConversationInclude<ExtArgs> | null
+  where?: Prisma.ConversationWhereInput
+  orderBy?: Prisma.ConversationOrderByWithRelationInput | Prisma.ConversationOrderByWithRelationInput[]
+  cursor?: Prisma.ConversationWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ConversationScalarFieldEnum | Prisma.ConversationScalarFieldEnum[]
 }
 
 /**

@@ -30,6 +30,7 @@ export type TaskAvgAggregateOutputType = {
   maxBudgetCents: number | null
   postedTextHash: number | null
   bidCount: number | null
+  fileCount: number | null
   questionCount: number | null
   revisions: number | null
   revisionsUsed: number | null
@@ -39,6 +40,7 @@ export type TaskSumAggregateOutputType = {
   maxBudgetCents: number | null
   postedTextHash: bigint | null
   bidCount: number | null
+  fileCount: number | null
   questionCount: number | null
   revisions: number | null
   revisionsUsed: number | null
@@ -54,6 +56,7 @@ export type TaskMinAggregateOutputType = {
   postedTextHash: bigint | null
   status: string | null
   bidCount: number | null
+  fileCount: number | null
   questionCount: number | null
   awardedBidId: string | null
   awardedBidderId: string | null
@@ -82,6 +85,7 @@ export type TaskMaxAggregateOutputType = {
   postedTextHash: bigint | null
   status: string | null
   bidCount: number | null
+  fileCount: number | null
   questionCount: number | null
   awardedBidId: string | null
   awardedBidderId: string | null
@@ -111,6 +115,7 @@ export type TaskCountAggregateOutputType = {
   postedTextHash: number
   status: number
   bidCount: number
+  fileCount: number
   questionCount: number
   awardedBidId: number
   awardedBidderId: number
@@ -135,6 +140,7 @@ export type TaskAvgAggregateInputType = {
   maxBudgetCents?: true
   postedTextHash?: true
   bidCount?: true
+  fileCount?: true
   questionCount?: true
   revisions?: true
   revisionsUsed?: true
@@ -144,6 +150,7 @@ export type TaskSumAggregateInputType = {
   maxBudgetCents?: true
   postedTextHash?: true
   bidCount?: true
+  fileCount?: true
   questionCount?: true
   revisions?: true
   revisionsUsed?: true
@@ -159,6 +166,7 @@ export type TaskMinAggregateInputType = {
   postedTextHash?: true
   status?: true
   bidCount?: true
+  fileCount?: true
   questionCount?: true
   awardedBidId?: true
   awardedBidderId?: true
@@ -187,6 +195,7 @@ export type TaskMaxAggregateInputType = {
   postedTextHash?: true
   status?: true
   bidCount?: true
+  fileCount?: true
   questionCount?: true
   awardedBidId?: true
   awardedBidderId?: true
@@ -216,6 +225,7 @@ export type TaskCountAggregateInputType = {
   postedTextHash?: true
   status?: true
   bidCount?: true
+  fileCount?: true
   questionCount?: true
   awardedBidId?: true
   awardedBidderId?: true
@@ -332,6 +342,7 @@ export type TaskGroupByOutputType = {
   postedTextHash: bigint | null
   status: string
   bidCount: number
+  fileCount: number
   questionCount: number
   awardedBidId: string | null
   awardedBidderId: string | null
@@ -384,6 +395,7 @@ export type TaskWhereInput = {
   postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
+  fileCount?: Prisma.IntFilter<"Task"> | number
   questionCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedBidderId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -405,6 +417,8 @@ export type TaskWhereInput = {
   awardedBid?: Prisma.XOR<Prisma.BidNullableScalarRelationFilter, Prisma.BidWhereInput> | null
   bids?: Prisma.BidListRelationFilter
   artifacts?: Prisma.ArtifactListRelationFilter
+  uploads?: Prisma.UploadListRelationFilter
+  messages?: Prisma.MessageListRelationFilter
   questions?: Prisma.QuestionListRelationFilter
   events?: Prisma.EventListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
@@ -426,6 +440,7 @@ export type TaskOrderByWithRelationInput = {
   postedTextHash?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  fileCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrderInput | Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -447,6 +462,8 @@ export type TaskOrderByWithRelationInput = {
   awardedBid?: Prisma.BidOrderByWithRelationInput
   bids?: Prisma.BidOrderByRelationAggregateInput
   artifacts?: Prisma.ArtifactOrderByRelationAggregateInput
+  uploads?: Prisma.UploadOrderByRelationAggregateInput
+  messages?: Prisma.MessageOrderByRelationAggregateInput
   questions?: Prisma.QuestionOrderByRelationAggregateInput
   events?: Prisma.EventOrderByRelationAggregateInput
   transfers?: Prisma.LedgerTransferOrderByRelationAggregateInput
@@ -472,6 +489,7 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
+  fileCount?: Prisma.IntFilter<"Task"> | number
   questionCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedBidderId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -492,6 +510,8 @@ export type TaskWhereUniqueInput = Prisma.AtLeast<{
   awardedBid?: Prisma.XOR<Prisma.BidNullableScalarRelationFilter, Prisma.BidWhereInput> | null
   bids?: Prisma.BidListRelationFilter
   artifacts?: Prisma.ArtifactListRelationFilter
+  uploads?: Prisma.UploadListRelationFilter
+  messages?: Prisma.MessageListRelationFilter
   questions?: Prisma.QuestionListRelationFilter
   events?: Prisma.EventListRelationFilter
   transfers?: Prisma.LedgerTransferListRelationFilter
@@ -513,6 +533,7 @@ export type TaskOrderByWithAggregationInput = {
   postedTextHash?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  fileCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrderInput | Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -550,6 +571,7 @@ export type TaskScalarWhereWithAggregatesInput = {
   postedTextHash?: Prisma.BigIntNullableWithAggregatesFilter<"Task"> | bigint | number | null
   status?: Prisma.StringWithAggregatesFilter<"Task"> | string
   bidCount?: Prisma.IntWithAggregatesFilter<"Task"> | number
+  fileCount?: Prisma.IntWithAggregatesFilter<"Task"> | number
   questionCount?: Prisma.IntWithAggregatesFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableWithAggregatesFilter<"Task"> | string | null
   awardedBidderId?: Prisma.UuidNullableWithAggregatesFilter<"Task"> | string | null
@@ -578,6 +600,7 @@ export type TaskCreateInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -597,6 +620,8 @@ export type TaskCreateInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -618,6 +643,7 @@ export type TaskUncheckedCreateInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -636,6 +662,8 @@ export type TaskUncheckedCreateInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -656,6 +684,7 @@ export type TaskUpdateInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -675,6 +704,8 @@ export type TaskUpdateInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -696,6 +727,7 @@ export type TaskUncheckedUpdateInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -714,6 +746,8 @@ export type TaskUncheckedUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -735,6 +769,7 @@ export type TaskCreateManyInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -763,6 +798,7 @@ export type TaskUpdateManyMutationInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -790,6 +826,7 @@ export type TaskUncheckedUpdateManyInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -839,6 +876,7 @@ export type TaskCountOrderByAggregateInput = {
   postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  fileCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrder
@@ -861,6 +899,7 @@ export type TaskAvgOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
   postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  fileCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
@@ -876,6 +915,7 @@ export type TaskMaxOrderByAggregateInput = {
   postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  fileCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrder
@@ -904,6 +944,7 @@ export type TaskMinOrderByAggregateInput = {
   postedTextHash?: Prisma.SortOrder
   status?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  fileCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
   awardedBidId?: Prisma.SortOrder
   awardedBidderId?: Prisma.SortOrder
@@ -926,6 +967,7 @@ export type TaskSumOrderByAggregateInput = {
   maxBudgetCents?: Prisma.SortOrder
   postedTextHash?: Prisma.SortOrder
   bidCount?: Prisma.SortOrder
+  fileCount?: Prisma.SortOrder
   questionCount?: Prisma.SortOrder
   revisions?: Prisma.SortOrder
   revisionsUsed?: Prisma.SortOrder
@@ -1027,6 +1069,20 @@ export type TaskUpdateOneRequiredWithoutQuestionsNestedInput = {
   upsert?: Prisma.TaskUpsertWithoutQuestionsInput
   connect?: Prisma.TaskWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutQuestionsInput, Prisma.TaskUpdateWithoutQuestionsInput>, Prisma.TaskUncheckedUpdateWithoutQuestionsInput>
+}
+
+export type TaskCreateNestedOneWithoutMessagesInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutMessagesInput, Prisma.TaskUncheckedCreateWithoutMessagesInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutMessagesInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneRequiredWithoutMessagesNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutMessagesInput, Prisma.TaskUncheckedCreateWithoutMessagesInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutMessagesInput
+  upsert?: Prisma.TaskUpsertWithoutMessagesInput
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutMessagesInput, Prisma.TaskUpdateWithoutMessagesInput>, Prisma.TaskUncheckedUpdateWithoutMessagesInput>
 }
 
 export type TaskCreateNestedOneWithoutDisputeInput = {
@@ -1158,16 +1214,34 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidNestedInput = {
   deleteMany?: Prisma.TaskScalarWhereInput | Prisma.TaskScalarWhereInput[]
 }
 
+export type TaskCreateNestedOneWithoutUploadsInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutUploadsInput, Prisma.TaskUncheckedCreateWithoutUploadsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutUploadsInput
+  connect?: Prisma.TaskWhereUniqueInput
+}
+
+export type TaskUpdateOneWithoutUploadsNestedInput = {
+  create?: Prisma.XOR<Prisma.TaskCreateWithoutUploadsInput, Prisma.TaskUncheckedCreateWithoutUploadsInput>
+  connectOrCreate?: Prisma.TaskCreateOrConnectWithoutUploadsInput
+  upsert?: Prisma.TaskUpsertWithoutUploadsInput
+  disconnect?: Prisma.TaskWhereInput | boolean
+  delete?: Prisma.TaskWhereInput | boolean
+  connect?: Prisma.TaskWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutUploadsInput, Prisma.TaskUpdateWithoutUploadsInput>, Prisma.TaskUncheckedUpdateWithoutUploadsInput>
+}
+
 export type TaskCreateNestedOneWithoutArtifactsInput = {
   create?: Prisma.XOR<Prisma.TaskCreateWithoutArtifactsInput, Prisma.TaskUncheckedCreateWithoutArtifactsInput>
   connectOrCreate?: Prisma.TaskCreateOrConnectWithoutArtifactsInput
   connect?: Prisma.TaskWhereUniqueInput
 }
 
-export type TaskUpdateOneRequiredWithoutArtifactsNestedInput = {
+export type TaskUpdateOneWithoutArtifactsNestedInput = {
   create?: Prisma.XOR<Prisma.TaskCreateWithoutArtifactsInput, Prisma.TaskUncheckedCreateWithoutArtifactsInput>
   connectOrCreate?: Prisma.TaskCreateOrConnectWithoutArtifactsInput
   upsert?: Prisma.TaskUpsertWithoutArtifactsInput
+  disconnect?: Prisma.TaskWhereInput | boolean
+  delete?: Prisma.TaskWhereInput | boolean
   connect?: Prisma.TaskWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.TaskUpdateToOneWithWhereWithoutArtifactsInput, Prisma.TaskUpdateWithoutArtifactsInput>, Prisma.TaskUncheckedUpdateWithoutArtifactsInput>
 }
@@ -1226,6 +1300,7 @@ export type TaskCreateWithoutBuyerInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -1244,6 +1319,8 @@ export type TaskCreateWithoutBuyerInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -1264,6 +1341,7 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -1282,6 +1360,8 @@ export type TaskUncheckedCreateWithoutBuyerInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -1312,6 +1392,7 @@ export type TaskCreateWithoutAwardedBidderInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -1330,6 +1411,8 @@ export type TaskCreateWithoutAwardedBidderInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -1351,6 +1434,7 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedAt?: Date | string | null
@@ -1368,6 +1452,8 @@ export type TaskUncheckedCreateWithoutAwardedBidderInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -1418,6 +1504,7 @@ export type TaskScalarWhereInput = {
   postedTextHash?: Prisma.BigIntNullableFilter<"Task"> | bigint | number | null
   status?: Prisma.StringFilter<"Task"> | string
   bidCount?: Prisma.IntFilter<"Task"> | number
+  fileCount?: Prisma.IntFilter<"Task"> | number
   questionCount?: Prisma.IntFilter<"Task"> | number
   awardedBidId?: Prisma.UuidNullableFilter<"Task"> | string | null
   awardedBidderId?: Prisma.UuidNullableFilter<"Task"> | string | null
@@ -1462,6 +1549,7 @@ export type TaskCreateWithoutQuestionsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -1481,6 +1569,8 @@ export type TaskCreateWithoutQuestionsInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
@@ -1501,6 +1591,7 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -1519,6 +1610,8 @@ export type TaskUncheckedCreateWithoutQuestionsInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
@@ -1554,6 +1647,7 @@ export type TaskUpdateWithoutQuestionsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1573,6 +1667,8 @@ export type TaskUpdateWithoutQuestionsInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
@@ -1593,6 +1689,7 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1611,6 +1708,8 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
@@ -1620,7 +1719,7 @@ export type TaskUncheckedUpdateWithoutQuestionsInput = {
   medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
 }
 
-export type TaskCreateWithoutDisputeInput = {
+export type TaskCreateWithoutMessagesInput = {
   id?: string
   title: string
   description: string
@@ -1630,6 +1729,7 @@ export type TaskCreateWithoutDisputeInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -1649,6 +1749,188 @@ export type TaskCreateWithoutDisputeInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutMessagesInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutMessagesInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutMessagesInput, Prisma.TaskUncheckedCreateWithoutMessagesInput>
+}
+
+export type TaskUpsertWithoutMessagesInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutMessagesInput, Prisma.TaskUncheckedUpdateWithoutMessagesInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutMessagesInput, Prisma.TaskUncheckedCreateWithoutMessagesInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutMessagesInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutMessagesInput, Prisma.TaskUncheckedUpdateWithoutMessagesInput>
+}
+
+export type TaskUpdateWithoutMessagesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutMessagesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskCreateWithoutDisputeInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -1669,6 +1951,7 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -1687,6 +1970,8 @@ export type TaskUncheckedCreateWithoutDisputeInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -1722,6 +2007,7 @@ export type TaskUpdateWithoutDisputeInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1741,6 +2027,8 @@ export type TaskUpdateWithoutDisputeInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -1761,6 +2049,7 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1779,6 +2068,8 @@ export type TaskUncheckedUpdateWithoutDisputeInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -1798,6 +2089,7 @@ export type TaskCreateWithoutRatingsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -1817,6 +2109,8 @@ export type TaskCreateWithoutRatingsInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -1837,6 +2131,7 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -1855,6 +2150,8 @@ export type TaskUncheckedCreateWithoutRatingsInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -1890,6 +2187,7 @@ export type TaskUpdateWithoutRatingsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1909,6 +2207,8 @@ export type TaskUpdateWithoutRatingsInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -1929,6 +2229,7 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1947,6 +2248,8 @@ export type TaskUncheckedUpdateWithoutRatingsInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -1966,6 +2269,7 @@ export type TaskCreateWithoutMedianOfInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -1985,6 +2289,8 @@ export type TaskCreateWithoutMedianOfInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -2005,6 +2311,7 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -2023,6 +2330,8 @@ export type TaskUncheckedCreateWithoutMedianOfInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -2058,6 +2367,7 @@ export type TaskUpdateWithoutMedianOfInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2077,6 +2387,8 @@ export type TaskUpdateWithoutMedianOfInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -2097,6 +2409,7 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2115,6 +2428,8 @@ export type TaskUncheckedUpdateWithoutMedianOfInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -2134,6 +2449,7 @@ export type TaskCreateWithoutTransfersInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -2153,6 +2469,8 @@ export type TaskCreateWithoutTransfersInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
@@ -2173,6 +2491,7 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -2191,6 +2510,8 @@ export type TaskUncheckedCreateWithoutTransfersInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
@@ -2226,6 +2547,7 @@ export type TaskUpdateWithoutTransfersInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2245,6 +2567,8 @@ export type TaskUpdateWithoutTransfersInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
@@ -2265,6 +2589,7 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2283,6 +2608,8 @@ export type TaskUncheckedUpdateWithoutTransfersInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
@@ -2302,6 +2629,7 @@ export type TaskCreateWithoutBidsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -2320,6 +2648,8 @@ export type TaskCreateWithoutBidsInput = {
   awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -2341,6 +2671,7 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -2358,6 +2689,8 @@ export type TaskUncheckedCreateWithoutBidsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -2383,6 +2716,7 @@ export type TaskCreateWithoutAwardedBidInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -2401,6 +2735,8 @@ export type TaskCreateWithoutAwardedBidInput = {
   awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -2422,6 +2758,7 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -2439,6 +2776,8 @@ export type TaskUncheckedCreateWithoutAwardedBidInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -2480,6 +2819,7 @@ export type TaskUpdateWithoutBidsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2498,6 +2838,8 @@ export type TaskUpdateWithoutBidsInput = {
   awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -2519,6 +2861,7 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2536,6 +2879,8 @@ export type TaskUncheckedUpdateWithoutBidsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -2562,7 +2907,7 @@ export type TaskUpdateManyWithWhereWithoutAwardedBidInput = {
   data: Prisma.XOR<Prisma.TaskUpdateManyMutationInput, Prisma.TaskUncheckedUpdateManyWithoutAwardedBidInput>
 }
 
-export type TaskCreateWithoutArtifactsInput = {
+export type TaskCreateWithoutUploadsInput = {
   id?: string
   title: string
   description: string
@@ -2572,6 +2917,7 @@ export type TaskCreateWithoutArtifactsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -2590,6 +2936,188 @@ export type TaskCreateWithoutArtifactsInput = {
   awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskUncheckedCreateWithoutUploadsInput = {
+  id?: string
+  buyerId: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedBidId?: string | null
+  awardedBidderId?: string | null
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
+  questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
+  events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
+  transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
+  changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
+  agreements?: Prisma.AgreementUncheckedCreateNestedManyWithoutTaskInput
+  dispute?: Prisma.DisputeUncheckedCreateNestedOneWithoutTaskInput
+  ratings?: Prisma.RatingUncheckedCreateNestedManyWithoutTaskInput
+  medianOf?: Prisma.ReputationUncheckedCreateNestedManyWithoutDecisionMedianTaskInput
+}
+
+export type TaskCreateOrConnectWithoutUploadsInput = {
+  where: Prisma.TaskWhereUniqueInput
+  create: Prisma.XOR<Prisma.TaskCreateWithoutUploadsInput, Prisma.TaskUncheckedCreateWithoutUploadsInput>
+}
+
+export type TaskUpsertWithoutUploadsInput = {
+  update: Prisma.XOR<Prisma.TaskUpdateWithoutUploadsInput, Prisma.TaskUncheckedUpdateWithoutUploadsInput>
+  create: Prisma.XOR<Prisma.TaskCreateWithoutUploadsInput, Prisma.TaskUncheckedCreateWithoutUploadsInput>
+  where?: Prisma.TaskWhereInput
+}
+
+export type TaskUpdateToOneWithWhereWithoutUploadsInput = {
+  where?: Prisma.TaskWhereInput
+  data: Prisma.XOR<Prisma.TaskUpdateWithoutUploadsInput, Prisma.TaskUncheckedUpdateWithoutUploadsInput>
+}
+
+export type TaskUpdateWithoutUploadsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  buyer?: Prisma.UserUpdateOneRequiredWithoutTasksNestedInput
+  awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
+  awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
+  bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskUncheckedUpdateWithoutUploadsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  buyerId?: Prisma.StringFieldUpdateOperationsInput | string
+  title?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.StringFieldUpdateOperationsInput | string
+  acceptanceCriteria?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  maxBudgetCents?: Prisma.IntFieldUpdateOperationsInput | number
+  tags?: Prisma.TaskUpdatetagsInput | string[]
+  postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
+  status?: Prisma.StringFieldUpdateOperationsInput | string
+  bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
+  questionCount?: Prisma.IntFieldUpdateOperationsInput | number
+  awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deliveredAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptanceDeadlineAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  closedBecause?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  revisions?: Prisma.IntFieldUpdateOperationsInput | number
+  revisionsUsed?: Prisma.IntFieldUpdateOperationsInput | number
+  deliveredOnTime?: Prisma.NullableBoolFieldUpdateOperationsInput | boolean | null
+  contentEditedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
+  questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
+  events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
+  transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
+  changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
+  agreements?: Prisma.AgreementUncheckedUpdateManyWithoutTaskNestedInput
+  dispute?: Prisma.DisputeUncheckedUpdateOneWithoutTaskNestedInput
+  ratings?: Prisma.RatingUncheckedUpdateManyWithoutTaskNestedInput
+  medianOf?: Prisma.ReputationUncheckedUpdateManyWithoutDecisionMedianTaskNestedInput
+}
+
+export type TaskCreateWithoutArtifactsInput = {
+  id?: string
+  title: string
+  description: string
+  acceptanceCriteria?: string | null
+  maxBudgetCents: number
+  tags?: Prisma.TaskCreatetagsInput | string[]
+  postedTextHash?: bigint | number | null
+  status?: string
+  bidCount?: number
+  fileCount?: number
+  questionCount?: number
+  awardedAt?: Date | string | null
+  deliveryDueAt?: Date | string | null
+  deliveredAt?: Date | string | null
+  acceptanceDeadlineAt?: Date | string | null
+  acceptedAt?: Date | string | null
+  closedAt?: Date | string | null
+  closedBecause?: string | null
+  revisions?: number
+  revisionsUsed?: number
+  deliveredOnTime?: boolean | null
+  contentEditedAt?: Date | string | null
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  buyer: Prisma.UserCreateNestedOneWithoutTasksInput
+  awardedBidder?: Prisma.UserCreateNestedOneWithoutAwardedTasksInput
+  awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
+  bids?: Prisma.BidCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -2611,6 +3139,7 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -2628,6 +3157,8 @@ export type TaskUncheckedCreateWithoutArtifactsInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -2664,6 +3195,7 @@ export type TaskUpdateWithoutArtifactsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2682,6 +3214,8 @@ export type TaskUpdateWithoutArtifactsInput = {
   awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -2703,6 +3237,7 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2720,6 +3255,8 @@ export type TaskUncheckedUpdateWithoutArtifactsInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -2740,6 +3277,7 @@ export type TaskCreateWithoutChangeRoundsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -2759,6 +3297,8 @@ export type TaskCreateWithoutChangeRoundsInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -2779,6 +3319,7 @@ export type TaskUncheckedCreateWithoutChangeRoundsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -2797,6 +3338,8 @@ export type TaskUncheckedCreateWithoutChangeRoundsInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -2832,6 +3375,7 @@ export type TaskUpdateWithoutChangeRoundsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -2851,6 +3395,8 @@ export type TaskUpdateWithoutChangeRoundsInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -2871,6 +3417,7 @@ export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -2889,6 +3436,8 @@ export type TaskUncheckedUpdateWithoutChangeRoundsInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -2908,6 +3457,7 @@ export type TaskCreateWithoutAgreementsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -2927,6 +3477,8 @@ export type TaskCreateWithoutAgreementsInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   events?: Prisma.EventCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
@@ -2947,6 +3499,7 @@ export type TaskUncheckedCreateWithoutAgreementsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -2965,6 +3518,8 @@ export type TaskUncheckedCreateWithoutAgreementsInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   events?: Prisma.EventUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
@@ -3000,6 +3555,7 @@ export type TaskUpdateWithoutAgreementsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3019,6 +3575,8 @@ export type TaskUpdateWithoutAgreementsInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -3039,6 +3597,7 @@ export type TaskUncheckedUpdateWithoutAgreementsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -3057,6 +3616,8 @@ export type TaskUncheckedUpdateWithoutAgreementsInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -3076,6 +3637,7 @@ export type TaskCreateWithoutEventsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedAt?: Date | string | null
   deliveryDueAt?: Date | string | null
@@ -3095,6 +3657,8 @@ export type TaskCreateWithoutEventsInput = {
   awardedBid?: Prisma.BidCreateNestedOneWithoutAwardedTaskInput
   bids?: Prisma.BidCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundCreateNestedManyWithoutTaskInput
@@ -3115,6 +3679,7 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -3133,6 +3698,8 @@ export type TaskUncheckedCreateWithoutEventsInput = {
   updatedAt?: Date | string
   bids?: Prisma.BidUncheckedCreateNestedManyWithoutTaskInput
   artifacts?: Prisma.ArtifactUncheckedCreateNestedManyWithoutTaskInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutTaskInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutTaskInput
   questions?: Prisma.QuestionUncheckedCreateNestedManyWithoutTaskInput
   transfers?: Prisma.LedgerTransferUncheckedCreateNestedManyWithoutTaskInput
   changeRounds?: Prisma.ChangeRoundUncheckedCreateNestedManyWithoutTaskInput
@@ -3168,6 +3735,7 @@ export type TaskUpdateWithoutEventsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3187,6 +3755,8 @@ export type TaskUpdateWithoutEventsInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUpdateManyWithoutTaskNestedInput
@@ -3207,6 +3777,7 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -3225,6 +3796,8 @@ export type TaskUncheckedUpdateWithoutEventsInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
   changeRounds?: Prisma.ChangeRoundUncheckedUpdateManyWithoutTaskNestedInput
@@ -3244,6 +3817,7 @@ export type TaskCreateManyBuyerInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedBidderId?: string | null
@@ -3273,6 +3847,7 @@ export type TaskCreateManyAwardedBidderInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidId?: string | null
   awardedAt?: Date | string | null
@@ -3300,6 +3875,7 @@ export type TaskUpdateWithoutBuyerInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3318,6 +3894,8 @@ export type TaskUpdateWithoutBuyerInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -3338,6 +3916,7 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -3356,6 +3935,8 @@ export type TaskUncheckedUpdateWithoutBuyerInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -3376,6 +3957,7 @@ export type TaskUncheckedUpdateManyWithoutBuyerInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -3404,6 +3986,7 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3422,6 +4005,8 @@ export type TaskUpdateWithoutAwardedBidderInput = {
   awardedBid?: Prisma.BidUpdateOneWithoutAwardedTaskNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -3443,6 +4028,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3460,6 +4046,8 @@ export type TaskUncheckedUpdateWithoutAwardedBidderInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -3481,6 +4069,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidderInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3509,6 +4098,7 @@ export type TaskCreateManyAwardedBidInput = {
   postedTextHash?: bigint | number | null
   status?: string
   bidCount?: number
+  fileCount?: number
   questionCount?: number
   awardedBidderId?: string | null
   awardedAt?: Date | string | null
@@ -3536,6 +4126,7 @@ export type TaskUpdateWithoutAwardedBidInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deliveryDueAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3554,6 +4145,8 @@ export type TaskUpdateWithoutAwardedBidInput = {
   awardedBidder?: Prisma.UserUpdateOneWithoutAwardedTasksNestedInput
   bids?: Prisma.BidUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUpdateManyWithoutTaskNestedInput
@@ -3575,6 +4168,7 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3592,6 +4186,8 @@ export type TaskUncheckedUpdateWithoutAwardedBidInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   bids?: Prisma.BidUncheckedUpdateManyWithoutTaskNestedInput
   artifacts?: Prisma.ArtifactUncheckedUpdateManyWithoutTaskNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutTaskNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutTaskNestedInput
   questions?: Prisma.QuestionUncheckedUpdateManyWithoutTaskNestedInput
   events?: Prisma.EventUncheckedUpdateManyWithoutTaskNestedInput
   transfers?: Prisma.LedgerTransferUncheckedUpdateManyWithoutTaskNestedInput
@@ -3613,6 +4209,7 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
   postedTextHash?: Prisma.NullableBigIntFieldUpdateOperationsInput | bigint | number | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   bidCount?: Prisma.IntFieldUpdateOperationsInput | number
+  fileCount?: Prisma.IntFieldUpdateOperationsInput | number
   questionCount?: Prisma.IntFieldUpdateOperationsInput | number
   awardedBidderId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   awardedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -3638,6 +4235,8 @@ export type TaskUncheckedUpdateManyWithoutAwardedBidInput = {
 export type TaskCountOutputType = {
   bids: number
   artifacts: number
+  uploads: number
+  messages: number
   questions: number
   events: number
   transfers: number
@@ -3650,6 +4249,8 @@ export type TaskCountOutputType = {
 export type TaskCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   bids?: boolean | TaskCountOutputTypeCountBidsArgs
   artifacts?: boolean | TaskCountOutputTypeCountArtifactsArgs
+  uploads?: boolean | TaskCountOutputTypeCountUploadsArgs
+  messages?: boolean | TaskCountOutputTypeCountMessagesArgs
   questions?: boolean | TaskCountOutputTypeCountQuestionsArgs
   events?: boolean | TaskCountOutputTypeCountEventsArgs
   transfers?: boolean | TaskCountOutputTypeCountTransfersArgs
@@ -3681,6 +4282,20 @@ export type TaskCountOutputTypeCountBidsArgs<ExtArgs extends runtime.Types.Exten
  */
 export type TaskCountOutputTypeCountArtifactsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.ArtifactWhereInput
+}
+
+/**
+ * TaskCountOutputType without action
+ */
+export type TaskCountOutputTypeCountUploadsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.UploadWhereInput
+}
+
+/**
+ * TaskCountOutputType without action
+ */
+export type TaskCountOutputTypeCountMessagesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.MessageWhereInput
 }
 
 /**
@@ -3744,6 +4359,7 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
+  fileCount?: boolean
   questionCount?: boolean
   awardedBidId?: boolean
   awardedBidderId?: boolean
@@ -3765,6 +4381,8 @@ export type TaskSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   awardedBid?: boolean | Prisma.Task$awardedBidArgs<ExtArgs>
   bids?: boolean | Prisma.Task$bidsArgs<ExtArgs>
   artifacts?: boolean | Prisma.Task$artifactsArgs<ExtArgs>
+  uploads?: boolean | Prisma.Task$uploadsArgs<ExtArgs>
+  messages?: boolean | Prisma.Task$messagesArgs<ExtArgs>
   questions?: boolean | Prisma.Task$questionsArgs<ExtArgs>
   events?: boolean | Prisma.Task$eventsArgs<ExtArgs>
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
@@ -3787,6 +4405,7 @@ export type TaskSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
+  fileCount?: boolean
   questionCount?: boolean
   awardedBidId?: boolean
   awardedBidderId?: boolean
@@ -3819,6 +4438,7 @@ export type TaskSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
+  fileCount?: boolean
   questionCount?: boolean
   awardedBidId?: boolean
   awardedBidderId?: boolean
@@ -3851,6 +4471,7 @@ export type TaskSelectScalar = {
   postedTextHash?: boolean
   status?: boolean
   bidCount?: boolean
+  fileCount?: boolean
   questionCount?: boolean
   awardedBidId?: boolean
   awardedBidderId?: boolean
@@ -3869,13 +4490,15 @@ export type TaskSelectScalar = {
   updatedAt?: boolean
 }
 
-export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "questionCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "closedBecause" | "revisions" | "revisionsUsed" | "deliveredOnTime" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
+export type TaskOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "buyerId" | "title" | "description" | "acceptanceCriteria" | "maxBudgetCents" | "tags" | "postedTextHash" | "status" | "bidCount" | "fileCount" | "questionCount" | "awardedBidId" | "awardedBidderId" | "awardedAt" | "deliveryDueAt" | "deliveredAt" | "acceptanceDeadlineAt" | "acceptedAt" | "closedAt" | "closedBecause" | "revisions" | "revisionsUsed" | "deliveredOnTime" | "contentEditedAt" | "createdAt" | "updatedAt", ExtArgs["result"]["task"]>
 export type TaskInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   buyer?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   awardedBidder?: boolean | Prisma.Task$awardedBidderArgs<ExtArgs>
   awardedBid?: boolean | Prisma.Task$awardedBidArgs<ExtArgs>
   bids?: boolean | Prisma.Task$bidsArgs<ExtArgs>
   artifacts?: boolean | Prisma.Task$artifactsArgs<ExtArgs>
+  uploads?: boolean | Prisma.Task$uploadsArgs<ExtArgs>
+  messages?: boolean | Prisma.Task$messagesArgs<ExtArgs>
   questions?: boolean | Prisma.Task$questionsArgs<ExtArgs>
   events?: boolean | Prisma.Task$eventsArgs<ExtArgs>
   transfers?: boolean | Prisma.Task$transfersArgs<ExtArgs>
@@ -3905,6 +4528,8 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     awardedBid: Prisma.$BidPayload<ExtArgs> | null
     bids: Prisma.$BidPayload<ExtArgs>[]
     artifacts: Prisma.$ArtifactPayload<ExtArgs>[]
+    uploads: Prisma.$UploadPayload<ExtArgs>[]
+    messages: Prisma.$MessagePayload<ExtArgs>[]
     questions: Prisma.$QuestionPayload<ExtArgs>[]
     events: Prisma.$EventPayload<ExtArgs>[]
     transfers: Prisma.$LedgerTransferPayload<ExtArgs>[]
@@ -3925,6 +4550,7 @@ export type $TaskPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     postedTextHash: bigint | null
     status: string
     bidCount: number
+    fileCount: number
     questionCount: number
     awardedBidId: string | null
     awardedBidderId: string | null
@@ -4340,6 +4966,8 @@ export interface Prisma__TaskClient<T, Null = never, ExtArgs extends runtime.Typ
   awardedBid<T extends Prisma.Task$awardedBidArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$awardedBidArgs<ExtArgs>>): Prisma.Prisma__BidClient<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   bids<T extends Prisma.Task$bidsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$bidsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   artifacts<T extends Prisma.Task$artifactsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$artifactsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ArtifactPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  uploads<T extends Prisma.Task$uploadsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$uploadsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$UploadPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  messages<T extends Prisma.Task$messagesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$messagesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MessagePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   questions<T extends Prisma.Task$questionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$questionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$QuestionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   events<T extends Prisma.Task$eventsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$eventsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$EventPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   transfers<T extends Prisma.Task$transfersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Task$transfersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$LedgerTransferPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -4387,6 +5015,7 @@ export interface TaskFieldRefs {
   readonly postedTextHash: Prisma.FieldRef<"Task", 'BigInt'>
   readonly status: Prisma.FieldRef<"Task", 'String'>
   readonly bidCount: Prisma.FieldRef<"Task", 'Int'>
+  readonly fileCount: Prisma.FieldRef<"Task", 'Int'>
   readonly questionCount: Prisma.FieldRef<"Task", 'Int'>
   readonly awardedBidId: Prisma.FieldRef<"Task", 'String'>
   readonly awardedBidderId: Prisma.FieldRef<"Task", 'String'>
@@ -4887,6 +5516,54 @@ export type Task$artifactsArgs<ExtArgs extends runtime.Types.Extensions.Internal
   take?: number
   skip?: number
   distinct?: Prisma.ArtifactScalarFieldEnum | Prisma.ArtifactScalarFieldEnum[]
+}
+
+/**
+ * Task.uploads
+ */
+export type Task$uploadsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Upload
+   */
+  select?: Prisma.UploadSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Upload
+   */
+  omit?: Prisma.UploadOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.UploadInclude<ExtArgs> | null
+  where?: Prisma.UploadWhereInput
+  orderBy?: Prisma.UploadOrderByWithRelationInput | Prisma.UploadOrderByWithRelationInput[]
+  cursor?: Prisma.UploadWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.UploadScalarFieldEnum | Prisma.UploadScalarFieldEnum[]
+}
+
+/**
+ * Task.messages
+ */
+export type Task$messagesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Message
+   */
+  select?: Prisma.MessageSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Message
+   */
+  omit?: Prisma.MessageOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.MessageInclude<ExtArgs> | null
+  where?: Prisma.MessageWhereInput
+  orderBy?: Prisma.MessageOrderByWithRelationInput | Prisma.MessageOrderByWithRelationInput[]
+  cursor?: Prisma.MessageWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.MessageScalarFieldEnum | Prisma.MessageScalarFieldEnum[]
 }
 
 /**

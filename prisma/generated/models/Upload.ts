@@ -43,6 +43,9 @@ export type UploadSumAggregateOutputType = {
 export type UploadMinAggregateOutputType = {
   storageKey: string | null
   bidId: string | null
+  taskId: string | null
+  ownerId: string | null
+  visibility: string | null
   kind: string | null
   mimeType: string | null
   bytes: number | null
@@ -59,6 +62,9 @@ export type UploadMinAggregateOutputType = {
 export type UploadMaxAggregateOutputType = {
   storageKey: string | null
   bidId: string | null
+  taskId: string | null
+  ownerId: string | null
+  visibility: string | null
   kind: string | null
   mimeType: string | null
   bytes: number | null
@@ -75,6 +81,9 @@ export type UploadMaxAggregateOutputType = {
 export type UploadCountAggregateOutputType = {
   storageKey: number
   bidId: number
+  taskId: number
+  ownerId: number
+  visibility: number
   kind: number
   mimeType: number
   bytes: number
@@ -108,6 +117,9 @@ export type UploadSumAggregateInputType = {
 export type UploadMinAggregateInputType = {
   storageKey?: true
   bidId?: true
+  taskId?: true
+  ownerId?: true
+  visibility?: true
   kind?: true
   mimeType?: true
   bytes?: true
@@ -124,6 +136,9 @@ export type UploadMinAggregateInputType = {
 export type UploadMaxAggregateInputType = {
   storageKey?: true
   bidId?: true
+  taskId?: true
+  ownerId?: true
+  visibility?: true
   kind?: true
   mimeType?: true
   bytes?: true
@@ -140,6 +155,9 @@ export type UploadMaxAggregateInputType = {
 export type UploadCountAggregateInputType = {
   storageKey?: true
   bidId?: true
+  taskId?: true
+  ownerId?: true
+  visibility?: true
   kind?: true
   mimeType?: true
   bytes?: true
@@ -243,7 +261,10 @@ export type UploadGroupByArgs<ExtArgs extends runtime.Types.Extensions.InternalA
 
 export type UploadGroupByOutputType = {
   storageKey: string
-  bidId: string
+  bidId: string | null
+  taskId: string | null
+  ownerId: string | null
+  visibility: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -283,7 +304,10 @@ export type UploadWhereInput = {
   OR?: Prisma.UploadWhereInput[]
   NOT?: Prisma.UploadWhereInput | Prisma.UploadWhereInput[]
   storageKey?: Prisma.StringFilter<"Upload"> | string
-  bidId?: Prisma.UuidFilter<"Upload"> | string
+  bidId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  taskId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  ownerId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  visibility?: Prisma.StringNullableFilter<"Upload"> | string | null
   kind?: Prisma.StringFilter<"Upload"> | string
   mimeType?: Prisma.StringFilter<"Upload"> | string
   bytes?: Prisma.IntFilter<"Upload"> | number
@@ -296,13 +320,18 @@ export type UploadWhereInput = {
   sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   refusal?: Prisma.JsonNullableFilter<"Upload">
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
-  bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
+  bid?: Prisma.XOR<Prisma.BidNullableScalarRelationFilter, Prisma.BidWhereInput> | null
+  task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
+  owner?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
   artifact?: Prisma.XOR<Prisma.ArtifactNullableScalarRelationFilter, Prisma.ArtifactWhereInput> | null
 }
 
 export type UploadOrderByWithRelationInput = {
   storageKey?: Prisma.SortOrder
-  bidId?: Prisma.SortOrder
+  bidId?: Prisma.SortOrderInput | Prisma.SortOrder
+  taskId?: Prisma.SortOrderInput | Prisma.SortOrder
+  ownerId?: Prisma.SortOrderInput | Prisma.SortOrder
+  visibility?: Prisma.SortOrderInput | Prisma.SortOrder
   kind?: Prisma.SortOrder
   mimeType?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
@@ -316,6 +345,8 @@ export type UploadOrderByWithRelationInput = {
   refusal?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   bid?: Prisma.BidOrderByWithRelationInput
+  task?: Prisma.TaskOrderByWithRelationInput
+  owner?: Prisma.UserOrderByWithRelationInput
   artifact?: Prisma.ArtifactOrderByWithRelationInput
 }
 
@@ -324,7 +355,10 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   AND?: Prisma.UploadWhereInput | Prisma.UploadWhereInput[]
   OR?: Prisma.UploadWhereInput[]
   NOT?: Prisma.UploadWhereInput | Prisma.UploadWhereInput[]
-  bidId?: Prisma.UuidFilter<"Upload"> | string
+  bidId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  taskId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  ownerId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  visibility?: Prisma.StringNullableFilter<"Upload"> | string | null
   kind?: Prisma.StringFilter<"Upload"> | string
   mimeType?: Prisma.StringFilter<"Upload"> | string
   bytes?: Prisma.IntFilter<"Upload"> | number
@@ -337,13 +371,18 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   refusal?: Prisma.JsonNullableFilter<"Upload">
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
-  bid?: Prisma.XOR<Prisma.BidScalarRelationFilter, Prisma.BidWhereInput>
+  bid?: Prisma.XOR<Prisma.BidNullableScalarRelationFilter, Prisma.BidWhereInput> | null
+  task?: Prisma.XOR<Prisma.TaskNullableScalarRelationFilter, Prisma.TaskWhereInput> | null
+  owner?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
   artifact?: Prisma.XOR<Prisma.ArtifactNullableScalarRelationFilter, Prisma.ArtifactWhereInput> | null
 }, "storageKey">
 
 export type UploadOrderByWithAggregationInput = {
   storageKey?: Prisma.SortOrder
-  bidId?: Prisma.SortOrder
+  bidId?: Prisma.SortOrderInput | Prisma.SortOrder
+  taskId?: Prisma.SortOrderInput | Prisma.SortOrder
+  ownerId?: Prisma.SortOrderInput | Prisma.SortOrder
+  visibility?: Prisma.SortOrderInput | Prisma.SortOrder
   kind?: Prisma.SortOrder
   mimeType?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
@@ -368,7 +407,10 @@ export type UploadScalarWhereWithAggregatesInput = {
   OR?: Prisma.UploadScalarWhereWithAggregatesInput[]
   NOT?: Prisma.UploadScalarWhereWithAggregatesInput | Prisma.UploadScalarWhereWithAggregatesInput[]
   storageKey?: Prisma.StringWithAggregatesFilter<"Upload"> | string
-  bidId?: Prisma.UuidWithAggregatesFilter<"Upload"> | string
+  bidId?: Prisma.UuidNullableWithAggregatesFilter<"Upload"> | string | null
+  taskId?: Prisma.UuidNullableWithAggregatesFilter<"Upload"> | string | null
+  ownerId?: Prisma.UuidNullableWithAggregatesFilter<"Upload"> | string | null
+  visibility?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   kind?: Prisma.StringWithAggregatesFilter<"Upload"> | string
   mimeType?: Prisma.StringWithAggregatesFilter<"Upload"> | string
   bytes?: Prisma.IntWithAggregatesFilter<"Upload"> | number
@@ -385,6 +427,7 @@ export type UploadScalarWhereWithAggregatesInput = {
 
 export type UploadCreateInput = {
   storageKey: string
+  visibility?: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -397,13 +440,18 @@ export type UploadCreateInput = {
   sealingUntil?: Date | string | null
   refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
-  bid: Prisma.BidCreateNestedOneWithoutUploadsInput
+  bid?: Prisma.BidCreateNestedOneWithoutUploadsInput
+  task?: Prisma.TaskCreateNestedOneWithoutUploadsInput
+  owner?: Prisma.UserCreateNestedOneWithoutUploadsInput
   artifact?: Prisma.ArtifactCreateNestedOneWithoutUploadInput
 }
 
 export type UploadUncheckedCreateInput = {
   storageKey: string
-  bidId: string
+  bidId?: string | null
+  taskId?: string | null
+  ownerId?: string | null
+  visibility?: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -421,6 +469,7 @@ export type UploadUncheckedCreateInput = {
 
 export type UploadUpdateInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -433,13 +482,18 @@ export type UploadUpdateInput = {
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  bid?: Prisma.BidUpdateOneRequiredWithoutUploadsNestedInput
+  bid?: Prisma.BidUpdateOneWithoutUploadsNestedInput
+  task?: Prisma.TaskUpdateOneWithoutUploadsNestedInput
+  owner?: Prisma.UserUpdateOneWithoutUploadsNestedInput
   artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
 }
 
 export type UploadUncheckedUpdateInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  bidId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -457,7 +511,10 @@ export type UploadUncheckedUpdateInput = {
 
 export type UploadCreateManyInput = {
   storageKey: string
-  bidId: string
+  bidId?: string | null
+  taskId?: string | null
+  ownerId?: string | null
+  visibility?: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -474,6 +531,7 @@ export type UploadCreateManyInput = {
 
 export type UploadUpdateManyMutationInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -490,7 +548,10 @@ export type UploadUpdateManyMutationInput = {
 
 export type UploadUncheckedUpdateManyInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  bidId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -518,6 +579,9 @@ export type UploadOrderByRelationAggregateInput = {
 export type UploadCountOrderByAggregateInput = {
   storageKey?: Prisma.SortOrder
   bidId?: Prisma.SortOrder
+  taskId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
+  visibility?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   mimeType?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
@@ -542,6 +606,9 @@ export type UploadAvgOrderByAggregateInput = {
 export type UploadMaxOrderByAggregateInput = {
   storageKey?: Prisma.SortOrder
   bidId?: Prisma.SortOrder
+  taskId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
+  visibility?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   mimeType?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
@@ -558,6 +625,9 @@ export type UploadMaxOrderByAggregateInput = {
 export type UploadMinOrderByAggregateInput = {
   storageKey?: Prisma.SortOrder
   bidId?: Prisma.SortOrder
+  taskId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
+  visibility?: Prisma.SortOrder
   kind?: Prisma.SortOrder
   mimeType?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
@@ -581,6 +651,90 @@ export type UploadSumOrderByAggregateInput = {
 export type UploadScalarRelationFilter = {
   is?: Prisma.UploadWhereInput
   isNot?: Prisma.UploadWhereInput
+}
+
+export type UploadCreateNestedManyWithoutOwnerInput = {
+  create?: Prisma.XOR<Prisma.UploadCreateWithoutOwnerInput, Prisma.UploadUncheckedCreateWithoutOwnerInput> | Prisma.UploadCreateWithoutOwnerInput[] | Prisma.UploadUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.UploadCreateOrConnectWithoutOwnerInput | Prisma.UploadCreateOrConnectWithoutOwnerInput[]
+  createMany?: Prisma.UploadCreateManyOwnerInputEnvelope
+  connect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+}
+
+export type UploadUncheckedCreateNestedManyWithoutOwnerInput = {
+  create?: Prisma.XOR<Prisma.UploadCreateWithoutOwnerInput, Prisma.UploadUncheckedCreateWithoutOwnerInput> | Prisma.UploadCreateWithoutOwnerInput[] | Prisma.UploadUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.UploadCreateOrConnectWithoutOwnerInput | Prisma.UploadCreateOrConnectWithoutOwnerInput[]
+  createMany?: Prisma.UploadCreateManyOwnerInputEnvelope
+  connect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+}
+
+export type UploadUpdateManyWithoutOwnerNestedInput = {
+  create?: Prisma.XOR<Prisma.UploadCreateWithoutOwnerInput, Prisma.UploadUncheckedCreateWithoutOwnerInput> | Prisma.UploadCreateWithoutOwnerInput[] | Prisma.UploadUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.UploadCreateOrConnectWithoutOwnerInput | Prisma.UploadCreateOrConnectWithoutOwnerInput[]
+  upsert?: Prisma.UploadUpsertWithWhereUniqueWithoutOwnerInput | Prisma.UploadUpsertWithWhereUniqueWithoutOwnerInput[]
+  createMany?: Prisma.UploadCreateManyOwnerInputEnvelope
+  set?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  disconnect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  delete?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  connect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  update?: Prisma.UploadUpdateWithWhereUniqueWithoutOwnerInput | Prisma.UploadUpdateWithWhereUniqueWithoutOwnerInput[]
+  updateMany?: Prisma.UploadUpdateManyWithWhereWithoutOwnerInput | Prisma.UploadUpdateManyWithWhereWithoutOwnerInput[]
+  deleteMany?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
+}
+
+export type UploadUncheckedUpdateManyWithoutOwnerNestedInput = {
+  create?: Prisma.XOR<Prisma.UploadCreateWithoutOwnerInput, Prisma.UploadUncheckedCreateWithoutOwnerInput> | Prisma.UploadCreateWithoutOwnerInput[] | Prisma.UploadUncheckedCreateWithoutOwnerInput[]
+  connectOrCreate?: Prisma.UploadCreateOrConnectWithoutOwnerInput | Prisma.UploadCreateOrConnectWithoutOwnerInput[]
+  upsert?: Prisma.UploadUpsertWithWhereUniqueWithoutOwnerInput | Prisma.UploadUpsertWithWhereUniqueWithoutOwnerInput[]
+  createMany?: Prisma.UploadCreateManyOwnerInputEnvelope
+  set?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  disconnect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  delete?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  connect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  update?: Prisma.UploadUpdateWithWhereUniqueWithoutOwnerInput | Prisma.UploadUpdateWithWhereUniqueWithoutOwnerInput[]
+  updateMany?: Prisma.UploadUpdateManyWithWhereWithoutOwnerInput | Prisma.UploadUpdateManyWithWhereWithoutOwnerInput[]
+  deleteMany?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
+}
+
+export type UploadCreateNestedManyWithoutTaskInput = {
+  create?: Prisma.XOR<Prisma.UploadCreateWithoutTaskInput, Prisma.UploadUncheckedCreateWithoutTaskInput> | Prisma.UploadCreateWithoutTaskInput[] | Prisma.UploadUncheckedCreateWithoutTaskInput[]
+  connectOrCreate?: Prisma.UploadCreateOrConnectWithoutTaskInput | Prisma.UploadCreateOrConnectWithoutTaskInput[]
+  createMany?: Prisma.UploadCreateManyTaskInputEnvelope
+  connect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+}
+
+export type UploadUncheckedCreateNestedManyWithoutTaskInput = {
+  create?: Prisma.XOR<Prisma.UploadCreateWithoutTaskInput, Prisma.UploadUncheckedCreateWithoutTaskInput> | Prisma.UploadCreateWithoutTaskInput[] | Prisma.UploadUncheckedCreateWithoutTaskInput[]
+  connectOrCreate?: Prisma.UploadCreateOrConnectWithoutTaskInput | Prisma.UploadCreateOrConnectWithoutTaskInput[]
+  createMany?: Prisma.UploadCreateManyTaskInputEnvelope
+  connect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+}
+
+export type UploadUpdateManyWithoutTaskNestedInput = {
+  create?: Prisma.XOR<Prisma.UploadCreateWithoutTaskInput, Prisma.UploadUncheckedCreateWithoutTaskInput> | Prisma.UploadCreateWithoutTaskInput[] | Prisma.UploadUncheckedCreateWithoutTaskInput[]
+  connectOrCreate?: Prisma.UploadCreateOrConnectWithoutTaskInput | Prisma.UploadCreateOrConnectWithoutTaskInput[]
+  upsert?: Prisma.UploadUpsertWithWhereUniqueWithoutTaskInput | Prisma.UploadUpsertWithWhereUniqueWithoutTaskInput[]
+  createMany?: Prisma.UploadCreateManyTaskInputEnvelope
+  set?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  disconnect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  delete?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  connect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  update?: Prisma.UploadUpdateWithWhereUniqueWithoutTaskInput | Prisma.UploadUpdateWithWhereUniqueWithoutTaskInput[]
+  updateMany?: Prisma.UploadUpdateManyWithWhereWithoutTaskInput | Prisma.UploadUpdateManyWithWhereWithoutTaskInput[]
+  deleteMany?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
+}
+
+export type UploadUncheckedUpdateManyWithoutTaskNestedInput = {
+  create?: Prisma.XOR<Prisma.UploadCreateWithoutTaskInput, Prisma.UploadUncheckedCreateWithoutTaskInput> | Prisma.UploadCreateWithoutTaskInput[] | Prisma.UploadUncheckedCreateWithoutTaskInput[]
+  connectOrCreate?: Prisma.UploadCreateOrConnectWithoutTaskInput | Prisma.UploadCreateOrConnectWithoutTaskInput[]
+  upsert?: Prisma.UploadUpsertWithWhereUniqueWithoutTaskInput | Prisma.UploadUpsertWithWhereUniqueWithoutTaskInput[]
+  createMany?: Prisma.UploadCreateManyTaskInputEnvelope
+  set?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  disconnect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  delete?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  connect?: Prisma.UploadWhereUniqueInput | Prisma.UploadWhereUniqueInput[]
+  update?: Prisma.UploadUpdateWithWhereUniqueWithoutTaskInput | Prisma.UploadUpdateWithWhereUniqueWithoutTaskInput[]
+  updateMany?: Prisma.UploadUpdateManyWithWhereWithoutTaskInput | Prisma.UploadUpdateManyWithWhereWithoutTaskInput[]
+  deleteMany?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
 }
 
 export type UploadCreateNestedManyWithoutBidInput = {
@@ -647,8 +801,9 @@ export type UploadUpdateOneRequiredWithoutArtifactNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UploadUpdateToOneWithWhereWithoutArtifactInput, Prisma.UploadUpdateWithoutArtifactInput>, Prisma.UploadUncheckedUpdateWithoutArtifactInput>
 }
 
-export type UploadCreateWithoutBidInput = {
+export type UploadCreateWithoutOwnerInput = {
   storageKey: string
+  visibility?: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -661,11 +816,171 @@ export type UploadCreateWithoutBidInput = {
   sealingUntil?: Date | string | null
   refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
+  bid?: Prisma.BidCreateNestedOneWithoutUploadsInput
+  task?: Prisma.TaskCreateNestedOneWithoutUploadsInput
+  artifact?: Prisma.ArtifactCreateNestedOneWithoutUploadInput
+}
+
+export type UploadUncheckedCreateWithoutOwnerInput = {
+  storageKey: string
+  bidId?: string | null
+  taskId?: string | null
+  visibility?: string | null
+  kind: string
+  mimeType: string
+  bytes: number
+  width?: number | null
+  height?: number | null
+  durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  artifact?: Prisma.ArtifactUncheckedCreateNestedOneWithoutUploadInput
+}
+
+export type UploadCreateOrConnectWithoutOwnerInput = {
+  where: Prisma.UploadWhereUniqueInput
+  create: Prisma.XOR<Prisma.UploadCreateWithoutOwnerInput, Prisma.UploadUncheckedCreateWithoutOwnerInput>
+}
+
+export type UploadCreateManyOwnerInputEnvelope = {
+  data: Prisma.UploadCreateManyOwnerInput | Prisma.UploadCreateManyOwnerInput[]
+  skipDuplicates?: boolean
+}
+
+export type UploadUpsertWithWhereUniqueWithoutOwnerInput = {
+  where: Prisma.UploadWhereUniqueInput
+  update: Prisma.XOR<Prisma.UploadUpdateWithoutOwnerInput, Prisma.UploadUncheckedUpdateWithoutOwnerInput>
+  create: Prisma.XOR<Prisma.UploadCreateWithoutOwnerInput, Prisma.UploadUncheckedCreateWithoutOwnerInput>
+}
+
+export type UploadUpdateWithWhereUniqueWithoutOwnerInput = {
+  where: Prisma.UploadWhereUniqueInput
+  data: Prisma.XOR<Prisma.UploadUpdateWithoutOwnerInput, Prisma.UploadUncheckedUpdateWithoutOwnerInput>
+}
+
+export type UploadUpdateManyWithWhereWithoutOwnerInput = {
+  where: Prisma.UploadScalarWhereInput
+  data: Prisma.XOR<Prisma.UploadUpdateManyMutationInput, Prisma.UploadUncheckedUpdateManyWithoutOwnerInput>
+}
+
+export type UploadScalarWhereInput = {
+  AND?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
+  OR?: Prisma.UploadScalarWhereInput[]
+  NOT?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
+  storageKey?: Prisma.StringFilter<"Upload"> | string
+  bidId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  taskId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  ownerId?: Prisma.UuidNullableFilter<"Upload"> | string | null
+  visibility?: Prisma.StringNullableFilter<"Upload"> | string | null
+  kind?: Prisma.StringFilter<"Upload"> | string
+  mimeType?: Prisma.StringFilter<"Upload"> | string
+  bytes?: Prisma.IntFilter<"Upload"> | number
+  width?: Prisma.IntNullableFilter<"Upload"> | number | null
+  height?: Prisma.IntNullableFilter<"Upload"> | number | null
+  durationSec?: Prisma.FloatNullableFilter<"Upload"> | number | null
+  fileName?: Prisma.StringNullableFilter<"Upload"> | string | null
+  finished?: Prisma.BoolFilter<"Upload"> | boolean
+  sealedKey?: Prisma.StringNullableFilter<"Upload"> | string | null
+  sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
+  refusal?: Prisma.JsonNullableFilter<"Upload">
+  createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
+}
+
+export type UploadCreateWithoutTaskInput = {
+  storageKey: string
+  visibility?: string | null
+  kind: string
+  mimeType: string
+  bytes: number
+  width?: number | null
+  height?: number | null
+  durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  bid?: Prisma.BidCreateNestedOneWithoutUploadsInput
+  owner?: Prisma.UserCreateNestedOneWithoutUploadsInput
+  artifact?: Prisma.ArtifactCreateNestedOneWithoutUploadInput
+}
+
+export type UploadUncheckedCreateWithoutTaskInput = {
+  storageKey: string
+  bidId?: string | null
+  ownerId?: string | null
+  visibility?: string | null
+  kind: string
+  mimeType: string
+  bytes: number
+  width?: number | null
+  height?: number | null
+  durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  artifact?: Prisma.ArtifactUncheckedCreateNestedOneWithoutUploadInput
+}
+
+export type UploadCreateOrConnectWithoutTaskInput = {
+  where: Prisma.UploadWhereUniqueInput
+  create: Prisma.XOR<Prisma.UploadCreateWithoutTaskInput, Prisma.UploadUncheckedCreateWithoutTaskInput>
+}
+
+export type UploadCreateManyTaskInputEnvelope = {
+  data: Prisma.UploadCreateManyTaskInput | Prisma.UploadCreateManyTaskInput[]
+  skipDuplicates?: boolean
+}
+
+export type UploadUpsertWithWhereUniqueWithoutTaskInput = {
+  where: Prisma.UploadWhereUniqueInput
+  update: Prisma.XOR<Prisma.UploadUpdateWithoutTaskInput, Prisma.UploadUncheckedUpdateWithoutTaskInput>
+  create: Prisma.XOR<Prisma.UploadCreateWithoutTaskInput, Prisma.UploadUncheckedCreateWithoutTaskInput>
+}
+
+export type UploadUpdateWithWhereUniqueWithoutTaskInput = {
+  where: Prisma.UploadWhereUniqueInput
+  data: Prisma.XOR<Prisma.UploadUpdateWithoutTaskInput, Prisma.UploadUncheckedUpdateWithoutTaskInput>
+}
+
+export type UploadUpdateManyWithWhereWithoutTaskInput = {
+  where: Prisma.UploadScalarWhereInput
+  data: Prisma.XOR<Prisma.UploadUpdateManyMutationInput, Prisma.UploadUncheckedUpdateManyWithoutTaskInput>
+}
+
+export type UploadCreateWithoutBidInput = {
+  storageKey: string
+  visibility?: string | null
+  kind: string
+  mimeType: string
+  bytes: number
+  width?: number | null
+  height?: number | null
+  durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  task?: Prisma.TaskCreateNestedOneWithoutUploadsInput
+  owner?: Prisma.UserCreateNestedOneWithoutUploadsInput
   artifact?: Prisma.ArtifactCreateNestedOneWithoutUploadInput
 }
 
 export type UploadUncheckedCreateWithoutBidInput = {
   storageKey: string
+  taskId?: string | null
+  ownerId?: string | null
+  visibility?: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -707,28 +1022,9 @@ export type UploadUpdateManyWithWhereWithoutBidInput = {
   data: Prisma.XOR<Prisma.UploadUpdateManyMutationInput, Prisma.UploadUncheckedUpdateManyWithoutBidInput>
 }
 
-export type UploadScalarWhereInput = {
-  AND?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
-  OR?: Prisma.UploadScalarWhereInput[]
-  NOT?: Prisma.UploadScalarWhereInput | Prisma.UploadScalarWhereInput[]
-  storageKey?: Prisma.StringFilter<"Upload"> | string
-  bidId?: Prisma.UuidFilter<"Upload"> | string
-  kind?: Prisma.StringFilter<"Upload"> | string
-  mimeType?: Prisma.StringFilter<"Upload"> | string
-  bytes?: Prisma.IntFilter<"Upload"> | number
-  width?: Prisma.IntNullableFilter<"Upload"> | number | null
-  height?: Prisma.IntNullableFilter<"Upload"> | number | null
-  durationSec?: Prisma.FloatNullableFilter<"Upload"> | number | null
-  fileName?: Prisma.StringNullableFilter<"Upload"> | string | null
-  finished?: Prisma.BoolFilter<"Upload"> | boolean
-  sealedKey?: Prisma.StringNullableFilter<"Upload"> | string | null
-  sealingUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
-  refusal?: Prisma.JsonNullableFilter<"Upload">
-  createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
-}
-
 export type UploadCreateWithoutArtifactInput = {
   storageKey: string
+  visibility?: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -741,12 +1037,17 @@ export type UploadCreateWithoutArtifactInput = {
   sealingUntil?: Date | string | null
   refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
-  bid: Prisma.BidCreateNestedOneWithoutUploadsInput
+  bid?: Prisma.BidCreateNestedOneWithoutUploadsInput
+  task?: Prisma.TaskCreateNestedOneWithoutUploadsInput
+  owner?: Prisma.UserCreateNestedOneWithoutUploadsInput
 }
 
 export type UploadUncheckedCreateWithoutArtifactInput = {
   storageKey: string
-  bidId: string
+  bidId?: string | null
+  taskId?: string | null
+  ownerId?: string | null
+  visibility?: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -779,6 +1080,7 @@ export type UploadUpdateToOneWithWhereWithoutArtifactInput = {
 
 export type UploadUpdateWithoutArtifactInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -791,12 +1093,173 @@ export type UploadUpdateWithoutArtifactInput = {
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  bid?: Prisma.BidUpdateOneRequiredWithoutUploadsNestedInput
+  bid?: Prisma.BidUpdateOneWithoutUploadsNestedInput
+  task?: Prisma.TaskUpdateOneWithoutUploadsNestedInput
+  owner?: Prisma.UserUpdateOneWithoutUploadsNestedInput
 }
 
 export type UploadUncheckedUpdateWithoutArtifactInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
-  bidId?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  mimeType?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.IntFieldUpdateOperationsInput | number
+  width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type UploadCreateManyOwnerInput = {
+  storageKey: string
+  bidId?: string | null
+  taskId?: string | null
+  visibility?: string | null
+  kind: string
+  mimeType: string
+  bytes: number
+  width?: number | null
+  height?: number | null
+  durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+}
+
+export type UploadUpdateWithoutOwnerInput = {
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  mimeType?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.IntFieldUpdateOperationsInput | number
+  width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bid?: Prisma.BidUpdateOneWithoutUploadsNestedInput
+  task?: Prisma.TaskUpdateOneWithoutUploadsNestedInput
+  artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
+}
+
+export type UploadUncheckedUpdateWithoutOwnerInput = {
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  mimeType?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.IntFieldUpdateOperationsInput | number
+  width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  artifact?: Prisma.ArtifactUncheckedUpdateOneWithoutUploadNestedInput
+}
+
+export type UploadUncheckedUpdateManyWithoutOwnerInput = {
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  mimeType?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.IntFieldUpdateOperationsInput | number
+  width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type UploadCreateManyTaskInput = {
+  storageKey: string
+  bidId?: string | null
+  ownerId?: string | null
+  visibility?: string | null
+  kind: string
+  mimeType: string
+  bytes: number
+  width?: number | null
+  height?: number | null
+  durationSec?: number | null
+  fileName?: string | null
+  finished?: boolean
+  sealedKey?: string | null
+  sealingUntil?: Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+}
+
+export type UploadUpdateWithoutTaskInput = {
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  mimeType?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.IntFieldUpdateOperationsInput | number
+  width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  bid?: Prisma.BidUpdateOneWithoutUploadsNestedInput
+  owner?: Prisma.UserUpdateOneWithoutUploadsNestedInput
+  artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
+}
+
+export type UploadUncheckedUpdateWithoutTaskInput = {
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  kind?: Prisma.StringFieldUpdateOperationsInput | string
+  mimeType?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.IntFieldUpdateOperationsInput | number
+  width?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  height?: Prisma.NullableIntFieldUpdateOperationsInput | number | null
+  durationSec?: Prisma.NullableFloatFieldUpdateOperationsInput | number | null
+  fileName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  finished?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  sealedKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  artifact?: Prisma.ArtifactUncheckedUpdateOneWithoutUploadNestedInput
+}
+
+export type UploadUncheckedUpdateManyWithoutTaskInput = {
+  storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  bidId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -813,6 +1276,9 @@ export type UploadUncheckedUpdateWithoutArtifactInput = {
 
 export type UploadCreateManyBidInput = {
   storageKey: string
+  taskId?: string | null
+  ownerId?: string | null
+  visibility?: string | null
   kind: string
   mimeType: string
   bytes: number
@@ -829,6 +1295,7 @@ export type UploadCreateManyBidInput = {
 
 export type UploadUpdateWithoutBidInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -841,11 +1308,16 @@ export type UploadUpdateWithoutBidInput = {
   sealingUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   refusal?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  task?: Prisma.TaskUpdateOneWithoutUploadsNestedInput
+  owner?: Prisma.UserUpdateOneWithoutUploadsNestedInput
   artifact?: Prisma.ArtifactUpdateOneWithoutUploadNestedInput
 }
 
 export type UploadUncheckedUpdateWithoutBidInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -863,6 +1335,9 @@ export type UploadUncheckedUpdateWithoutBidInput = {
 
 export type UploadUncheckedUpdateManyWithoutBidInput = {
   storageKey?: Prisma.StringFieldUpdateOperationsInput | string
+  taskId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  visibility?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   kind?: Prisma.StringFieldUpdateOperationsInput | string
   mimeType?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.IntFieldUpdateOperationsInput | number
@@ -882,6 +1357,9 @@ export type UploadUncheckedUpdateManyWithoutBidInput = {
 export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   storageKey?: boolean
   bidId?: boolean
+  taskId?: boolean
+  ownerId?: boolean
+  visibility?: boolean
   kind?: boolean
   mimeType?: boolean
   bytes?: boolean
@@ -894,13 +1372,18 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   sealingUntil?: boolean
   refusal?: boolean
   createdAt?: boolean
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
+  bid?: boolean | Prisma.Upload$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Upload$taskArgs<ExtArgs>
+  owner?: boolean | Prisma.Upload$ownerArgs<ExtArgs>
   artifact?: boolean | Prisma.Upload$artifactArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   storageKey?: boolean
   bidId?: boolean
+  taskId?: boolean
+  ownerId?: boolean
+  visibility?: boolean
   kind?: boolean
   mimeType?: boolean
   bytes?: boolean
@@ -913,12 +1396,17 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   sealingUntil?: boolean
   refusal?: boolean
   createdAt?: boolean
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
+  bid?: boolean | Prisma.Upload$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Upload$taskArgs<ExtArgs>
+  owner?: boolean | Prisma.Upload$ownerArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   storageKey?: boolean
   bidId?: boolean
+  taskId?: boolean
+  ownerId?: boolean
+  visibility?: boolean
   kind?: boolean
   mimeType?: boolean
   bytes?: boolean
@@ -931,12 +1419,17 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   sealingUntil?: boolean
   refusal?: boolean
   createdAt?: boolean
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
+  bid?: boolean | Prisma.Upload$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Upload$taskArgs<ExtArgs>
+  owner?: boolean | Prisma.Upload$ownerArgs<ExtArgs>
 }, ExtArgs["result"]["upload"]>
 
 export type UploadSelectScalar = {
   storageKey?: boolean
   bidId?: boolean
+  taskId?: boolean
+  ownerId?: boolean
+  visibility?: boolean
   kind?: boolean
   mimeType?: boolean
   bytes?: boolean
@@ -951,27 +1444,38 @@ export type UploadSelectScalar = {
   createdAt?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"storageKey" | "bidId" | "kind" | "mimeType" | "bytes" | "width" | "height" | "durationSec" | "fileName" | "finished" | "sealedKey" | "sealingUntil" | "refusal" | "createdAt", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"storageKey" | "bidId" | "taskId" | "ownerId" | "visibility" | "kind" | "mimeType" | "bytes" | "width" | "height" | "durationSec" | "fileName" | "finished" | "sealedKey" | "sealingUntil" | "refusal" | "createdAt", ExtArgs["result"]["upload"]>
 export type UploadInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
+  bid?: boolean | Prisma.Upload$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Upload$taskArgs<ExtArgs>
+  owner?: boolean | Prisma.Upload$ownerArgs<ExtArgs>
   artifact?: boolean | Prisma.Upload$artifactArgs<ExtArgs>
 }
 export type UploadIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
+  bid?: boolean | Prisma.Upload$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Upload$taskArgs<ExtArgs>
+  owner?: boolean | Prisma.Upload$ownerArgs<ExtArgs>
 }
 export type UploadIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  bid?: boolean | Prisma.BidDefaultArgs<ExtArgs>
+  bid?: boolean | Prisma.Upload$bidArgs<ExtArgs>
+  task?: boolean | Prisma.Upload$taskArgs<ExtArgs>
+  owner?: boolean | Prisma.Upload$ownerArgs<ExtArgs>
 }
 
 export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Upload"
   objects: {
-    bid: Prisma.$BidPayload<ExtArgs>
+    bid: Prisma.$BidPayload<ExtArgs> | null
+    task: Prisma.$TaskPayload<ExtArgs> | null
+    owner: Prisma.$UserPayload<ExtArgs> | null
     artifact: Prisma.$ArtifactPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     storageKey: string
-    bidId: string
+    bidId: string | null
+    taskId: string | null
+    ownerId: string | null
+    visibility: string | null
     kind: string
     mimeType: string
     bytes: number
@@ -1378,7 +1882,9 @@ readonly fields: UploadFieldRefs;
  */
 export interface Prisma__UploadClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
-  bid<T extends Prisma.BidDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.BidDefaultArgs<ExtArgs>>): Prisma.Prisma__BidClient<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  bid<T extends Prisma.Upload$bidArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Upload$bidArgs<ExtArgs>>): Prisma.Prisma__BidClient<runtime.Types.Result.GetResult<Prisma.$BidPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  task<T extends Prisma.Upload$taskArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Upload$taskArgs<ExtArgs>>): Prisma.Prisma__TaskClient<runtime.Types.Result.GetResult<Prisma.$TaskPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  owner<T extends Prisma.Upload$ownerArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Upload$ownerArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   artifact<T extends Prisma.Upload$artifactArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Upload$artifactArgs<ExtArgs>>): Prisma.Prisma__ArtifactClient<runtime.Types.Result.GetResult<Prisma.$ArtifactPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
@@ -1411,6 +1917,9 @@ export interface Prisma__UploadClient<T, Null = never, ExtArgs extends runtime.T
 export interface UploadFieldRefs {
   readonly storageKey: Prisma.FieldRef<"Upload", 'String'>
   readonly bidId: Prisma.FieldRef<"Upload", 'String'>
+  readonly taskId: Prisma.FieldRef<"Upload", 'String'>
+  readonly ownerId: Prisma.FieldRef<"Upload", 'String'>
+  readonly visibility: Prisma.FieldRef<"Upload", 'String'>
   readonly kind: Prisma.FieldRef<"Upload", 'String'>
   readonly mimeType: Prisma.FieldRef<"Upload", 'String'>
   readonly bytes: Prisma.FieldRef<"Upload", 'Int'>
@@ -1821,6 +2330,63 @@ export type UploadDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Intern
    * Limit how many Uploads to delete.
    */
   limit?: number
+}
+
+/**
+ * Upload.bid
+ */
+export type Upload$bidArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Bid
+   */
+  select?: Prisma.BidSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Bid
+   */
+  omit?: Prisma.BidOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.BidInclude<ExtArgs> | null
+  where?: Prisma.BidWhereInput
+}
+
+/**
+ * Upload.task
+ */
+export type Upload$taskArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Task
+   */
+  select?: Prisma.TaskSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Task
+   */
+  omit?: Prisma.TaskOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.TaskInclude<ExtArgs> | null
+  where?: Prisma.TaskWhereInput
+}
+
+/**
+ * Upload.owner
+ */
+export type Upload$ownerArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the User
+   */
+  select?: Prisma.UserSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the User
+   */
+  omit?: Prisma.UserOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.UserInclude<ExtArgs> | null
+  where?: Prisma.UserWhereInput
 }
 
 /**

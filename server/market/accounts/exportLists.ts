@@ -3,6 +3,7 @@ import type { ExportListName } from "../../schemas/accountExport.ts";
 import { type Sql, sql } from "../../store/connection.ts";
 import { deliveryColumns, webhookColumns } from "../../webhooks/records.ts";
 import { bidColumns } from "../bids/records.ts";
+import { messageColumns } from "../conversation/messages.ts";
 import { questionColumns } from "../conversation/questions.ts";
 import { disputeColumns } from "../disputes/records.ts";
 import { payoutRowColumns } from "../payouts/publicRecord.ts";
@@ -10,6 +11,7 @@ import { ratingColumns } from "../ratings.ts";
 import { agreementColumns } from "../tasks/agreements.ts";
 import { taskColumns } from "../tasks/records.ts";
 import { roundColumns } from "../tasks/rounds.ts";
+import { sealedColumns } from "../uploads/artifacts.ts";
 
 interface ExportList {
   /** SELECT … FROM …; the rows have `id` and `createdAt`. */
@@ -58,7 +60,14 @@ export const exportSources: Record<ExportListName, ExportList> = {
              u.width, u.height, u.duration_sec AS "durationSec", a.detected_width AS "detectedWidth",
              a.detected_height AS "detectedHeight", a.detected_duration_sec AS "detectedDurationSec"
       FROM bids b JOIN artifacts a ON a.bid_id = b.id JOIN uploads u ON u.storage_key = a.upload_key`,
-    ownedBy: (user) => sql`b.bidder_id = ${user}`,
+    ownedBy: (user) => sql`b.bidder_id = ${user} AND a.kind IN ('sample', 'delivery')`,
+    table: sql`a`,
+  },
+  sharedFiles: {
+    select: sql`
+      SELECT ${sealedColumns}, a.task_id AS "taskId", a.bid_id AS "bidId", a.message_id AS "messageId"
+      FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key`,
+    ownedBy: (user) => sql`a.owner_id = ${user} AND a.kind IN ('brief', 'message')`,
     table: sql`a`,
   },
   questions: {
@@ -84,6 +93,11 @@ export const exportSources: Record<ExportListName, ExportList> = {
     select: sql`SELECT ${agreementColumns} FROM agreements a JOIN tasks t ON t.id = a.task_id`,
     ownedBy: (user) => sql`(t.buyer_id = ${user} OR t.awarded_bidder_id = ${user})`,
     table: sql`a`,
+  },
+  messages: {
+    select: sql`SELECT ${messageColumns} FROM messages m JOIN users sender ON sender.id = m.sender_id`,
+    ownedBy: (user) => sql`m.sender_id = ${user}`,
+    table: sql`m`,
   },
   disputes: {
     select: sql`SELECT ${disputeColumns} FROM disputes d JOIN tasks t ON t.id = d.task_id`,

@@ -1,4 +1,4 @@
-import type { Principal } from "../../auth/principal.ts";
+import { mayModerate, type Principal } from "../../auth/principal.ts";
 import type { Agreement } from "../../schemas/agreement.ts";
 import type { BidStatus } from "../../schemas/bid.ts";
 import type { Scope } from "../../schemas/scope.ts";
@@ -6,10 +6,11 @@ import { type TaskOperation, taskOperations } from "../../schemas/taskOperation.
 import { type Sql, sql } from "../../store/connection.ts";
 import { hasLapsed, mayAct, possibleKinds } from "../agreements/rules.ts";
 import { type BidAction, decideBid } from "../bids/rules.ts";
+import { hasFallenSilent } from "../conversation/talk.ts";
 import type { TaskRecord } from "../tasks/records.ts";
 import { actorOf, decideTaskAction, type Moment, moderatorActorOf, uploaderOf } from "../tasks/rules.ts";
 import type { TaskAction } from "../tasks/stateMachine.ts";
-import { canAddSample } from "../uploads/limits.ts";
+import { canAddFile, canAddSample } from "../uploads/limits.ts";
 
 /** What the status of a task does not say, but decides about a caller's operations as well. */
 export interface Facts {
@@ -17,6 +18,8 @@ export interface Facts {
   ownBid: { id: string; status: BidStatus } | null;
   /** Whether the caller has any bid on the task, even a rejected or withdrawn one. */
   hasBid: boolean;
+  /** Whether the task has an active bid, of whomever. */
+  hasActiveBid: boolean;
   /** Whether the task has an active bid, of a bidder who may still be awarded it. */
   hasAwardableBid: boolean;
   hasRated: boolean;
@@ -29,6 +32,7 @@ export interface Facts {
 interface Situation extends Facts {
   task: TaskRecord;
   userId: string;
+  isModerator: boolean;
   moment: Moment;
 }
 
@@ -41,10 +45,12 @@ interface Rule {
 const always = () => true;
 
 /** What the table of tasks allows the caller, if `besides` is true as well. */
-const onTask = (action: TaskAction, needs: Scope, besides: (facts: Facts) => boolean = always): Rule => ({
+const onTask = (action: TaskAction, needs: Scope, besides: (situation: Situation) => boolean = always): Rule => ({
   needs,
-  isOpen: ({ task, userId, moment, ...facts }) =>
-    decideTaskAction(action, task, actorOf(task, userId), moment).refused === null && besides(facts),
+  isOpen: (situation) => {
+    const { task, userId, moment } = situation;
+    return decideTaskAction(action, task, actorOf(task, userId), moment).refused === null && besides(situation);
+  },
 });
 
 /** What the table of bids allows the owner. */
@@ -89,6 +95,16 @@ const onAgreement = (action: "accept" | "decline" | "withdraw"): Rule => ({
   },
 });
 
+/** Writing in a conversation of the caller's: about their own bid, any bid on their task, or the one in dispute. */
+const onConversation: Rule = {
+  needs: "message:write",
+  isOpen({ task, userId, moment, isModerator, ...facts }) {
+    if (hasFallenSilent(task, moment.now)) return false;
+    if (task.buyerId === userId) return facts.hasActiveBid || task.awardedBidId !== null;
+    return facts.ownBid !== null || (isModerator && !facts.hasBid && task.status === "disputed");
+  },
+};
+
 const hasRoom = ({ sampleCount }: Facts) => canAddSample(sampleCount);
 
 const rules: Record<TaskOperation, Rule> = {
@@ -104,12 +120,11 @@ const rules: Record<TaskOperation, Rule> = {
   "agreements.withdraw": onAgreement("withdraw"),
   "tasks.dispute": onTask("dispute", "task:write"),
   "tasks.rate": onTask("rate", "task:write", ({ hasRated }) => !hasRated),
+  "tasks.fileInit": onTask("changeFiles", "task:write", ({ task }) => canAddFile(task)),
+  "tasks.fileFinalize": onTask("changeFiles", "task:write", ({ task }) => canAddFile(task)),
+  "tasks.removeFile": onTask("changeFiles", "task:write", ({ task }) => task.fileCount > 0),
   "tasks.ask": onTask("ask", "message:write"),
-  "questions.answer": {
-    needs: "message:write",
-    isOpen: ({ task, userId, moment }) =>
-      task.questionCount > 0 && decideTaskAction("answer", task, actorOf(task, userId), moment).refused === null,
-  },
+  "questions.answer": onTask("answer", "message:write", ({ task }) => task.questionCount > 0),
   "bids.place": onTask("placeBid", "bid:write", ({ ownBid }) => ownBid?.status !== "active"),
   "bids.update": onBid("update"),
   "bids.withdraw": onBid("withdraw"),
@@ -118,6 +133,9 @@ const rules: Record<TaskOperation, Rule> = {
   "bids.deliveryInit": onUpload("deliver"),
   "bids.deliveryFinalize": onUpload("deliver"),
   "bids.giveBack": onUpload("giveBack"),
+  "messages.send": onConversation,
+  "messages.fileInit": onConversation,
+  "messages.fileFinalize": onConversation,
   "disputes.resolve": {
     needs: "moderator",
     isOpen: ({ task, userId, moment, hasBid }) =>
@@ -132,8 +150,8 @@ interface Caller {
 }
 
 function has({ principal, settings }: Caller, needs: Rule["needs"]): boolean {
-  if (principal.kind === "apiKey") return needs !== "moderator" && principal.scopes.includes(needs);
-  return needs !== "moderator" || (principal.moderator && (principal.secondFactor || !settings.moderatorTotp));
+  if (needs === "moderator") return mayModerate(principal, settings);
+  return principal.kind === "session" || principal.scopes.includes(needs);
 }
 
 /**
@@ -142,7 +160,9 @@ function has({ principal, settings }: Caller, needs: Rule["needs"]): boolean {
  * Source: docs/contract.md "States".
  */
 export function availableActionsOf(task: TaskRecord, facts: Facts, caller: Caller, moment: Moment): TaskOperation[] {
-  const situation = { ...facts, task, userId: caller.principal.userId, moment };
+  const { principal, settings } = caller;
+  const isModerator = mayModerate(principal, settings);
+  const situation = { ...facts, task, userId: principal.userId, isModerator, moment };
   return taskOperations.filter(
     (operation) => has(caller, rules[operation].needs) && rules[operation].isOpen(situation),
   );
@@ -155,6 +175,7 @@ export const factsFor = (userId: string): Sql => sql`(
     -- Not EXISTS, for which a task full of one user's bids would be read from end to end.
     'hasBid', (SELECT b.id FROM bids b WHERE b.task_id = task.id AND b.bidder_id = ${userId}::uuid
                ORDER BY b.created_at DESC LIMIT 1) IS NOT NULL,
+    'hasActiveBid', EXISTS (SELECT 1 FROM bids b WHERE b.task_id = task.id AND b.status = 'active'),
     'hasAwardableBid', EXISTS (
       SELECT 1 FROM bids b JOIN users u ON u.id = b.bidder_id
       WHERE b.task_id = task.id AND b.status = 'active' AND u.suspended_at IS NULL AND u.closed_at IS NULL),

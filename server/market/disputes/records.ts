@@ -7,10 +7,13 @@ import { type Connection, empty, queryOne, type Sql, sql } from "../../store/con
 import { type Page, pageStatement } from "../../store/cursorLists.ts";
 import type { Transaction } from "../../store/database.ts";
 import { getBid } from "../bids/records.ts";
+import { roleOf, type Talker } from "../conversation/talk.ts";
 import { readReputations } from "../reputation.ts";
 import { findTask, taskListColumns } from "../tasks/records.ts";
 import { readRounds } from "../tasks/rounds.ts";
 import { readArtifacts } from "../uploads/artifacts.ts";
+import { readBrief } from "./brief.ts";
+import { readSaid } from "./said.ts";
 
 const columnsWith = (reason: Sql, note: Sql) => sql`
   d.id, d.task_id AS "taskId", d.opened_by AS "openedBy", ${reason} AS reason, d.status, d.resolution,
@@ -105,11 +108,15 @@ export async function listDisputes(
   });
 }
 
-/** Returns a dispute with everything that a decision needs. Throws `not_found` if the reader may not see it. */
+/**
+ * Returns a dispute with everything that a decision needs. Throws `not_found` if the reader may not see it. Messages are only for
+ * a `talker` who may read them.
+ */
 export async function getDisputeCase(
   services: Pick<Services, "database" | "storage">,
   disputeId: string,
   reader: DisputeReader,
+  talker: Talker | null = null,
 ): Promise<DisputeCase> {
   const { database } = services;
   const [dispute] = await database.query<Dispute>(sql`
@@ -123,6 +130,12 @@ export async function getDisputeCase(
   const buyer = reputations.find(({ userId }) => userId === task.buyerId);
   const bidder = reputations.find(({ userId }) => userId === bid.bidder.id);
   if (!buyer || !bidder) throw new Error(`dispute ${dispute.id} has no parties`);
-  const rounds = await readRounds(database, task.id);
-  return { dispute, task, bid, ...(await readArtifacts(services, task.id)), rounds, reputations: { buyer, bidder } };
+  const seesMessages = talker !== null && (await roleOf(database, talker, { task, bid })) !== null;
+  const [brief, artifacts, rounds, said] = await Promise.all([
+    readBrief(services, task),
+    readArtifacts(services, task.id),
+    readRounds(database, task.id),
+    readSaid(services, { task, bid }, seesMessages),
+  ]);
+  return { dispute, task, brief, bid, ...artifacts, rounds, said, reputations: { buyer, bidder } };
 }

@@ -8,6 +8,8 @@ export interface TaskRecord extends Task {
   awardedBidderId: string | null;
   /** Without those that a moderator has removed. */
   questionCount: number;
+  /** Files of the brief. */
+  fileCount: number;
 }
 
 const utc = (time: Sql) => sql`to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
@@ -28,7 +30,8 @@ export const taskColumns = sql`
   t.revisions, t.revisions_used AS "revisionsUsed", ${changesOf} AS changes,
   t.closed_at AS "closedAt", coalesce(t.closed_because, CASE t.status WHEN 'cancelled' THEN 'cancelled' END) AS "closedBecause",
   t.updated_at AS "updatedAt",
-  t.buyer_id AS "buyerId", t.awarded_bidder_id AS "awardedBidderId", t.question_count AS "questionCount"`;
+  t.buyer_id AS "buyerId", t.awarded_bidder_id AS "awardedBidderId", t.question_count AS "questionCount",
+  t.file_count AS "fileCount"`;
 
 /** Columns of `tasks t` for the public feed. */
 export const taskListColumns = sql`

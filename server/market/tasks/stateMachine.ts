@@ -49,6 +49,7 @@ export interface Transition {
  */
 export const taskTransitions = {
   update: { by: ["buyer"], from: ["open"], to: "same", money: "budget", event: "task.updated" },
+  changeFiles: { by: ["buyer"], from: ["open"], to: "same", money: "none", event: "task.updated" },
   cancel: {
     by: ["buyer"],
     from: ["open"],

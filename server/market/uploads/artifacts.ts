@@ -1,10 +1,9 @@
 import { ApiError } from "../../errors.ts";
 import type { SampleOrDelivery } from "../../schemas/artifact.ts";
-import type { Bid } from "../../schemas/bid.ts";
 import type { Services } from "../../services.ts";
-import { type Connection, queryOne, sql } from "../../store/connection.ts";
+import { type Connection, type Sql, sql } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
-import { checkUpload, invalidStorageKey, type Uploader, type UploadKind } from "./declare.ts";
+import { invalidStorageKey, type UploadKind } from "./declare.ts";
 import type { SealedUpload } from "./finalize.ts";
 import { finishUpload } from "./lease.ts";
 import { extensionOf } from "./mimeType.ts";
@@ -12,15 +11,19 @@ import { extensionOf } from "./mimeType.ts";
 /** Source: docs/contract.md "Records". */
 const DOWNLOAD_EXPIRES_IN_SECONDS = 900;
 
-type ArtifactRow = Pick<
-  SampleOrDelivery,
-  "id" | "bidId" | "taskId" | "mimeType" | "detectedMimeType" | "bytes" | "createdAt"
-> & {
+/** What every sealed file has. */
+export type SealedRow = Pick<SampleOrDelivery, "id" | "mimeType" | "detectedMimeType" | "bytes" | "createdAt"> & {
   storageKey: string;
   kind: UploadKind;
   fileName: string | null;
   mimeTypeDiffers: boolean;
   sha256: string | null;
+};
+
+/** Of a sample or a delivery. */
+export type ArtifactRow = SealedRow & {
+  bidId: string;
+  taskId: string;
   width: number | null;
   height: number | null;
   durationSec: number | null;
@@ -30,85 +33,65 @@ type ArtifactRow = Pick<
   supersededAt: string | null;
 };
 
-/** Columns of `artifacts a JOIN uploads u ON u.storage_key = a.upload_key`. */
-const artifactColumns = sql`
-  a.id, a.bid_id AS "bidId", a.task_id AS "taskId", a.kind, a.storage_key AS "storageKey", a.sha256,
-  a.created_at AS "createdAt", u.mime_type AS "mimeType", u.bytes, u.width, u.height, u.duration_sec AS "durationSec",
-  u.file_name AS "fileName", a.detected_mime_type AS "detectedMimeType", a.mime_type_differs AS "mimeTypeDiffers",
-  a.detected_width AS "detectedWidth", a.detected_height AS "detectedHeight",
+/** Columns of `artifacts a JOIN uploads u ON u.storage_key = a.upload_key`, for `SealedRow`. */
+export const sealedColumns = sql`
+  a.id, a.kind, a.storage_key AS "storageKey", a.sha256, a.created_at AS "createdAt", u.mime_type AS "mimeType", u.bytes,
+  u.file_name AS "fileName", a.detected_mime_type AS "detectedMimeType", a.mime_type_differs AS "mimeTypeDiffers"`;
+
+export const artifactColumns = sql`${sealedColumns}, a.bid_id AS "bidId", a.task_id AS "taskId", u.width, u.height,
+  u.duration_sec AS "durationSec", a.detected_width AS "detectedWidth", a.detected_height AS "detectedHeight",
   a.detected_duration_sec AS "detectedDurationSec", a.superseded_at AS "supersededAt"`;
 
-/** Returns the sample or delivery that an upload became; null when it was not finalised. */
-export async function findArtifact(connection: Connection, uploadKey: string): Promise<ArtifactRow | null> {
-  const [row] = await connection.query<ArtifactRow>(sql`
-    SELECT ${artifactColumns} FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key
-    WHERE a.upload_key = ${uploadKey}`);
+/** Returns what an upload became; null when it was not finalised. `columns` are those of its kind. */
+export async function findSealed<Row extends SealedRow>(
+  connection: Connection,
+  uploadKey: string,
+  columns: Sql,
+): Promise<Row | null> {
+  const [row] = await connection.query<Row>(sql`
+    SELECT ${columns} FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key WHERE a.upload_key = ${uploadKey}`);
   return row ?? null;
 }
 
 /**
- * For an upload that is about to become a delivery. Throws `invalid_input` if it became one already: then the buyer has asked
- * for changes since, or else `checkUpload` throws that the task is delivered. Returns null if it did not.
+ * Records a sealed upload. Throws `invalid_input` when nothing was uploaded, and `unavailable` when another request is
+ * finalising the upload by now.
  */
-export async function assertNotDelivered(
-  services: Uploader & Pick<Services, "database">,
-  { id: bidId, storageKey }: { id: string; storageKey: string },
-): Promise<null> {
-  if ((await findArtifact(services.database, storageKey)) === null) return null;
-  await checkUpload(services.database, services, "delivery", bidId);
-  throw invalidStorageKey("This file has been delivered already. Start another upload.");
-}
-
-/** Records that the delivery of a bid, whose task is locked, is about to be replaced by another one. */
-export async function supersedeDelivery(tx: Transaction, bidId: string, at: Date): Promise<void> {
-  await tx.query(sql`
-    UPDATE artifacts SET superseded_at = ${at.toISOString()}::timestamptz
-    WHERE bid_id = ${bidId}::uuid AND kind = 'delivery' AND superseded_at IS NULL`);
-}
-
-/** Counts the finalised samples of a bid. */
-export async function countSamples(connection: Connection, bidId: string): Promise<number> {
-  const { count } = await queryOne<{ count: number }>(
-    connection,
-    sql`SELECT count(*)::int AS count FROM artifacts WHERE bid_id = ${bidId}::uuid AND kind = 'sample'`,
-  );
-  return count;
-}
-
-/**
- * Records a sealed upload as a sample or delivery. Throws `invalid_input` when nothing was uploaded, and `unavailable`
- * when another request is finalising the upload by now.
- */
-export async function addArtifact(
+export async function addSealed<Row extends SealedRow>(
   tx: Transaction,
-  kind: UploadKind,
-  { bid, sealed }: { bid: Bid; sealed: SealedUpload | null },
-): Promise<ArtifactRow> {
+  { kind, bidId, taskId }: { kind: UploadKind; bidId: string | null; taskId: string | null },
+  sealed: SealedUpload | null,
+  columns: Sql,
+): Promise<Row> {
   if (sealed === null) throw invalidStorageKey("Nothing has been uploaded under this key yet.");
   const { lease, sha256, detectedMimeType, mimeTypeDiffers, detectedDimensions, detectedDurationSec } = sealed;
-  const [row] = await tx.query<ArtifactRow>(sql`
+  const [row] = await tx.query<Row>(sql`
     WITH u AS (${finishUpload(lease)}), a AS (
-      INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind, sha256, detected_mime_type, mime_type_differs,
+      INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, owner_id, kind, sha256, detected_mime_type, mime_type_differs,
                              detected_width, detected_height, detected_duration_sec)
-      SELECT u.storage_key, u.sealed_key, ${bid.id}::uuid, ${bid.taskId}::uuid, ${kind}, ${sha256}, ${detectedMimeType},
-             ${mimeTypeDiffers}::boolean, ${detectedDimensions?.width ?? null}::int,
+      SELECT u.storage_key, u.sealed_key, ${bidId}::uuid, ${taskId}::uuid, u.owner_id, ${kind}, ${sha256},
+             ${detectedMimeType}, ${mimeTypeDiffers}::boolean, ${detectedDimensions?.width ?? null}::int,
              ${detectedDimensions?.height ?? null}::int, ${detectedDurationSec}::float8
       FROM u RETURNING *)
-    SELECT ${artifactColumns} FROM a JOIN u ON u.storage_key = a.upload_key`);
+    SELECT ${columns} FROM a JOIN u ON u.storage_key = a.upload_key`);
   if (row === undefined) throw new ApiError("unavailable");
   return row;
 }
 
-/** The public record, with a download link that expires after 15 minutes. Bytes of another type are never served as it. */
-export async function toArtifact({ storage }: Pick<Services, "storage">, row: ArtifactRow): Promise<SampleOrDelivery> {
+/** A link to a file that expires after 15 minutes. Bytes of another type are never served as the declared one. */
+export function signDownload({ storage }: Pick<Services, "storage">, row: SealedRow): Promise<string> {
   const servedMimeType = row.mimeTypeDiffers ? "application/octet-stream" : row.mimeType;
-  const downloadUrl = await storage.presignDownload({
+  return storage.presignDownload({
     storageKey: row.storageKey,
     fileName: row.fileName ?? `${row.kind}-${row.id}${extensionOf(servedMimeType)}`,
     mimeType: servedMimeType,
     expiresInSeconds: DOWNLOAD_EXPIRES_IN_SECONDS,
   });
-  return { ...artifactRecord(row), downloadUrl };
+}
+
+/** The public record, with a download link. */
+export async function toArtifact(services: Pick<Services, "storage">, row: ArtifactRow): Promise<SampleOrDelivery> {
+  return { ...artifactRecord(row), downloadUrl: await signDownload(services, row) };
 }
 
 /** The public record without a download link. */
@@ -138,8 +121,8 @@ export async function readArtifacts(
 ): Promise<{ samples: SampleOrDelivery[]; deliveries: SampleOrDelivery[] }> {
   const rows = await services.database.query<ArtifactRow>(sql`
     SELECT ${artifactColumns} FROM artifacts a JOIN uploads u ON u.storage_key = a.upload_key
-    WHERE a.task_id = ${taskId}::uuid ORDER BY a.created_at`);
-  const artifactsOf = (kind: UploadKind) =>
+    WHERE a.task_id = ${taskId}::uuid AND a.kind IN ('sample', 'delivery') ORDER BY a.created_at`);
+  const artifactsOf = (kind: "sample" | "delivery") =>
     Promise.all(rows.filter((row) => row.kind === kind).map((row) => toArtifact(services, row)));
   return { samples: await artifactsOf("sample"), deliveries: (await artifactsOf("delivery")).reverse() };
 }

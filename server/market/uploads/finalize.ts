@@ -2,8 +2,10 @@ import { ApiError } from "../../errors.ts";
 import { END_BYTES, START_BYTES } from "../../gateways/inspection/inspector.ts";
 import type { SealedObject } from "../../gateways/storage.ts";
 import type { Services } from "../../services.ts";
+import type { Transaction } from "../../store/database.ts";
+import type { CallerContext } from "../../trpc.ts";
 import { Turns } from "../../turns.ts";
-import { type Declared, invalidStorageKey } from "./declare.ts";
+import { type Declared, type Destination, findDeclared, invalidStorageKey } from "./declare.ts";
 import { holdSealingLease, refuseUpload, type SealingLease, takeSealingLease } from "./lease.ts";
 import { essenceOf } from "./mimeType.ts";
 import { checkType } from "./typeCheck.ts";
@@ -44,6 +46,32 @@ const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 500;
 /** Longer than copying a file takes. */
 const MAX_WAIT_MS = 150_000;
+
+/**
+ * Finalises the upload with this key in the caller's request, once for all repeats. `record` writes in the request's transaction,
+ * behind a lock, where it judges everything again. Without `findRecorded`, what was finalised already is refused as `mayUpload`
+ * refuses it.
+ */
+export function finalizeFor<Recorded>(
+  ctx: CallerContext,
+  { destination, storageKey }: { destination: Destination; storageKey: string },
+  steps: {
+    findRecorded?(): Promise<Recorded | null>;
+    record(tx: Transaction, sealed: SealedUpload | null): Promise<Recorded>;
+  },
+): Promise<Recorded> {
+  return ctx.claim(({ change }) =>
+    finalizeUpload(ctx, {
+      find: () => findDeclared(ctx, destination, storageKey),
+      async findRecorded() {
+        const recorded = (await steps.findRecorded?.()) ?? null;
+        return recorded === null ? null : change(async () => recorded);
+      },
+      check: async () => destination.hasRoom?.(ctx.database),
+      record: (sealed) => change((tx) => steps.record(tx, sealed)),
+    }),
+  );
+}
 
 /**
  * Copies an upload to where its URL cannot change it, inspects the copy, and records it. Of several requests for one

@@ -80,6 +80,40 @@ export function assertDeliveryLimits(upload: DeclaredUpload): void {
   if (violations.length > 0) throw new ApiError("delivery_too_large", { violations });
 }
 
+const MAX_FILE_BYTES = { brief: 100 * MEGABYTE, message: 25 * MEGABYTE } as const;
+/** Of briefs and messages together, a user may have this much, and this many uploads that are not finished. */
+const MAX_USER_BYTES = 10_000 * MEGABYTE;
+const MAX_OPEN_UPLOADS = 20;
+const MAX_FILES_PER_BRIEF = 20;
+
+/** Throws `file_too_large` above 100 MB for a brief, 25 MB for a message. */
+export function assertFileLimits(kind: keyof typeof MAX_FILE_BYTES, upload: DeclaredUpload): void {
+  const violations = violationsOf([["bytes", MAX_FILE_BYTES[kind], upload.bytes]]);
+  if (violations.length > 0) throw new ApiError("file_too_large", { violations });
+}
+
+/** Whether the brief of a task may get another file. */
+export const canAddFile = ({ fileCount }: { fileCount: number }) => fileCount < MAX_FILES_PER_BRIEF;
+
+/** Throws `limit_reached` if a brief already has 20 files. */
+export function assertRoomInBrief(task: { fileCount: number }): void {
+  if (canAddFile(task)) return;
+  const message = `A task has at most ${MAX_FILES_PER_BRIEF} files.`;
+  throw new ApiError("limit_reached", { limit: MAX_FILES_PER_BRIEF, message });
+}
+
+/** Throws `limit_reached` if a user has more in briefs and messages than a user may. */
+export function assertUserTotals({ bytes, open }: { bytes: number; open: number }): void {
+  if (open > MAX_OPEN_UPLOADS) {
+    const message = `${MAX_OPEN_UPLOADS} of your uploads are not finished: finish one, or wait until it is deleted after 24 hours.`;
+    throw new ApiError("limit_reached", { limit: MAX_OPEN_UPLOADS, message });
+  }
+  const violations = violationsOf([["bytes", MAX_USER_BYTES, bytes]]);
+  if (violations.length > 0) {
+    throw new ApiError("limit_reached", { violations, message: "Your files of briefs and messages may have 10 GB." });
+  }
+}
+
 function violationsOf(measured: [string, number | undefined, number | undefined][]): LimitViolation[] {
   return measured.flatMap(([field, limit, actual]) =>
     limit !== undefined && actual !== undefined && actual > limit ? [{ field, limit, actual }] : [],

@@ -3,6 +3,7 @@ import { sql } from "../../store/connection.ts";
 import type { JobPayload } from "../../store/jobPayloads.ts";
 import { isUnreconciled } from "../../store/reconciliation.ts";
 import { UPLOAD_EXPIRES_IN_SECONDS } from "./declare.ts";
+import { discardUploads } from "./discard.ts";
 import { isIdle } from "./lease.ts";
 
 /** Source: docs/contract.md "Uploads". */
@@ -13,10 +14,10 @@ const UPLOADS_PER_RUN = 500;
 const OBJECTS_PER_RUN = 1_000;
 const PARALLEL_DELETIONS = 8;
 
-const stages = ["uploads", "samples/", "deliveries/"] as const;
+const stages = ["uploads", "samples/", "deliveries/", "briefs/", "messages/"] as const;
 
 /**
- * Deletes uploads that were started a day ago and not finished, and objects whose upload URL has expired and that no unfinished
+ * Deletes uploads that were started a day ago and not finished, files of messages that no message has, and objects whose upload URL has expired and that no unfinished
  * upload accounts for: finalising an upload copies it. Each run does a bounded part and adds the job for the next one. It may
  * be repeated, and run several times in parallel. Artifacts are under another prefix.
  */
@@ -37,8 +38,9 @@ export async function sweepPart(
   const nextStage = stages[stages.indexOf(stage) + 1];
   const next = nextStage === undefined ? null : { stage: nextStage };
   if (stage === "uploads") {
-    const count = await sweepUnfinished(services, hoursAgo(UNFINISHED_HOURS));
-    return count < UPLOADS_PER_RUN ? next : { stage };
+    const before = hoursAgo(UNFINISHED_HOURS);
+    const counts = [await discardUnused(services, before), await sweepUnfinished(services, before)];
+    return counts.every((count) => count < UPLOADS_PER_RUN) ? next : { stage };
   }
   const page = await services.storage.list(stage, after, objectsPerRun);
   const before = hoursAgo(FINISHED_HOURS);
@@ -46,6 +48,16 @@ export async function sweepPart(
   await deleteObjects(services, await withoutUpload(services, old));
   const last = page.at(-1);
   return last === undefined || page.length < objectsPerRun ? next : { stage, after: last.storageKey };
+}
+
+/** Deletes files that were uploaded for a message and are in none. Returns how many. */
+function discardUnused({ database }: Services, before: Date): Promise<number> {
+  const unused = sql`
+    id IN (
+      SELECT id FROM artifacts WHERE kind = 'message' AND message_id IS NULL AND created_at < ${before.toISOString()}::timestamptz
+      ORDER BY created_at LIMIT ${UPLOADS_PER_RUN})
+    AND message_id IS NULL`; // again behind the row's lock: a message may have taken it meanwhile
+  return database.transaction((tx) => discardUploads(tx, unused));
 }
 
 /** Returns how many uploads it has found. */
@@ -58,9 +70,11 @@ async function sweepUnfinished(services: Services, before: Date): Promise<number
     found.flatMap(({ storageKey, sealedKey }) => [storageKey, ...(sealedKey === null ? [] : [sealedKey])]),
   );
   // An upload that is being finalised by now has another `sealed_key`, and stays.
-  await services.database.query(sql`
+  // Again after a deadlock: a trigger adds up what users have left.
+  const deletion = sql`
     DELETE FROM uploads USING json_to_recordset(${JSON.stringify(found)}::json) AS found ("storageKey" text, "sealedKey" text)
-    WHERE storage_key = "storageKey" AND sealed_key IS NOT DISTINCT FROM "sealedKey" AND ${isIdle}`);
+    WHERE storage_key = "storageKey" AND sealed_key IS NOT DISTINCT FROM "sealedKey" AND ${isIdle}`;
+  await services.database.transaction((tx) => tx.query(deletion));
   return found.length;
 }
 

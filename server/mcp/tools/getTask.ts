@@ -4,12 +4,14 @@ import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { Id } from "../../schemas/common.ts";
 import { Dispute } from "../../schemas/dispute.ts";
 import { BidExcerpt } from "../../schemas/excerpts.ts";
+import { BriefFile } from "../../schemas/file.ts";
+import { Question } from "../../schemas/question.ts";
 import { Rating } from "../../schemas/rating.ts";
 import { Reputation } from "../../schemas/reputation.ts";
 import { Task } from "../../schemas/task.ts";
 import { TaskOperation } from "../../schemas/taskOperation.ts";
 import { type AnswerText, count, money, time } from "../text.ts";
-import { plainTool } from "../tool.ts";
+import { type Api, plainTool } from "../tool.ts";
 import { toolsFor } from "./nextTools.ts";
 import { reputationOf, wordsOfBuyer } from "./reputations.ts";
 
@@ -32,9 +34,9 @@ export const getTask = plainTool({
   title: "Read a task",
   description:
     "Reads a task with what you need to decide: description, acceptance criteria, budget, deadlines, the buyer's reputation, " +
-    "your own bid, and nextTools, the tools that you can use on it now. If it is your task or was awarded to you, also its " +
+    "your own bid, the newest 20 questions, and nextTools, the tools that you can use on it now. If it is your task or was awarded to you, also its " +
     "files (read them with read_delivery), dispute and ratings.",
-  procedures: ["tasks.read", "users.reputation"],
+  procedures: ["tasks.read", "users.reputation", "questions.list"],
   kind: "read",
   input: z.strictObject({ taskId }),
   output: z.object({
@@ -44,6 +46,8 @@ export const getTask = plainTool({
     availableActions: z.array(TaskOperation),
     ownBid: BidExcerpt.optional().meta({ description: "Your bid that is active or was awarded, or else your latest." }),
     buyerReputation: Reputation.nullable(),
+    files: z.array(BriefFile.omit({ downloadUrl: true })).meta({ description: "Of the brief." }),
+    questions: z.array(Question.omit({ taskId: true })).meta({ description: "Newest first." }),
     samples: z.array(FileRecord).optional(),
     deliveries: z.array(DeliveryRecord).optional(),
     agreement: Agreement.optional(),
@@ -54,6 +58,8 @@ export const getTask = plainTool({
     const { availableActions = [], bids = [], ...found } = await api.tasks.read({ id: input.taskId });
     const task = Task.parse(found.task);
     const buyerReputation = await reputationOf(api, task.buyer.id);
+    const { questions } = found.questionCount === 0 ? { questions: [] } : await readQuestions(api, task.id);
+    const { files = [] } = found;
     const own = bids.filter(({ bidder }) => bidder.id === context.userId);
     const ownBid = own.find(({ status }) => status === "active" || status === "awarded") ?? own[0];
     const isBidder = ownBid?.status === "awarded";
@@ -65,6 +71,11 @@ export const getTask = plainTool({
     if (ownBid) {
       text.say(`Your bid ${ownBid.id}: ${ownBid.status}, ${money(ownBid.priceCents)}, ${ownBid.etaHours} hours.`);
       if (ownBid.taskEditedAt) text.say("The task was changed after you placed that bid: read it again.");
+    }
+    for (const { id, bytes, fileName } of files) sayFile(text, "File", { id, bytes, fileName: fileName ?? undefined });
+    for (const { id, text: words, answer } of questions) {
+      text.say(`Question ${id}${answer === null ? ", unanswered" : ""}:`).sayQuoted("Question", words);
+      text.sayQuoted("Answer", answer?.text);
     }
     for (const { id, bytes, fileName } of found.samples ?? []) sayFile(text, "Sample", { id, bytes, fileName });
     for (const { id, bytes, fileName } of found.deliveries ?? []) sayFile(text, "Delivery", { id, bytes, fileName });
@@ -82,7 +93,7 @@ export const getTask = plainTool({
       text.say(`The ${rated} was rated ${stars} of 5.`).sayQuoted("Comment", comment);
     text.next(nextTools.length === 0 ? "nothing to do on this task now." : `${nextTools.join(", ")}.`);
     return {
-      ...{ role, nextTools, availableActions, buyerReputation, task },
+      ...{ role, nextTools, availableActions, buyerReputation, task, files, questions },
       ...(ownBid && { ownBid }),
       ...(found.samples && { samples: found.samples }),
       ...(found.deliveries && { deliveries: found.deliveries }),
@@ -92,6 +103,8 @@ export const getTask = plainTool({
     };
   },
 });
+
+const readQuestions = (api: Api, id: string) => api.questions.list({ id, limit: 20 });
 
 function sayTask(text: AnswerText, task: Task): void {
   const deadlines = [

@@ -18,6 +18,9 @@ const toolByOperation: Partial<Record<TaskOperation, string>> = {
   "bids.place": "place_bid",
   "bids.update": "place_bid",
   "bids.withdraw": "withdraw_bid",
+  "tasks.ask": "ask_question",
+  "questions.answer": "answer_question",
+  "messages.send": "send_message",
   "bids.deliveryInit": "deliver",
   "bids.sampleInit": "add_sample",
 };

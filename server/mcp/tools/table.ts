@@ -6,8 +6,10 @@ import { acceptDelivery, disputeDelivery, rate } from "./decideDelivery.ts";
 import { addSample, deliver } from "./deliver.ts";
 import { getReputation } from "./getReputation.ts";
 import { getTask } from "./getTask.ts";
+import { readMessages, sendMessage } from "./messages.ts";
 import { placeBid, withdrawBid } from "./placeBid.ts";
 import { cancelTask, changeTask, postTask } from "./postTask.ts";
+import { answerQuestion, askQuestion } from "./questions.ts";
 import { readDelivery } from "./readDelivery.ts";
 import { searchTasks } from "./searchTasks.ts";
 import { waitForEvents } from "./waitForEvents.ts";
@@ -37,6 +39,10 @@ export const tools: readonly Tool[] = [
   rate,
   getWallet,
   requestPayout,
+  askQuestion,
+  answerQuestion,
+  sendMessage,
+  readMessages,
   waitForEvents,
   getReputation,
 ];

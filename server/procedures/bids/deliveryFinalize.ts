@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { moveTask } from "../../market/tasks/moveTask.ts";
 import { isInRound } from "../../market/tasks/rules.ts";
-import { addArtifact, assertNotDelivered, supersedeDelivery, toArtifact } from "../../market/uploads/artifacts.ts";
-import { findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
-import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
+import { type ArtifactRow, addSealed, artifactColumns, toArtifact } from "../../market/uploads/artifacts.ts";
+import { finalizeFor, type SealedUpload } from "../../market/uploads/finalize.ts";
+import { assertNotDelivered, lockForWork, supersedeDelivery, workOf } from "../../market/uploads/work.ts";
 import { Delivery, StorageKey } from "../../schemas/artifact.ts";
 import { idOf, Timestamp } from "../../schemas/common.ts";
 import { inOrder } from "../../store/connection.ts";
@@ -36,23 +36,27 @@ export const deliveryFinalize = scoped("bid:write")
     }),
   )
   .mutation(async ({ ctx, input }) => {
-    const { row, deadlineAt } = await ctx.claim(({ change }) =>
-      finalizeUpload(ctx, {
+    const { storageKey } = input;
+    const destination = workOf(ctx, "delivery", input.id);
+    const { row, deadlineAt } = await finalizeFor(
+      ctx,
+      { destination, storageKey },
+      {
         // Once another request has delivered, this one has the wrong status, unless the buyer has asked for changes since.
-        find: () => findDeclared(ctx, "delivery", input.id, input.storageKey),
-        findRecorded: async () => assertNotDelivered(ctx, input),
-        record: (sealed) => change((tx) => deliver(ctx, tx, input.id, sealed)),
-      }),
+        findRecorded: () => assertNotDelivered(ctx.database, destination, storageKey),
+        record: (tx, sealed) => deliver(ctx, tx, input.id, sealed),
+      },
     );
     if (deadlineAt === null) throw new Error("a delivered task has no acceptance deadline");
     return { delivery: await toArtifact(ctx, row), task: { acceptanceDeadlineAt: deadlineAt } };
   });
 
 async function deliver(ctx: CallerContext, tx: Transaction, bidId: string, sealed: SealedUpload | null) {
-  const { task, bid, actor, moment } = await lockForUpload(ctx, tx, "delivery", bidId);
+  const { task, bid, actor, moment } = await lockForWork(ctx, tx, "delivery", bidId);
+  const subject = { kind: "delivery", bidId: bid.id, taskId: task.id } as const;
   const [, row, delivered] = await inOrder(
     async () => isInRound(task) && supersedeDelivery(tx, bid.id, moment.now),
-    () => addArtifact(tx, "delivery", { bid, sealed }),
+    () => addSealed<ArtifactRow>(tx, subject, sealed, artifactColumns),
     () => moveTask(tx, "deliver", task, { actor, moment, bid }),
   );
   return { row, deadlineAt: delivered.acceptanceDeadlineAt };

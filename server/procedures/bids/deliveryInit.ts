@@ -1,6 +1,7 @@
 import { z } from "zod";
-import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
+import { startUpload } from "../../market/uploads/declare.ts";
 import { assertDeliveryLimits } from "../../market/uploads/limits.ts";
+import { workOf } from "../../market/uploads/work.ts";
 import { UploadTarget, uploadInput } from "../../schemas/artifact.ts";
 import { idOf } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
@@ -29,9 +30,5 @@ export const deliveryInit = scoped("bid:write")
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
     assertDeliveryLimits(upload);
-    const declared = await ctx.change(async (tx) => {
-      await checkUpload(tx, ctx, "delivery", id);
-      return declareUpload(tx, "delivery", id, upload);
-    });
-    return signUpload(ctx, declared);
+    return startUpload(ctx, workOf(ctx, "delivery", id), upload);
   });

@@ -1,11 +1,16 @@
 import { z } from "zod";
-import { addArtifact, artifactRecord, countSamples, findArtifact, toArtifact } from "../../market/uploads/artifacts.ts";
-import { findDeclared, lockForUpload } from "../../market/uploads/declare.ts";
-import { finalizeUpload, type SealedUpload } from "../../market/uploads/finalize.ts";
-import { assertSampleCount } from "../../market/uploads/limits.ts";
+import {
+  type ArtifactRow,
+  addSealed,
+  artifactColumns,
+  artifactRecord,
+  findSealed,
+  toArtifact,
+} from "../../market/uploads/artifacts.ts";
+import { finalizeFor, type SealedUpload } from "../../market/uploads/finalize.ts";
+import { assertRoomForSample, lockForWork, workOf } from "../../market/uploads/work.ts";
 import { Sample, StorageKey } from "../../schemas/artifact.ts";
 import { idOf } from "../../schemas/common.ts";
-import type { Connection } from "../../store/connection.ts";
 import type { Transaction } from "../../store/database.ts";
 import { type CallerContext, scoped } from "../../trpc.ts";
 
@@ -23,27 +28,24 @@ export const sampleFinalize = scoped("bid:write")
   .input(z.strictObject({ id: idOf("bid"), storageKey: StorageKey }).meta({ id: "FinalizeSample" }))
   .output(z.object({ sample: Sample.meta({ description: "The new sample." }) }))
   .mutation(async ({ ctx, input }) => {
-    const { row } = await ctx.claim(({ change }) =>
-      finalizeUpload(ctx, {
-        find: () => findDeclared(ctx, "sample", input.id, input.storageKey),
-        findRecorded: async () => {
-          const row = await findArtifact(ctx.database, input.storageKey);
-          return row && change(async () => ({ row }));
-        },
-        check: () => checkCount(ctx.database, input.id),
-        record: (sealed) => change((tx) => record(ctx, tx, input.id, sealed)),
-      }),
+    const { storageKey } = input;
+    const destination = workOf(ctx, "sample", input.id);
+    const row = await finalizeFor(
+      ctx,
+      { destination, storageKey },
+      {
+        findRecorded: () => findSealed<ArtifactRow>(ctx.database, storageKey, artifactColumns),
+        record: (tx, sealed) => record(ctx, tx, input.id, sealed),
+      },
     );
     return { sample: await toArtifact(ctx, row) };
   });
 
-const checkCount = async (connection: Connection, bidId: string) =>
-  assertSampleCount((await countSamples(connection, bidId)) + 1);
-
 async function record(ctx: CallerContext, tx: Transaction, bidId: string, sealed: SealedUpload | null) {
-  const { task, bid } = await lockForUpload(ctx, tx, "sample", bidId);
-  await checkCount(tx, bid.id);
-  const row = await addArtifact(tx, "sample", { bid, sealed });
+  const { task, bid } = await lockForWork(ctx, tx, "sample", bidId);
+  await assertRoomForSample(tx, bid.id);
+  const subject = { kind: "sample", bidId: bid.id, taskId: task.id } as const;
+  const row = await addSealed<ArtifactRow>(tx, subject, sealed, artifactColumns);
   tx.events.record("sample.posted", { task, bid, sample: artifactRecord(row) }, [task.buyerId, ctx.userId]);
-  return { row };
+  return row;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { countSamples } from "../../market/uploads/artifacts.ts";
-import { checkUpload, declareUpload, signUpload } from "../../market/uploads/declare.ts";
-import { assertSampleCount, assertSampleLimits } from "../../market/uploads/limits.ts";
+import { startUpload } from "../../market/uploads/declare.ts";
+import { assertSampleLimits } from "../../market/uploads/limits.ts";
+import { workOf } from "../../market/uploads/work.ts";
 import { UploadTarget, uploadInput } from "../../schemas/artifact.ts";
 import { idOf } from "../../schemas/common.ts";
 import { scoped } from "../../trpc.ts";
@@ -29,10 +29,5 @@ export const sampleInit = scoped("bid:write")
   .output(UploadTarget)
   .mutation(async ({ ctx, input: { id, ...upload } }) => {
     assertSampleLimits(upload);
-    const declared = await ctx.change(async (tx) => {
-      await checkUpload(tx, ctx, "sample", id);
-      assertSampleCount((await countSamples(tx, id)) + 1);
-      return declareUpload(tx, "sample", id, upload);
-    });
-    return signUpload(ctx, declared);
+    return startUpload(ctx, workOf(ctx, "sample", id), upload);
   });

@@ -9,7 +9,8 @@ export const read = signedIn
     rest: { method: "GET", path: "/disputes/{id}" },
     summary: "Read a dispute",
     description:
-      "Returns a dispute with everything that a decision needs: the task, the awarded bid, samples, deliveries, and " +
+      "Returns a dispute with everything that a decision needs: the task and its frozen brief, the awarded bid, samples, " +
+      "deliveries, what was said in questions, answers and messages, and " +
       "the reputations of both sides. It is for the two sides and for a moderator's session; for anyone else it is " +
       "`not_found`.",
     errors: ["not_found"],
@@ -20,4 +21,4 @@ export const read = signedIn
       .object({ dispute: Dispute.meta({ description: "The dispute." }), ...disputeCase })
       .meta({ id: "DisputeCase", description: "A dispute, with what a decision needs." }),
   )
-  .query(({ ctx, input }) => getDisputeCase(ctx, input.id, disputeReader(ctx.principal, ctx.settings)));
+  .query(({ ctx, input }) => getDisputeCase(ctx, input.id, disputeReader(ctx.principal, ctx.settings), ctx));

@@ -6,17 +6,19 @@ import { hasLapsed } from "../../market/agreements/rules.ts";
 import { findDisputeOfTask } from "../../market/disputes/records.ts";
 import { readRatings } from "../../market/ratings.ts";
 import { findPending } from "../../market/tasks/agreements.ts";
-import { findTask } from "../../market/tasks/records.ts";
+import { findTask, type TaskRecord } from "../../market/tasks/records.ts";
 import { momentOf, taskAt } from "../../market/tasks/rules.ts";
 import { readArtifacts } from "../../market/uploads/artifacts.ts";
+import { toBriefFile } from "../../market/uploads/brief.ts";
 import { Agreement } from "../../schemas/agreement.ts";
 import { Delivery, Sample } from "../../schemas/artifact.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Dispute } from "../../schemas/dispute.ts";
 import { BidExcerpt } from "../../schemas/excerpts.ts";
+import { BriefFile } from "../../schemas/file.ts";
 import { Rating } from "../../schemas/rating.ts";
 import { PublicTask, TaskDetail } from "../../schemas/task.ts";
-import { TaskOperation } from "../../schemas/taskOperation.ts";
+import { AvailableActions } from "../../schemas/taskOperation.ts";
 import { anyone } from "../../trpc.ts";
 
 const forTheSides = { description: "For the two sides, and moderators if there is a dispute." };
@@ -38,19 +40,13 @@ export const read = anyone
   .output(
     z.object({
       task: TaskDetail,
+      fileCount: z.int32().meta({ description: "Number of files of the brief.", example: 0 }),
       questionCount: z.int32().meta({ description: "Number of questions, without removed ones.", example: 0 }),
-      availableActions: z
-        .array(TaskOperation)
-        .optional()
-        .meta({
-          description:
-            "For signed-in callers: the operations of typed RPC that you could do now to this task, or to your own bid on it, " +
-            "with these credentials. None of them is refused for your role, scopes or the status; all others are.",
-          example: ["bids.place"],
-        }),
+      availableActions: AvailableActions.optional(),
       bids: z.array(BidExcerpt).optional().meta({
         description: "For signed-in callers: the bids that you may see, up to 100, active and awarded ones first.",
       }),
+      files: z.array(BriefFile).optional().meta({ description: "For signed-in callers: of the brief, oldest first." }),
       samples: z.array(Sample).optional().meta(forTheSides),
       deliveries: z.array(Delivery).optional().meta(forTheSides),
       agreement: Agreement.optional().meta({
@@ -66,20 +62,21 @@ export const read = anyone
     const moment = momentOf(ctx);
     if (principal === null) {
       const task = taskAt(await findTask(database, input.id), moment);
-      return { task: PublicTask.parse(task), questionCount: task.questionCount };
+      return { task: PublicTask.parse(task), ...countsOf(task) };
     }
 
     const { userId } = principal;
     const isParty = ({ task }: Detail) => task.buyerId === userId || task.awardedBidderId === userId;
-    const shown = (detail: Detail) => {
+    const shown = async (detail: Detail, knowsMore: boolean) => {
       const availableActions = availableActionsOf(detail.task, detail.facts, { principal, settings }, moment);
       const { changes, ...task } = taskAt(detail.task, moment);
       const shownTask = { ...task, ...(isParty(detail) && { changes }) };
-      return { task: shownTask, questionCount: task.questionCount, availableActions, bids: detail.bids };
+      const files = await Promise.all(detail.files.map((row) => toBriefFile(ctx, row, knowsMore)));
+      return { task: shownTask, ...countsOf(detail.task), availableActions, bids: detail.bids, files };
     };
     // Most callers are outsiders: one statement takes half of the processor time that a snapshot for everybody takes (measured).
     const outside = await readDetail(database, input.id, userId);
-    if (!isParty(outside) && !mayModerate(principal, settings)) return shown(outside);
+    if (!isParty(outside) && !mayModerate(principal, settings)) return shown(outside, false);
     // Who may see more gets all of it from one snapshot, so the detail is read again.
     return database.snapshot(async (snapshot) => {
       const [detail, agreement, dispute, ratings, artifacts] = await Promise.all([
@@ -92,6 +89,8 @@ export const read = anyone
       const knowsMore = isParty(detail) || dispute !== null;
       const isPending = agreement !== null && !hasLapsed(agreement, detail.task, moment);
       const more = { ...artifacts, ...(isPending && { agreement }), ...(dispute && { dispute }), ratings };
-      return { ...shown(detail), ...(knowsMore && more) };
+      return { ...(await shown(detail, knowsMore)), ...(knowsMore && more) };
     });
   });
+
+const countsOf = ({ fileCount, questionCount }: TaskRecord) => ({ fileCount, questionCount });

@@ -6,10 +6,13 @@ import { cancel } from "./cancel.ts";
 import { create } from "./create.ts";
 import { declineChanges } from "./declineChanges.ts";
 import { dispute } from "./dispute.ts";
+import { fileFinalize } from "./fileFinalize.ts";
+import { fileInit } from "./fileInit.ts";
 import { list } from "./list.ts";
 import { listOwn } from "./listOwn.ts";
 import { rate } from "./rate.ts";
 import { read } from "./read.ts";
+import { removeFile } from "./removeFile.ts";
 import { requestChanges } from "./requestChanges.ts";
 import { update } from "./update.ts";
 
@@ -25,6 +28,9 @@ export const tasksRouter = router({
   declineChanges,
   dispute,
   rate,
+  fileInit,
+  fileFinalize,
+  removeFile,
   ask,
   listOwn,
 });

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { countSpending } from "../../auth/spendLimit.ts";
-import { findActiveBidders } from "../../market/bids/records.ts";
+import { changeOpenTask, contentEdited } from "../../market/tasks/changeOpenTask.ts";
 import { assertNotLockedByBids } from "../../market/tasks/lockedByBids.ts";
-import { lockTask, type TaskRecord, updateTask } from "../../market/tasks/records.ts";
+import { lockTask, type TaskRecord } from "../../market/tasks/records.ts";
 import { actorOf, assertTaskAction, momentOf } from "../../market/tasks/rules.ts";
 import { idOf } from "../../schemas/common.ts";
 import { Task, taskInput } from "../../schemas/task.ts";
@@ -56,12 +56,9 @@ export const update = scoped("task:write")
           input.maxBudgetCents === undefined ? null : sql`max_budget_cents = ${input.maxBudgetCents}`,
           input.tags === undefined ? null : sql`tags = distinct_tags(${input.tags}::text[])`,
           input.revisions === undefined ? null : sql`revisions = ${input.revisions}`,
-          changesContent(task, input) ? sql`content_edited_at = service_now()` : null,
+          changesContent(task, input) ? contentEdited : null,
         ].filter((change) => change !== null);
-        const updated = await updateTask(tx, task.id, join(changes));
-        const recipients = [task.buyerId, ...(await findActiveBidders(tx, task.id))];
-        tx.events.record("task.updated", { task: updated }, recipients);
-        return { task: updated };
+        return { task: await changeOpenTask(tx, task, join(changes)) };
       })
       .catch(refuseOverdraft(ctx, "insufficient_funds")),
   );

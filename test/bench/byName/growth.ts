@@ -21,6 +21,8 @@ const LIFECYCLES = 300;
 /** Those who go through lifecycles together. */
 const LIFECYCLE_KEYS = 4;
 const AT_MOST = 1.3;
+/** Messages of the owner's one conversation: 10 in the smallest of the usual sizes, 10,000 in the largest. */
+const messagesAt = (tasks: number) => Math.max(1, Math.min(10_000, Math.round(tasks ** 2 / 10_000_000)));
 
 /** One size of the service, and how to reach it. */
 interface Stage {
@@ -29,6 +31,8 @@ interface Stage {
   /** A person with tasks, entries and events of their own. */
   owner: string;
   callers: string[];
+  /** The bid and the task of the owner's conversation. */
+  talk: { bidId: string; taskId: string };
 }
 
 /**
@@ -109,9 +113,44 @@ async function startStage(
     `INSERT INTO api_keys (id, user_id, label, scopes, key_hash, last4) VALUES ($1, $2, 'bench', '{}', $3, 'AAAA')`,
     [keyIdOf(100), userIdOf(2), hashApiKey(owner)],
   );
+  const talk = await writeConversation(client, messagesAt(tasks));
   await client.query("CHECKPOINT");
   await client.end();
-  return { tasks, callers, owner, port: await startRebid({ ...environment, databaseUrl }, { environment: variables }) };
+  return {
+    tasks,
+    callers,
+    owner,
+    talk,
+    port: await startRebid({ ...environment, databaseUrl }, { environment: variables }),
+  };
+}
+
+/** Writes a conversation about one of the owner's tasks, both sides in turn. */
+async function writeConversation(client: pg.Client, count: number): Promise<Stage["talk"]> {
+  const { rows } = await client.query<{ bidId: string; taskId: string; buyerId: string; bidderId: string }>(
+    `SELECT b.id AS "bidId", t.id AS "taskId", t.buyer_id AS "buyerId", b.bidder_id AS "bidderId"
+     FROM tasks t JOIN bids b ON b.task_id = t.id WHERE t.buyer_id = $1 OR b.bidder_id = $1 LIMIT 1`,
+    [userIdOf(2)],
+  );
+  const [bid] = rows;
+  if (bid === undefined) throw new Error("the owner has neither a bid nor a task with one");
+  const { bidId, taskId, buyerId, bidderId } = bid;
+  await client.query(
+    `INSERT INTO messages (bid_id, task_id, sender_id, role, text, file_count, to_buyer, to_bidder, created_at)
+     SELECT $1, $2, CASE n % 2 WHEN 0 THEN $3::uuid ELSE $4::uuid END, CASE n % 2 WHEN 0 THEN 'buyer' ELSE 'bidder' END,
+            'Message ' || n, 0, (n + 1) / 2, n / 2, now() - ($5 - n) * interval '1 second'
+     FROM generate_series(1, $5::int) n`,
+    [bidId, taskId, buyerId, bidderId, count],
+  );
+  await client.query(
+    `INSERT INTO conversations (bid_id, user_id, side, with_id, last_message_id, updated_at)
+     SELECT bid_id, side.user_id, side.name, side.with_id, m.id, m.created_at
+     FROM (SELECT * FROM messages WHERE bid_id = $1 ORDER BY created_at DESC LIMIT 1) m,
+          (VALUES ('buyer', $2::uuid, $3::uuid), ('bidder', $3::uuid, $2::uuid)) AS side (name, user_id, with_id)`,
+    [bidId, buyerId, bidderId],
+  );
+  await client.query("ANALYZE messages, conversations");
+  return { bidId, taskId };
 }
 
 type GrowthLoad = Omit<Load, "port" | "seconds" | "first">;
@@ -119,7 +158,7 @@ type GrowthLoad = Omit<Load, "port" | "seconds" | "first">;
 /** The loads of one turn. Bids have callers of their own in each: nobody bids twice on a task, however few there are. */
 function loadsOf(stage: Stage | undefined, turn: number): Record<string, GrowthLoad> {
   if (stage === undefined) return {};
-  const { tasks, owner, callers } = stage;
+  const { tasks, owner, callers, talk } = stage;
   const openTasks = Math.floor(0.7 * tasks);
   const as = (key: string) => ({ Authorization: `Bearer ${key}`, "Content-Type": "application/json" });
   const read = (path: string, key = owner): GrowthLoad => {
@@ -141,6 +180,9 @@ function loadsOf(stage: Stage | undefined, turn: number): Record<string, GrowthL
     "GET /tasks?cursor": read("/tasks?cursor=__page__"),
     "GET /tasks?tag": read("/tasks?tag=topic7"),
     "GET /tasks/[id]": read("/tasks/__task__"),
+    "GET /tasks/[id], with a conversation": read(`/tasks/${talk.taskId}`),
+    "GET /bids/[id]/messages": read(`/bids/${talk.bidId}/messages`),
+    "GET /conversations": read("/conversations"),
     "GET /me/tasks": read("/me/tasks"),
     "GET /bids": read("/bids"),
     "GET /wallet": read("/wallet"),

@@ -1,9 +1,10 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { expireTask } from "../../../server/market/tasks/expireTask.ts";
 import { takesDryRun } from "../../../server/meta.ts";
 import { scopes } from "../../../server/schemas/scope.ts";
 import { type TaskOperation, taskOperations } from "../../../server/schemas/taskOperation.ts";
 import { sql } from "../../../server/store/connection.ts";
+import { addBriefFile } from "../../factories/conversation.ts";
 import { createModerator, makeModerator } from "../../factories/moderators.ts";
 import { createKey, createPerson, type TestPerson } from "../../factories/people.ts";
 import { disputeReason, placeBid, postTask, upload } from "../../factories/tasks.ts";
@@ -46,6 +47,9 @@ beforeAll(async () => {
   }
 });
 
+// The walks start uploads that nobody finishes, and a user may have 20 of them.
+beforeEach(() => run(sql`DELETE FROM uploads WHERE kind IN ('brief', 'message') AND NOT finished`));
+
 /** A task with the ids that its operations need. */
 interface Scene {
   taskId: string;
@@ -53,6 +57,8 @@ interface Scene {
   disputeId?: string;
   agreementId?: string;
   questionId?: string;
+  fileId?: string;
+  suspendedBid?: string;
 }
 
 async function open(): Promise<Scene> {
@@ -66,6 +72,7 @@ async function withBids(): Promise<Scene> {
   await ok(people.leaver.post(`/bids/${scene.bids.leaver}/withdraw`));
   const { question } = await ok(people.loser.post(`/tasks/${scene.taskId}/questions`, { text: "How many words?" }));
   scene.questionId = question.id;
+  scene.fileId = (await addBriefFile(people.buyer, scene.taskId)).id;
   return scene;
 }
 async function ok(answer: ReturnType<TestPerson["post"]>) {
@@ -119,7 +126,7 @@ const states: Record<string, () => Promise<Scene>> = {
   "open, with the bid of a suspended bidder only": async () => {
     const scene = await open();
     const suspended = await createPerson(service);
-    await placeBid(suspended, scene.taskId);
+    scene.suspendedBid = (await placeBid(suspended, scene.taskId)).id;
     await run(sql`UPDATE users SET suspended_at = now() WHERE id = ${suspended.id}::uuid`);
     return scene;
   },
@@ -191,11 +198,12 @@ const states: Record<string, () => Promise<Scene>> = {
 /** An input with which the operation succeeds if the caller's role, scopes and the status allow it. */
 function inputOf(
   operation: TaskOperation,
-  { taskId, bids, disputeId, questionId, agreementId }: Scene,
+  { taskId, bids, disputeId, questionId, agreementId, fileId, suspendedBid }: Scene,
   actor: Actor,
 ): Input {
   const anyBid = bids.bidder ?? crypto.randomUUID();
   const bid = { id: bids[actor] ?? anyBid };
+  const talk = { id: bids[actor] ?? bids.bidder ?? suspendedBid ?? crypto.randomUUID() };
   const task = { id: taskId };
   const agreement = { id: agreementId ?? crypto.randomUUID() };
   const inputs: Record<TaskOperation, Input> = {
@@ -211,6 +219,9 @@ function inputOf(
     "agreements.withdraw": agreement,
     "tasks.dispute": { ...task, reason: disputeReason },
     "tasks.rate": { ...task, stars: 4 },
+    "tasks.fileInit": { ...task, mimeType: "text/plain", bytes: 5 },
+    "tasks.fileFinalize": { ...task, storageKey: "-" },
+    "tasks.removeFile": { ...task, fileId: fileId ?? crypto.randomUUID() },
     "tasks.ask": { ...task, text: "How many pages?" },
     "questions.answer": { id: questionId ?? crypto.randomUUID(), text: "Two." },
     "bids.place": { ...task, priceCents: 1_000, etaHours: 1 },
@@ -221,6 +232,9 @@ function inputOf(
     "bids.deliveryInit": { ...bid, mimeType: "text/plain", bytes: 5 },
     "bids.deliveryFinalize": { ...bid, storageKey: "-" },
     "bids.giveBack": { ...bid, reason: disputeReason },
+    "messages.send": { ...talk, text: "Hello." },
+    "messages.fileInit": { ...talk, mimeType: "text/plain", bytes: 5 },
+    "messages.fileFinalize": { ...talk, storageKey: "-" },
     "disputes.resolve": { id: disputeId ?? crypto.randomUUID(), resolution: "refund" },
   };
   return inputs[operation];
@@ -286,7 +300,9 @@ test.each(Object.entries(states))(
 test("the walk meets every operation, and every operation that changes a task or a bid is in the list", () => {
   const acting = routes.filter(
     ({ type, path }) =>
-      type === "mutation" && /^\/((tasks|bids|disputes|agreements)\/\{id\}|questions\/\{id\}\/)/.test(path),
+      type === "mutation" &&
+      /^\/((tasks|bids|disputes|agreements)\/\{id\}|questions\/\{id\}\/)/.test(path) &&
+      !path.endsWith("/messages/read"),
   );
   expect(acting.map(({ procedurePath }) => procedurePath).sort()).toEqual([...taskOperations].sort());
 });
@@ -322,10 +338,10 @@ describe("uploads", () => {
 test.each(transports)("anonymous callers are told nothing, over $transport", async ({ call }) => {
   const { taskId } = await open();
   const { body } = await call(service.url, routeOf("tasks.read"), { id: taskId });
-  expect(body).toEqual({ task: expect.anything(), questionCount: 0 });
+  expect(body).toEqual({ task: expect.anything(), fileCount: 0, questionCount: 0 });
   const { availableActions } = (await call(service.url, routeOf("tasks.read"), { id: taskId }, people.buyer.session))
     .body;
-  expect(availableActions).toEqual(["tasks.update", "tasks.cancel"]);
+  expect(availableActions).toEqual(["tasks.update", "tasks.cancel", "tasks.fileInit", "tasks.fileFinalize"]);
 });
 
 test("task, bids and what may be done are from one snapshot, while awards go on", async () => {
@@ -336,7 +352,11 @@ test("task, bids and what may be done are from one snapshot, while awards go on"
     for (const { body } of await Promise.all(reads)) {
       const isOpen = body.task.status === "open";
       expect(body.bids[0].status).toBe(isOpen ? "active" : "rejected");
-      expect(body.availableActions).toEqual(isOpen ? ["tasks.ask", "bids.update", "bids.withdraw"] : []);
+      expect(body.availableActions).toEqual(
+        isOpen
+          ? ["tasks.ask", "bids.update", "bids.withdraw", "messages.send", "messages.fileInit", "messages.fileFinalize"]
+          : [],
+      );
     }
     expect((await award).status).toBe(200);
   }

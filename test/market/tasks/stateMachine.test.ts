@@ -16,6 +16,7 @@ import {
 } from "../../../server/market/tasks/stateMachine.ts";
 import { type TaskStatus, taskStatuses } from "../../../server/schemas/task.ts";
 import { sql } from "../../../server/store/connection.ts";
+import { addBriefFile } from "../../factories/conversation.ts";
 import { createModerator } from "../../factories/moderators.ts";
 import { createPerson, type TestPerson } from "../../factories/people.ts";
 import { disputeReason, placeBid, postTask, upload } from "../../factories/tasks.ts";
@@ -44,6 +45,7 @@ interface Allowed {
 }
 const allowed: Record<TaskAction, Allowed> = {
   update: { by: ["buyer"], in: ["open"], event: "task.updated" },
+  changeFiles: { by: ["buyer"], in: ["open"], event: "task.updated" },
   cancel: {
     by: ["buyer"],
     in: ["open"],
@@ -242,6 +244,7 @@ interface Scene {
   disputeId: string;
   questionId: string;
   situation: Situation;
+  fileId: string;
 }
 
 async function stage(situation: Situation): Promise<Scene> {
@@ -251,6 +254,7 @@ async function stage(situation: Situation): Promise<Scene> {
   const { id: otherBidId } = await placeBid(bidder, taskId);
   await bidder.post(`/bids/${otherBidId}/withdraw`);
   const { question } = (await bidder.post(`/tasks/${taskId}/questions`, { text: "Which Finnish?" })).body;
+  const { id: fileId } = await addBriefFile(buyer, taskId);
   const scene = {
     taskId,
     bidId,
@@ -258,6 +262,7 @@ async function stage(situation: Situation): Promise<Scene> {
     disputeId: crypto.randomUUID() as string,
     questionId: question.id,
     situation,
+    fileId,
   };
   const path: Partial<Record<Situation, [TaskAction, keyof typeof people | "clock"][]>> = {
     cancelled: [["cancel", "buyer"]],
@@ -308,7 +313,7 @@ const late = () => ({
 
 /** Does an action as a client, or as the jobs, would; undefined when there is no way for this actor to even try. */
 async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Scene): Promise<Answer | undefined> {
-  const { taskId, bidId, otherBidId, disputeId, questionId } = scene;
+  const { taskId, bidId, otherBidId, disputeId, questionId, fileId } = scene;
   const jobs = { expire: expireTask, release: acceptDelivery, endRound: endOverdueRound };
   if (action === "expire" || action === "release" || action === "endRound") {
     if (actor === "clock") await jobs[action](late(), { taskId });
@@ -321,6 +326,8 @@ async function act(action: TaskAction, actor: TaskActor | "anonymous", scene: Sc
   switch (action) {
     case "update":
       return send("PATCH", `/tasks/${taskId}`, { description: `changed by the ${actor}` });
+    case "changeFiles":
+      return send("DELETE", `/tasks/${taskId}/files/${fileId}`);
     case "cancel":
     case "accept":
       return send("POST", `/tasks/${taskId}/${action}`);

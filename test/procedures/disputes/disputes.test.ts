@@ -300,10 +300,12 @@ describe("the work list", () => {
     });
     expect(Object.keys(detail).toSorted()).toEqual([
       "bid",
+      "brief",
       "deliveries",
       "dispute",
       "reputations",
       "rounds",
+      "said",
       "samples",
       "task",
     ]);

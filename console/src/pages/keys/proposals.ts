@@ -28,7 +28,7 @@ export const scopeWords: Record<Scope, string> = {
   "webhook:read": "See your webhooks and their deliveries.",
   "webhook:write": "Register, test and delete webhooks.",
   "agreement:write": "Propose and accept agreements about awarded tasks: more time, an end, a settlement.",
-  "message:write": "Ask and answer questions about tasks.",
+  "message:write": "Ask and answer questions about tasks, and write messages.",
 };
 
 export const scopeNames = Object.keys(scopeWords).filter((name): name is Scope => Object.hasOwn(scopeWords, name));

@@ -79,7 +79,7 @@ export const deliver = scoped("bid:write")
   .mutation(async ({ ctx: { userId }, input: { id: bidId, storageKey } }) => {
     const where = { storageKey, bidId, bid: { bidderId: userId } };
     const upload = await prisma.upload.findFirst({ where, include: { bid: { select: { taskId: true } } } });
-    if (upload === null) throw refuse();
+    if (upload === null || upload.bid === null) throw refuse();
     const sealed = await seal(storageKey);
     if (sealed.bytes !== upload.bytes) throw refuse();
     const { taskId } = upload.bid;
