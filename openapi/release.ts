@@ -134,9 +134,11 @@ async function build(directory: string, version: string): Promise<void> {
   const excluded = ["node_modules", "dist", ".build/*.lock"].map((pattern) => `--exclude=${pattern}`);
   // With the built pages, which `npm start` would otherwise build; production never does.
   const archive = join(output, `rebid-${version}.tar.gz`);
+  const root = `--transform=s,^\\.,rebid-${version},`;
   await run(
     "tar",
-    ["--create", "--gzip", "--file", archive, ...excluded, `--transform=s,^\\.,rebid-${version},`, "."],
+    // The service's user may read it: the folder that is packed is a temporary one, its owner's only.
+    ["--create", "--gzip", "--file", archive, ...excluded, "--mode=go=rX", root, "."],
     directory,
   );
 

@@ -1,14 +1,14 @@
 /**
- * `npm run check:install`: installs the tracked files for production, with the machine's own Node and npm, removes
- * `server/local`, and starts the service against the embedded services of another process. Exits with 1 when a step
- * fails or an installation exceeds its size limit.
+ * `npm run check:install`: packs a release of the tracked files, installs it for production, with the machine's own Node and npm,
+ * removes `server/local`, and starts the service against the embedded services of another process. Then it follows
+ * docs/guides/production.md on an empty server. Exits with 1 when a step fails or an installation exceeds its size limit.
  */
 import assert from "node:assert/strict";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import getPort from "get-port";
-import { copyTrackedFiles } from "../../openapi/release/copies.ts";
+import { readManifest } from "../../openapi/release/versions.ts";
 import { checkAnswers } from "./answers.ts";
 import { productionSettings, startEmbedded } from "./embedded.ts";
 import { machineEnvironment, megabytesIn, run, type Started, startProcess } from "./processes.ts";
@@ -38,7 +38,8 @@ async function cleanUp(): Promise<void> {
 
 async function main(): Promise<void> {
   const installation = join(directory, "rebid");
-  const { seconds: installSeconds } = await install(installation);
+  const archive = await pack();
+  const { seconds: installSeconds } = await install(archive, installation);
   const megabytes = await megabytesIn(join(installation, "node_modules"));
   const developmentMegabytes = await megabytesIn(join(checkout, "node_modules"));
 
@@ -66,16 +67,32 @@ async function main(): Promise<void> {
   );
   assert.ok(megabytes <= PRODUCTION_LIMIT_MB, "the production install is too large");
   assert.ok(developmentMegabytes <= DEVELOPMENT_LIMIT_MB, "the development install is too large");
+  await followPath(archive);
 }
 
-/** Installs a copy of the checkout's tracked files for production; `server/local` is removed from it afterwards. */
-async function install(installation: string): Promise<{ seconds: number }> {
-  await copyTrackedFiles(checkout, installation);
-  // A release carries the sites, which an installation for production cannot build.
-  await run("npm", ["run", "build"], { cwd: checkout, env: machineEnvironment() });
-  await cp(join(checkout, ".build/docs"), join(installation, ".build/docs"), { recursive: true });
+/** Packs a release, with the sites, which an installation for production cannot build; returns the path of its archive. */
+async function pack(): Promise<string> {
+  await run("npm", ["run", "release", "--", "--pack"], { cwd: checkout, env: machineEnvironment() });
+  const { version } = await readManifest(checkout);
+  return join(checkout, `.build/release/rebid-${version}.tar.gz`);
+}
+
+/** In namespaces of its own, which only root may make: nothing of the machine is changed, and nothing goes on afterwards. */
+async function followPath(archive: string): Promise<void> {
+  const namespaces = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
+    return console.log("skipped, because it needs root and Linux: docs/guides/production.md on an empty server");
+  const parameters = [...namespaces, process.execPath, join(import.meta.dirname, "path.ts"), archive];
+  console.log((await run("unshare", parameters, { cwd: checkout, env: machineEnvironment() })).trim());
+}
+
+/** Installs a release for production; `server/local` is removed from it afterwards. */
+async function install(archive: string, installation: string): Promise<{ seconds: number }> {
+  await mkdir(installation);
+  const where = { cwd: installation, env: machineEnvironment() };
+  await run("tar", ["--extract", "--file", archive, "--strip-components=1"], where);
   const startedAt = performance.now();
-  await run("npm", ["ci", "--omit=dev", "--no-audit", "--no-fund"], { cwd: installation, env: machineEnvironment() });
+  await run("npm", ["ci", "--omit=dev", "--no-audit", "--no-fund"], where);
   const seconds = Math.round((performance.now() - startedAt) / 1000);
   await rm(join(installation, "server/local"), { recursive: true });
   return { seconds };
