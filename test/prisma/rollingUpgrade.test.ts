@@ -71,7 +71,8 @@ test.each(predecessors)(
     const service = { url: former.url, services: { database } };
     const [buyer, bidder] = await Promise.all([createPerson(service), createPerson(service)]);
     const cursor = (await buyer.get("/events?after=latest")).body.nextCursor;
-    const stream = await openStream(former.url, `/events/stream?after=${cursor}`, buyer.key);
+    // Not with the key, which is created with every scope of today: the former code may not know all of them.
+    const stream = await openStream(former.url, `/events/stream?after=${cursor}`, buyer.session);
     const hook = { url: `${receiver.url}/hook`, events: ["task.accepted"] };
     expect((await buyer.post("/webhooks", hook)).status).toBe(201);
     await topUp(buyer, 5_000);
