@@ -22,6 +22,10 @@ export type Acknowledgement =
   | { kind: "cancel"; taskId: string }
   | { kind: "award"; taskId: string; bidId: string }
   | { kind: "deliver"; taskId: string; deliveryId: string }
+  | { kind: "requestChanges"; taskId: string; round: number }
+  | { kind: "declineChanges"; taskId: string; round: number }
+  | { kind: "giveBack"; taskId: string }
+  | { kind: "agree"; taskId: string; agreementId: string }
   | { kind: "accept"; taskId: string; acceptedAt: string }
   | { kind: "dispute"; disputeId: string; taskId: string; openedBy: "buyer" | "bidder" }
   | { kind: "resolve"; disputeId: string; taskId: string; buyerCents: number; bidderCents: number }
@@ -37,6 +41,10 @@ export const acknowledgementKinds = [
   "cancel",
   "award",
   "deliver",
+  "requestChanges",
+  "declineChanges",
+  "giveBack",
+  "agree",
   "accept",
   "dispute",
   "resolve",
@@ -242,17 +250,61 @@ export class Load {
     const chosen = this.#random.pick(bids);
     await this.#award(buyer, taskId, chosen.bidId);
     if (this.#random.chance(0.05)) return; // It stays awarded.
+    if (this.#random.chance(0.08)) return this.#giveBack(chosen.bidder, taskId, chosen.bidId);
+    if (this.#random.chance(0.08)) return this.#agree(chosen.bidder, buyer, taskId);
     await this.#deliver(chosen.bidder, taskId, chosen.bidId);
+    if (this.#random.chance(0.25)) await this.#changeRound(buyer, chosen.bidder, taskId, chosen.bidId);
     const choice = this.#random.integer(1, 100);
-    if (choice <= 45) await this.#accept(buyer, taskId);
-    else if (choice <= 60) await this.#dispute(buyer, "buyer", taskId);
-    else if (choice <= 70) await this.#dispute(chosen.bidder, "bidder", taskId);
+    if (choice <= 40) await this.#accept(buyer, taskId);
+    else if (choice <= 55) await this.#dispute(buyer, chosen.bidder, "buyer", taskId);
+    else if (choice <= 65) await this.#dispute(chosen.bidder, buyer, "bidder", taskId);
+    else if (choice <= 75) await this.#agree(buyer, chosen.bidder, taskId);
     // Otherwise the acceptance window passes.
+  }
+
+  /** The buyer asks for changes, unless the window has passed meanwhile, and the bidder delivers again or declines. */
+  async #changeRound(buyer: Person, bidder: Person, taskId: string, bidId: string): Promise<void> {
+    const body = { reason: disputeReason };
+    const asked = await this.#insist(buyer, "POST", `/tasks/${taskId}/request-changes`, body, ["wrong_status"]);
+    if (asked.status !== 200) return;
+    const round: number = asked.body.task.revisionsUsed;
+    this.acknowledged.push({ kind: "requestChanges", taskId, round });
+    if (this.#random.chance(0.6)) return this.#deliver(bidder, taskId, bidId);
+    const path = `/tasks/${taskId}/decline-changes`;
+    const declined = await this.#insist(bidder, "POST", path, body, [], "wrong_status");
+    if (declined.status === 200) this.acknowledged.push({ kind: "declineChanges", taskId, round });
+    else await this.#expectStatus(bidder, taskId, ["delivered", "accepted"]);
+  }
+
+  async #giveBack(bidder: Person, taskId: string, bidId: string): Promise<void> {
+    const body = { reason: disputeReason };
+    const answer = await this.#insist(bidder, "POST", `/bids/${bidId}/give-back`, body, [], "wrong_status");
+    if (answer.status === 200) this.acknowledged.push({ kind: "giveBack", taskId });
+    else await this.#expectStatus(bidder, taskId, ["cancelled"]);
+  }
+
+  /** One side proposes an end, and the other mostly accepts, unless the clock or a moderator is faster. */
+  async #agree(by: Person, other: Person, taskId: string): Promise<void> {
+    const proposal = this.#random.chance(0.7)
+      ? { kind: "settle", bidderCents: this.#random.integer(0, 50) }
+      : { kind: "cancel" };
+    const body = { ...proposal, reason: disputeReason };
+    const refusals = ["wrong_status", "invalid_input"]; // The task has moved, or costs less.
+    const proposed = await this.#insist(by, "POST", `/tasks/${taskId}/agreements`, body, refusals);
+    if (proposed.status !== 201) return;
+    const agreementId: string = proposed.body.agreement.id;
+    const action = this.#random.chance(0.8) ? "accept" : "decline";
+    const answer = await this.#insist(other, "POST", `/agreements/${agreementId}/${action}`, undefined, [
+      "wrong_status",
+    ]);
+    if (answer.status === 200 && action === "accept") this.acknowledged.push({ kind: "agree", taskId, agreementId });
   }
 
   async #post(buyer: Person): Promise<{ taskId: string; budgetCents: number }> {
     const maxBudgetCents = this.#random.integer(1_000, 15_000);
-    const answer = await this.#insist(buyer, "POST", "/tasks", taskInput({ maxBudgetCents }), ["insufficient_funds"]);
+    const answer = await this.#insist(buyer, "POST", "/tasks", taskInput({ maxBudgetCents, revisions: 2 }), [
+      "insufficient_funds",
+    ]);
     if (answer.status === 402) {
       await this.#topUp(buyer);
       throw new OutOfMoney();
@@ -322,7 +374,7 @@ export class Load {
   }
 
   /** One side disputes, unless the window has passed meanwhile; most disputes are then resolved. */
-  async #dispute(person: Person, openedBy: "buyer" | "bidder", taskId: string): Promise<void> {
+  async #dispute(person: Person, other: Person, openedBy: "buyer" | "bidder", taskId: string): Promise<void> {
     const body = { reason: disputeReason };
     const path = `/tasks/${taskId}/dispute`;
     const answer = await this.#insist(person, "POST", path, body, ["wrong_status"], "already_disputed");
@@ -331,11 +383,13 @@ export class Load {
       answer.status === 201 ? answer.body : (await this.#insist(person, "GET", `/tasks/${taskId}`)).body;
     if (answer.status === 201) this.acknowledged.push({ kind: "dispute", disputeId: dispute.id, taskId, openedBy });
     if (this.#random.chance(0.1)) return; // It stays open: money that is held at the end.
-    await this.#resolve(dispute.id, taskId);
+    // The two sides may be faster than the moderator.
+    const settles = this.#random.chance(0.3);
+    await Promise.all([this.#resolve(dispute.id, taskId, settles), settles && this.#agree(other, person, taskId)]);
   }
 
   /** The moderator reads the case and decides. */
-  async #resolve(disputeId: string, taskId: string): Promise<void> {
+  async #resolve(disputeId: string, taskId: string, maySettle: boolean): Promise<void> {
     const moderator = this.#moderator;
     if (moderator === null) throw new Error("nobody was made a moderator");
     const read = () => this.#insist(moderator, "GET", `/disputes/${disputeId}`);
@@ -346,8 +400,16 @@ export class Load {
     const bidderCents = resolution === "release" ? priceCents : share;
     const decision = { resolution, ...(share > 0 && { bidderCents }) };
     const path = `/disputes/${disputeId}/resolve`;
-    const answer = await this.#insist(moderator, "POST", path, decision, [], "wrong_status");
+    const answer = await this.#insist(
+      moderator,
+      "POST",
+      path,
+      decision,
+      maySettle ? ["wrong_status"] : [],
+      "wrong_status",
+    );
     const { dispute } = answer.status === 200 ? answer.body : (await read()).body;
+    if (maySettle && dispute.resolution === "settled") return;
     const buyerCents = priceCents - bidderCents;
     if (dispute.resolution !== resolution || dispute.buyerCents !== buyerCents || dispute.bidderCents !== bidderCents) {
       throw new Error(`${JSON.stringify(decision)} of ${priceCents} cents returned ${JSON.stringify(dispute)}`);

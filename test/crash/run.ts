@@ -111,6 +111,7 @@ async function main(): Promise<void> {
       S3_ACCESS_KEY_ID: store.accessKeyId,
       S3_SECRET_ACCESS_KEY: store.secretAccessKey,
       ACCEPTANCE_WINDOW_SECONDS: String(ACCEPTANCE_WINDOW_SECONDS),
+      AGREEMENT_SECONDS: String(ACCEPTANCE_WINDOW_SECONDS),
       PROCESSOR_POLL_SECONDS: "2",
       RATE_LIMITS: "off",
       SPAM_GUARD: "off",

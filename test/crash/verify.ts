@@ -59,7 +59,18 @@ const lostQueries: Record<Acknowledgement["kind"], string> = {
     WHERE t.awarded_bid_id IS DISTINCT FROM a."bidId" OR b.status IS DISTINCT FROM 'awarded'`,
   deliver: `SELECT a.*, t.status FROM acknowledged a LEFT JOIN artifacts f ON f.id = a."deliveryId"
       LEFT JOIN tasks t ON t.id = f.task_id
-    WHERE t.id IS DISTINCT FROM a."taskId" OR t.status NOT IN ('delivered', 'accepted', 'disputed', 'resolved')`,
+    WHERE t.id IS DISTINCT FROM a."taskId" OR t.status IN ('open', 'expired')`,
+  requestChanges: `SELECT a.* FROM acknowledged a LEFT JOIN change_rounds r ON r.task_id = a."taskId" AND r.round = a.round
+    WHERE r.id IS NULL`,
+  declineChanges: `SELECT a.*, r.declined_by FROM acknowledged a
+      LEFT JOIN change_rounds r ON r.task_id = a."taskId" AND r.round = a.round
+    WHERE r.declined_by IS DISTINCT FROM 'bidder'`,
+  giveBack: `SELECT a.*, t.status, t.closed_because FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
+    WHERE t.status IS DISTINCT FROM 'cancelled' OR t.closed_because IS DISTINCT FROM 'given_back'`,
+  agree: `SELECT a.*, g.status, t.status AS task_status FROM acknowledged a
+      LEFT JOIN agreements g ON g.id = a."agreementId" LEFT JOIN tasks t ON t.id = g.task_id
+    WHERE t.id IS DISTINCT FROM a."taskId" OR g.status <> 'accepted' OR t.closed_because IS DISTINCT FROM 'agreed'
+       OR t.status <> CASE g.kind WHEN 'settle' THEN 'resolved' ELSE 'cancelled' END`,
   accept: `SELECT a.*, t.status, t.accepted_at FROM acknowledged a LEFT JOIN tasks t ON t.id = a."taskId"
     WHERE t.status IS DISTINCT FROM 'accepted' OR t.accepted_at IS DISTINCT FROM a."acceptedAt"`,
   dispute: `SELECT a.*, d.opened_by, t.status FROM acknowledged a LEFT JOIN disputes d ON d.id = a."disputeId"
@@ -81,6 +92,7 @@ const acknowledgedRows = `WITH acknowledged AS (
   SELECT * FROM jsonb_to_recordset($1::jsonb) AS a ("userId" uuid, email text, "sessionId" text, "amountCents" int,
     "taskId" uuid, "buyerId" uuid, "budgetCents" int, "bidId" uuid, "bidderId" uuid, "priceCents" int,
     "deliveryId" uuid, "acceptedAt" timestamptz, "ledgerId" uuid, "disputeId" uuid, "openedBy" text,
+    "agreementId" uuid, round int,
     "buyerCents" int, "bidderCents" int))`;
 
 async function lostAcknowledgements(client: pg.Client, acknowledged: Acknowledgement[]): Promise<string[]> {
@@ -162,15 +174,16 @@ async function ledgerDifferences(client: pg.Client): Promise<string[]> {
       client,
       "a task is held or paid other than once",
       `SELECT t.id, t.status, sum(e.amount_cents) FILTER (WHERE e.bucket = 'held') AS held,
-              sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning') AS earned, b.price_cents, d.bidder_cents
+              sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning') AS earned, b.price_cents, d.bidder_cents, g.bidder_cents AS agreed
        FROM tasks t LEFT JOIN bids b ON b.id = t.awarded_bid_id LEFT JOIN disputes d ON d.task_id = t.id
+       LEFT JOIN agreements g ON g.task_id = t.id AND g.status = 'accepted' AND g.kind = 'settle'
        LEFT JOIN ledger_transfers m ON m.task_id = t.id LEFT JOIN ledger_entries e ON e.transfer_id = m.id
-       GROUP BY t.id, b.price_cents, d.bidder_cents
+       GROUP BY t.id, b.price_cents, d.bidder_cents, g.bidder_cents
        HAVING coalesce(sum(e.amount_cents) FILTER (WHERE e.bucket = 'held'), 0) <> CASE
                 WHEN t.status = 'open' THEN t.max_budget_cents
                 WHEN t.status IN ('awarded', 'delivered', 'disputed') THEN b.price_cents ELSE 0 END
            OR coalesce(sum(e.amount_cents) FILTER (WHERE e.kind = 'task_earning'), 0) IS DISTINCT FROM CASE t.status
-                WHEN 'accepted' THEN b.price_cents WHEN 'resolved' THEN d.bidder_cents ELSE 0 END`,
+                WHEN 'accepted' THEN b.price_cents WHEN 'resolved' THEN coalesce(g.bidder_cents, d.bidder_cents) ELSE 0 END`,
     )),
     ...(await differences(
       client,
@@ -186,17 +199,27 @@ async function ledgerDifferences(client: pg.Client): Promise<string[]> {
           OR d.buyer_cents + d.bidder_cents IS DISTINCT FROM CASE d.status WHEN 'resolved' THEN b.price_cents END
           OR t.status IS DISTINCT FROM CASE d.status WHEN 'open' THEN 'disputed' ELSE 'resolved' END
           OR d.resolution IS DISTINCT FROM CASE WHEN d.status = 'open' THEN NULL
+             WHEN EXISTS (SELECT FROM agreements g WHERE g.task_id = t.id AND g.status = 'accepted') THEN 'settled'
              WHEN d.bidder_cents = 0 THEN 'refund' WHEN d.buyer_cents = 0 THEN 'release' ELSE 'split' END`,
     )),
     ...(await differences(
       client,
       "a change of a task has not exactly one event",
-      `SELECT t.id, t.status, e.type, count(v.id) FROM tasks t
-       CROSS JOIN LATERAL (VALUES ('task.created', true), ('task.awarded', t.awarded_at IS NOT NULL),
-         ('delivery.posted', t.delivered_at IS NOT NULL), ('task.accepted', t.status = 'accepted'),
-         ('task.disputed', t.status IN ('disputed', 'resolved')), ('task.dispute_resolved', t.status = 'resolved')) AS e (type, expected)
+      `SELECT t.id, t.status, e.type, e.expected, count(v.id) FROM tasks t LEFT JOIN disputes d ON d.task_id = t.id
+       CROSS JOIN LATERAL (
+         SELECT count(*) AS proposed, count(*) FILTER (WHERE status <> 'pending') AS ended,
+                count(*) FILTER (WHERE status = 'accepted' AND kind = 'settle') AS settled
+         FROM agreements WHERE task_id = t.id) g
+       CROSS JOIN LATERAL (
+         SELECT count(*) AS asked, count(declined_by) AS declined FROM change_rounds WHERE task_id = t.id) r
+       CROSS JOIN LATERAL (VALUES ('task.created', 1), ('task.awarded', (t.awarded_at IS NOT NULL)::int),
+         ('delivery.posted', (SELECT count(*) FROM artifacts f WHERE f.task_id = t.id AND f.kind = 'delivery')),
+         ('task.accepted', (t.status = 'accepted')::int), ('task.cancelled', (t.status = 'cancelled')::int),
+         ('task.disputed', (d.id IS NOT NULL)::int), ('task.dispute_resolved', (d.status = 'resolved' IS TRUE)::int),
+         ('task.changes_requested', r.asked), ('task.changes_declined', r.declined), ('task.settled', g.settled),
+         ('agreement.proposed', g.proposed), ('agreement.ended', g.ended)) AS e (type, expected)
        LEFT JOIN events v ON v.task_id = t.id AND v.type = e.type
-       GROUP BY t.id, e.type, e.expected HAVING count(v.id) <> e.expected::int`,
+       GROUP BY t.id, e.type, e.expected HAVING count(v.id) <> e.expected`,
     )),
   ];
 }
@@ -328,6 +351,7 @@ export async function findUnsettled(client: pg.Client, processorFile: string): P
       SELECT (SELECT count(*) FROM graphile_worker._private_jobs WHERE run_at < now() + interval '1 minute')::int AS jobs,
              (SELECT count(*) FROM processor_events WHERE processed_at IS NULL)::int AS events,
              (SELECT count(*) FROM tasks WHERE status = 'delivered')::int AS deliveries,
+             (SELECT count(*) FROM agreements WHERE status = 'pending')::int AS agreements,
              (SELECT count(*) FROM topups WHERE status = 'processing')::int AS topups,
              (SELECT count(*) FROM payouts
               WHERE state NOT IN ('paid', 'failed') OR (state = 'paid' AND id = ANY ($2::uuid[])))::int AS payouts,
