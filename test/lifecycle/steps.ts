@@ -273,6 +273,13 @@ export const lifecycle: Step[] = [
     input: { id: "$task.task.id", maxBudgetCents: 11_000 },
     error: "budget_locked_by_bids",
   },
+  {
+    name: "revisionsLocked",
+    as: "buyer",
+    call: "tasks.update",
+    input: { id: "$task.task.id", revisions: 1 },
+    error: "revisions_locked_by_bids",
+  },
   { name: "tagsReplaced", as: "buyer", call: "tasks.update", input: { id: "$task.task.id", tags: ["urgent"] } },
   {
     name: "bidEdited",
