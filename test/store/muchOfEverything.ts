@@ -90,7 +90,7 @@ async function write(client: pg.PoolClient, { buyer, bidder, crowdedTaskId, endp
     SELECT 'samples/' || id, id, 'sample', 'text/plain', 1, row_number() OVER () % 3 > 0 FROM bids`);
   await insert(`
     INSERT INTO artifacts (upload_key, storage_key, bid_id, task_id, kind)
-    SELECT storage_key, storage_key, bid_id, task_id, u.kind FROM uploads u JOIN bids b ON b.id = bid_id WHERE finished`);
+    SELECT storage_key, storage_key, bid_id, b.task_id, u.kind FROM uploads u JOIN bids b ON b.id = bid_id WHERE finished`);
   await insert(
     `INSERT INTO bids (task_id, bidder_id, price_cents, eta_hours, status, created_at)
      SELECT $1, id, 100, 24, 'active', now() - n * interval '10 minutes' + interval '0.5 s' FROM people WHERE n <= ${CROWD}`,
