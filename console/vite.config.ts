@@ -40,8 +40,10 @@ export default defineConfig({
             },
             {
               name: "task",
-              test: /console\/src\/(?:task\/(?!waiting|taskFields|bidForm|upload|questions|changes)|parts\/starsField)/,
+              test: /console\/src\/task\/(?:access|bidNotes|bids|decisions|now|talk|taskSide|whatNow)\./,
             },
+            { name: "files", test: /console\/src\/task\/files\./ },
+            { name: "sending", test: /console\/src\/task\/(?:briefFiles|dropZone|putFile)\./ },
           ],
         },
       },

@@ -1,6 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext, createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import {
+  bidQuery,
   disputeQuery,
   feedQuery,
   keysQuery,
@@ -119,6 +120,22 @@ const work = createRoute({
   component: lazyRouteComponent(() => import("./pages/work.tsx"), "Work"),
 });
 
+const conversations = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/messages",
+  component: lazyRouteComponent(() => import("./pages/messages/index.tsx"), "Conversations"),
+});
+
+const conversation = createRoute({
+  getParentRoute: () => signedIn,
+  path: "/messages/$bidId",
+  loader: async ({ context: { queryClient }, params }) => {
+    const { bid } = await queryClient.ensureQueryData(bidQuery(params.bidId));
+    await queryClient.ensureQueryData(taskQuery(bid.taskId));
+  },
+  component: lazyRouteComponent(() => import("./pages/messages/$bidId.tsx"), "ReadConversation"),
+});
+
 const account = createRoute({
   getParentRoute: () => signedIn,
   path: "/account",
@@ -217,7 +234,7 @@ const operations = createRoute({
 export const routeTree = root.addChildren([
   ...[home, signIn, signUp, forgotPassword, resetPassword, verifyEmail, tasks, task, user],
   signedIn.addChildren([
-    ...[post, edit, work, account, keys, webhooks, webhook],
+    ...[post, edit, work, conversations, conversation, account, keys, webhooks, webhook],
     walletPlace.addChildren([wallet, topup, payouts]),
     moderation.addChildren([disputes, dispute, users, actions, operations]),
   ]),

@@ -126,6 +126,17 @@ async function ask(taskId: string, buyer: Caller, { bo, cleo }: People): Promise
   });
 }
 
+/** The buyer and the bidder agree on details; the bidder has not read the last message. */
+async function talk(bidId: string, buyer: Caller, bidder: Caller): Promise<void> {
+  await bidder.messages.send({
+    id: bidId,
+    text: "Hello! I begin tomorrow at nine. Is there anything I should see first?",
+  });
+  const { messages } = await bidder.messages.list({ id: bidId });
+  await buyer.messages.read({ id: bidId, upTo: messages[0]?.id ?? "" });
+  await buyer.messages.send({ id: bidId, text: "Yes: https://example.com/style says how names are written." });
+}
+
 /** Posts a task and takes it to its stage, and returns its id. */
 async function tell(services: Services, story: Story, buyer: Caller, people: People): Promise<string> {
   const { bo, cleo, mo } = people;
@@ -139,6 +150,7 @@ async function tell(services: Services, story: Story, buyer: Caller, people: Peo
   if (stage === "cancelled") await buyer.tasks.cancel({ id });
   if (stage === "cancelled" || stage === "open") return id;
   await buyer.tasks.award({ id, bidId: bid.id });
+  if (stage === "awarded") await talk(bid.id, buyer, bo);
   if (stage === "expired") await expire(services, id);
   if (stage === "awarded" || stage === "expired") return id;
   await deliver(bo, bid.id);

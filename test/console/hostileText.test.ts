@@ -22,7 +22,7 @@ const reversed = `${script}\u202eb`;
 
 /** What runs in the page has no types of its own here. */
 interface Form {
-  querySelector(selector: string): unknown;
+  querySelector(selector: string): { value?: string } | null;
 }
 
 type Who = "visitor" | "buyer" | "bidder" | "careful" | "moderator";
@@ -46,6 +46,7 @@ const ids = {
   asked: "",
   revisable: "",
   inRound: "",
+  inRoundBid: "",
   delivered: "",
   accepted: "",
   disputed: "",
@@ -119,6 +120,10 @@ const forms: readonly FormCase[] = [
     open: press("Ask a question"),
     shownAt: () => `/tasks/${ids.toBid}`,
   },
+  {
+    ...{ operation: "messages.send", as: "bidder", path: () => `/messages/${ids.inRoundBid}`, submit: "Send" },
+    shownAt: () => `/messages/${ids.inRoundBid}`,
+  },
   { operation: "wallet.topup", as: "bidder", path: () => "/wallet/top-up", submit: "Go to the checkout" },
   { operation: "auth.update", as: "careful", path: () => "/account", submit: "Save the name", shownAt: "/account" },
   { operation: "auth.changePassword", as: "careful", path: () => "/account", submit: "Change the password" },
@@ -170,6 +175,7 @@ const withoutFields = [
   "tasks.accept",
   "tasks.award",
   "tasks.cancel",
+  "tasks.removeFile",
   "webhooks.remove",
 ];
 
@@ -198,7 +204,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const toBid = await postTask(buyer);
     const { taskId: asked } = await askedQuestion(buyer, bidder);
     const { task: revisable } = await deliveredTask(buyer, bidder, { revisions: 1 });
-    const { task: inRound } = await taskInRound(buyer, bidder);
+    const { task: inRound, bid: inRoundBid } = await taskInRound(buyer, bidder);
     const { task: delivered } = await deliveredTask(buyer, bidder);
     const { task: accepted } = await deliveredTask(buyer, bidder);
     await buyer.post(`/tasks/${accepted.id}/accept`);
@@ -215,6 +221,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       asked,
       revisable: revisable.id,
       inRound: inRound.id,
+      inRoundBid: inRoundBid.id,
       toBid: toBid.id,
       delivered: delivered.id,
       accepted: accepted.id,
@@ -252,7 +259,9 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
         found.every(
           (each) =>
             each.querySelector("[aria-busy=true]") === null &&
-            each.querySelector("[aria-invalid=true], [role=alert]") !== null,
+            (each.querySelector("[aria-invalid=true], [role=alert]") !== null ||
+              // The place to write stays, and is empty again.
+              each.querySelector("textarea")?.value === ""),
         ),
       );
     await expect.poll(isSettled).toBe(true);
@@ -270,7 +279,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const invalid = (fields: Locator) => fields.and(page.locator("[aria-invalid=true]"));
     await button.waitFor();
     const numbers = form.locator("input[inputmode=decimal]");
-    const lines = form.locator("input:not([inputmode=decimal], [type=radio], [type=checkbox])");
+    const lines = form.locator("input:not([inputmode=decimal], [type=radio], [type=checkbox], [type=file])");
     const texts = lines.or(form.locator("textarea"));
 
     if ((await numbers.count()) > 0) {

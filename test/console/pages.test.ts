@@ -35,7 +35,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
   let buyer: TestPerson;
   let bidder: TestPerson;
   let moderator: TestPerson;
-  const ids = { open: "", delivered: "", disputed: "", dispute: "", decided: "", webhook: "" };
+  const ids = { open: "", bid: "", delivered: "", disputed: "", dispute: "", decided: "", webhook: "" };
 
   beforeAll(async () => {
     buyer = await createPerson(service, { cents: 100_000 });
@@ -43,7 +43,8 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     moderator = await createPerson(service);
     await makeModerator(service, moderator);
     const open = await postTask(buyer, { acceptanceCriteria: "It reads well." });
-    await placeBid(bidder, open.id, { notes: "I can start today." });
+    const bid = await placeBid(bidder, open.id, { notes: "I can start today." });
+    await bidder.post(`/bids/${bid.id}/messages`, { text: "May I begin?" });
     const asked = await bidder.post(`/tasks/${open.id}/questions`, { text: "How many words?" });
     await buyer.post(`/questions/${asked.body.question.id}/answer`, { text: "Two thousand." });
     await bidder.post(`/tasks/${open.id}/questions`, { text: "In which file format?" });
@@ -54,7 +55,7 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     const webhook = await buyer.post("/webhooks", { url: "http://127.0.0.1:9/hook", events: ["bid.received"] });
     await buyer.post(`/webhooks/${webhook.body.id}/test`);
     Object.assign(ids, {
-      ...{ open: open.id, delivered: delivered.id, disputed: disputed.id, dispute: dispute.id },
+      ...{ open: open.id, bid: bid.id, delivered: delivered.id, disputed: disputed.id, dispute: dispute.id },
       ...{ decided: decided.id, webhook: webhook.body.id },
     });
   });
@@ -103,9 +104,10 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
       "/work",
       `/tasks/${ids.disputed}`,
     ];
+    const talk = ["/messages", `/messages/${ids.bid}`];
     const money = ["/wallet", "/wallet/top-up", "/work?show=bids", "/wallet/payouts"];
     const rest = ["/keys", "/webhooks", `/webhooks/${ids.webhook}`, "/account", `/users/${buyer.id}`, "/post"];
-    for (const path of ["/", ...tasks, ...money, ...rest]) await check(visitor, path);
+    for (const path of ["/", ...tasks, ...talk, ...money, ...rest]) await check(visitor, path);
     await visitor.open(`/tasks/${ids.open}`);
     await visitor.button("Answer").click();
     await visitor.field("Your answer").waitFor();

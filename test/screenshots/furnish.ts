@@ -12,6 +12,7 @@ export interface Places {
   decided: string;
   editable: string;
   awarded: string;
+  awardedBid: string;
   revised: string;
   webhook: string;
   bo: string;
@@ -83,6 +84,12 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
   });
   await uploadFile(bo, awarded.bidId, "sample", { mimeType: "audio/wav", fileName: "music.wav", bytes: wavFile(20) });
 
+  const talk = [
+    [bo, "Hello! The first cut is nearly done. Shall the gulls stay?"],
+    [ada, "Yes, all of them. The list says which ones matter:\nhttps://example.com/gulls"],
+    [bo, "Good. You get it tonight."],
+  ] as const;
+  for (const [writer, text] of talk) await writer.post(`/bids/${awarded.bidId}/messages`, { text });
   const revised = await postTrailer(ada, bo, cleo, "Subtitle the trailer in Estonian", 2);
   await ada.post(`/tasks/${revised.id}/award`, { bidId: revised.bidId });
   for (const content of ["00:00:01 Sadam hommikul.\n", "00:00:01 Sadam hommikul.\n00:00:09 Kajakad.\n"]) {
@@ -125,7 +132,14 @@ export async function furnish(url: string, dataDir: string): Promise<Places> {
   await dev.post(`/users/${cleo.id}/suspend`, { reason: "Asked for payment outside of Rebid." });
   return {
     ...{ disputed: open?.taskId ?? "", dispute: open?.id ?? "", decided: decided?.id ?? "" },
-    ...{ editable: editable.id, awarded: awarded.id, revised: revised.id, webhook: webhook.body.id, bo: bo.id },
+    ...{
+      editable: editable.id,
+      awarded: awarded.id,
+      awardedBid: awarded.bidId,
+      revised: revised.id,
+      webhook: webhook.body.id,
+      bo: bo.id,
+    },
     checkout: (await ada.post("/wallet/topup", { amountCents: 2_500 })).body.checkoutUrl,
     onboarding: (await ada.post("/payouts/onboarding")).body.url,
     mailbox: JSON.parse(await readFile(join(dataDir, "local.json"), "utf8")).mail.pageUrl,

@@ -93,6 +93,22 @@ const personShots: readonly Shot[] = [
   { name: "console-task-bidder", path: ({ editable }) => `/app/tasks/${editable}`, as: "bo" },
   { name: "console-task-to-bid", path: ({ editable }) => `/app/tasks/${editable}`, as: "dev" },
   { name: "console-task-awarded", path: ({ awarded }) => `/app/tasks/${awarded}`, as: "bo" },
+  { name: "console-conversations", path: "/app/messages", as: "ada" },
+  {
+    name: "console-conversation",
+    path: ({ awardedBid }) => `/app/messages/${awardedBid}`,
+    as: "ada",
+    prepare: (page) => page.getByText("You get it tonight.").waitFor(),
+  },
+  {
+    name: "console-task-talk",
+    path: ({ awarded }) => `/app/tasks/${awarded}`,
+    as: "ada",
+    async prepare(page) {
+      await page.getByRole("link", { name: /^Messages with/ }).click();
+      await page.getByText("You get it tonight.").waitFor();
+    },
+  },
   { name: "console-task-revised", path: ({ revised }) => `/app/tasks/${revised}`, as: "ada" },
   {
     name: "console-ask-for-changes",

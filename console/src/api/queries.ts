@@ -79,6 +79,22 @@ export const questionsQuery = (id: string) =>
     getNextPageParam: nextCursorOf,
   });
 
+export const messagesQuery = (bidId: string) =>
+  infiniteQueryOptions({
+    queryKey: ["messages", bidId],
+    queryFn: ({ pageParam, signal }) =>
+      api.messages.list.query({ id: bidId, ...pageOf(pageParam), limit: 50 }, { signal }),
+    initialPageParam: firstPage,
+    getNextPageParam: nextCursorOf,
+  });
+
+export const conversationsQuery = infiniteQueryOptions({
+  queryKey: ["conversations"],
+  queryFn: ({ pageParam, signal }) => api.messages.conversations.query({ ...pageOf(pageParam), limit: 25 }, { signal }),
+  initialPageParam: firstPage,
+  getNextPageParam: nextCursorOf,
+});
+
 export const bidQuery = (id: string) =>
   queryOptions({ queryKey: ["bid", id], queryFn: ({ signal }) => api.bids.read.query({ id }, { signal }) });
 

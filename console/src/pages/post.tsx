@@ -8,17 +8,33 @@ import { Form } from "../parts/form.tsx";
 import { MoneyPreview } from "../parts/money.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
+import { ChooseFiles, type Chosen, SendFiles } from "../task/briefFiles.tsx";
 import { readTask, TaskFields } from "../task/taskFields.tsx";
 
 export function PostTask() {
   const navigate = useNavigate();
   const [budgetCents, setBudgetCents] = useState(0);
   const { data: wallet } = useQuery(walletQuery);
+  const [files, setFiles] = useState<readonly Chosen[]>([]);
+  const [taskId, setTaskId] = useState<string | null>(null);
+  const showTask = (id: string) => navigate({ to: "/tasks/$taskId", params: { taskId: id } });
   const post = useAction("tasks.create", api.tasks.create.mutate, {
     draft: "post",
-    onSuccess: ({ task }) => navigate({ to: "/tasks/$taskId", params: { taskId: task.id } }),
+    // Files belong to a task, so they are sent once there is one.
+    onSuccess: ({ task }) => (files.length === 0 ? showTask(task.id) : setTaskId(task.id)),
   });
   const rest = (wallet?.availableCents ?? 0) - budgetCents;
+  if (taskId !== null) {
+    return (
+      <Page
+        title="Your files are on their way"
+        width="narrow"
+        lead="The task is posted. Stay here until they are there."
+      >
+        <SendFiles taskId={taskId} files={files} onDone={() => showTask(taskId)} />
+      </Page>
+    );
+  }
   return (
     <Page title="Post a task" width="narrow" lead="The clearer it is, the better the bids.">
       <Form
@@ -29,6 +45,7 @@ export function PostTask() {
         submit="Post the task"
       >
         <TaskFields />
+        <ChooseFiles files={files} onChange={setFiles} />
         <MoneyPreview
           lines={[
             { label: "Available now", cents: wallet?.availableCents ?? 0 },

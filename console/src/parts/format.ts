@@ -2,6 +2,7 @@ const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "U
 const roundDollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumFractionDigits: 0 });
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 2 });
@@ -20,6 +21,7 @@ export const formatShortMoney = (cents: number) =>
 export const formatNumber = (value: number) => numbers.format(value);
 export const formatExact = (at: string | number) => exact.format(new Date(at));
 export const formatMinute = (at: string | number) => minute.format(new Date(at));
+export const formatTime = (at: string | number) => time.format(new Date(at));
 export const formatDay = (at: string | number) => day.format(new Date(at));
 
 /** "3 minutes ago", "in 2 hours"; from 30 days on, the day. */

@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import styles from "./page.module.css";
+import { setPageTitle } from "./windowTitle.ts";
 
 interface PageProps {
   title: string;
@@ -23,7 +24,7 @@ let shownPath = location.pathname;
 export function Page({ title, lead, above, actions, picture, width = "wide", children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · Rebid`;
+    setPageTitle(title);
   }, [title]);
   useEffect(() => {
     if (location.pathname !== shownPath) heading.current?.focus({ preventScroll: true });

@@ -1,13 +1,16 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from "react";
 import wordmark from "../../../server/brand/wordmark.svg?raw";
 import type { Me } from "../api/client.ts";
+import { conversationsQuery } from "../api/queries.ts";
 import { AccountMenu } from "./accountMenu.tsx";
 import { ButtonLink } from "./button.tsx";
 import styles from "./shell.module.css";
+import { setUnread } from "./windowTitle.ts";
 
 interface Place {
-  to: "/tasks" | "/work" | "/wallet" | "/keys" | "/moderation/disputes";
+  to: "/tasks" | "/work" | "/messages" | "/wallet" | "/keys" | "/moderation/disputes";
   label: string;
   /** The beginnings of the addresses of its pages. */
   pages: readonly string[];
@@ -16,6 +19,7 @@ interface Place {
 const browse: Place = { to: "/tasks", label: "Browse", pages: ["/tasks"] };
 const places: readonly Place[] = [
   { to: "/work", label: "My work", pages: ["/work"] },
+  { to: "/messages", label: "Messages", pages: ["/messages"] },
   { to: "/wallet", label: "Wallet", pages: ["/wallet"] },
   { to: "/keys", label: "Developers", pages: ["/keys", "/webhooks"] },
 ];
@@ -54,6 +58,11 @@ function Navigation({ me }: { me: Me | null }) {
   const [open, setOpen] = useState(false);
   const { href, pathname } = useLocation();
   useEffect(() => setOpen(false), [href]);
+  const { data } = useInfiniteQuery({ ...conversationsQuery, enabled: me !== null });
+  const unread = data?.pages
+    .flatMap(({ conversations }) => conversations)
+    .reduce((sum, each) => sum + each.unreadCount, 0);
+  useEffect(() => setUnread(unread ?? 0), [unread]);
   const shown = [browse, ...(me === null ? [] : places), ...(me?.role === "moderator" ? [moderation] : [])];
   return (
     <>
@@ -72,6 +81,7 @@ function Navigation({ me }: { me: Me | null }) {
         {shown.map(({ to, label, pages }) => (
           <Link key={to} to={to} className={pages.some((page) => pathname.startsWith(page)) ? styles.active : ""}>
             {label}
+            {to === "/messages" && unread ? <Unread count={unread} /> : null}
           </Link>
         ))}
         {me !== null && (
@@ -81,6 +91,15 @@ function Navigation({ me }: { me: Me | null }) {
         )}
       </nav>
     </>
+  );
+}
+
+function Unread({ count }: { count: number }) {
+  return (
+    <span className={styles.unread}>
+      {count}
+      <span className="visually-hidden"> unread</span>
+    </span>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useQueries } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, type Bid, type Task } from "../api/client.ts";
 import { reputationQuery, taskBidsQuery } from "../api/queries.ts";
@@ -109,7 +110,12 @@ function ComparedBid({ task, bid, canAward }: { task: Task; bid: Bid; canAward: 
     <tbody>
       <tr>
         <td data-label="Bidder">
-          <Person person={bid.bidder} as="bidder" />
+          <span>
+            <Person person={bid.bidder} as="bidder" />{" "}
+            <Link to="/messages/$bidId" params={{ bidId: bid.id }}>
+              Write<span className="visually-hidden"> to {bid.bidder.displayName}</span>
+            </Link>
+          </span>
         </td>
         <td data-label="Price" className={styles.price}>
           <Money cents={bid.priceCents} />

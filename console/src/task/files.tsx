@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
-import type { Delivery, Sample } from "../api/client.ts";
+import { type ReactNode, useState } from "react";
+import type { BriefFile, Delivery, MessageFile, Sample } from "../api/client.ts";
 import { Button, ButtonAnchor } from "../parts/button.tsx";
 import { formatBytes } from "../parts/format.ts";
 import { Notice } from "../parts/notice.tsx";
@@ -8,7 +8,7 @@ import { Problem } from "../parts/problem.tsx";
 import { Time } from "../parts/time.tsx";
 import styles from "./files.module.css";
 
-type Artifact = Sample | Delivery;
+type Artifact = Sample | Delivery | BriefFile | MessageFile;
 
 /** Text is shown up to this size. */
 const MAX_TEXT_BYTES = 262_144;
@@ -31,12 +31,20 @@ function kindOf({ mimeType, detectedMimeType }: Artifact): Kind | null {
   return declared === "application/pdf" ? "pdf" : null;
 }
 
-/** A sample or a delivery: shown in place where that is safe, and to download. */
-export function File({ file }: { file: Artifact }) {
+interface FileProps {
+  file: Artifact;
+  /** Buttons beside the download. */
+  actions?: ReactNode;
+  /** What is said about it beside its size. */
+  note?: ReactNode;
+}
+
+/** A file that somebody gave: shown in place where that is safe, and to download, if one may. */
+export function File({ file, actions, note }: FileProps) {
   const url = useSteadyUrl(file);
-  const kind = kindOf(file);
+  const kind = url === undefined ? null : kindOf(file);
   const name = file.fileName ?? "File without a name";
-  const differs = file.detectedMimeType !== null && kind === null && !sameType(file);
+  const differs = file.detectedMimeType !== null && !sameType(file);
   return (
     <article className={styles.file}>
       <header>
@@ -44,13 +52,17 @@ export function File({ file }: { file: Artifact }) {
           <h3 dir="auto">{name}</h3>
           <small>
             {file.detectedMimeType ?? file.mimeType} · {formatBytes(file.bytes)} · <Time at={file.createdAt} />
-          </small>
+          </small>{" "}
+          {note}
         </div>
         <div className={styles.actions}>
-          {kind === "pdf" && <OpenPdf url={url} />}
-          <ButtonAnchor href={url} size="small" download>
-            Download<span className="visually-hidden"> {name}</span>
-          </ButtonAnchor>
+          {kind === "pdf" && url !== undefined && <OpenPdf url={url} />}
+          {url !== undefined && (
+            <ButtonAnchor href={url} size="small" download>
+              Download<span className="visually-hidden"> {name}</span>
+            </ButtonAnchor>
+          )}
+          {actions}
         </div>
       </header>
       {differs && (
@@ -67,7 +79,7 @@ export function File({ file }: { file: Artifact }) {
         // biome-ignore lint/a11y/useMediaCaption: it is somebody's file, which has none
         <video src={url} controls preload="metadata" aria-label={name} />
       )}
-      {kind === "text" && <TextPreview file={file} url={url} />}
+      {kind === "text" && url !== undefined && <TextPreview file={file} url={url} />}
     </article>
   );
 }
@@ -76,9 +88,10 @@ const sameType = ({ mimeType, detectedMimeType }: Artifact) =>
   mimeType.split(";")[0]?.trim().toLowerCase() === detectedMimeType;
 
 /** Every read of a task has new addresses; a preview keeps its own, so that it is not loaded again each time. */
-function useSteadyUrl({ downloadUrl }: Artifact): string {
+function useSteadyUrl({ downloadUrl }: Artifact): string | undefined {
   const [kept, setKept] = useState({ url: downloadUrl, since: Date.now() });
-  if (kept.url !== downloadUrl && Date.now() - kept.since > ADDRESS_LIFETIME_MS) {
+  const isFirst = kept.url === undefined || downloadUrl === undefined;
+  if (kept.url !== downloadUrl && (isFirst || Date.now() - kept.since > ADDRESS_LIFETIME_MS)) {
     setKept({ url: downloadUrl, since: Date.now() });
   }
   return kept.url;

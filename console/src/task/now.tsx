@@ -5,14 +5,15 @@ import { Section } from "../parts/page.tsx";
 import { Time } from "../parts/time.tsx";
 import { awardedBidOf, can } from "./access.ts";
 import { Accept, OpenDispute } from "./decisions.tsx";
-import { File } from "./files.tsx";
 import styles from "./now.module.css";
-import { Rate } from "./ratings.tsx";
 import { WhatNow } from "./whatNow.tsx";
 
 // Only bidders load it.
 const Upload = lazy(() => import("./upload.tsx").then((file) => ({ default: file.Upload })));
 
+// Only where there are some, and at the end.
+const File = lazy(() => import("./files.tsx").then((file) => ({ default: file.File })));
+const Rate = lazy(() => import("./ratings.tsx").then((file) => ({ default: file.Rate })));
 // Only where a buyer may ask for changes.
 const AskForChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.AskForChanges })));
 const DeclineChanges = lazy(() => import("./changes.tsx").then((file) => ({ default: file.DeclineChanges })));
@@ -54,16 +55,20 @@ export function Now({ page, task, userId }: NowProps) {
           </Suspense>
         </Section>
       )}
-      {can(page, "tasks.rate") && bid && (
-        <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />
-      )}
+      <Suspense>
+        {can(page, "tasks.rate") && bid && (
+          <Rate task={task} ratee={isBuyer ? bid.bidder.displayName : task.buyer.displayName} />
+        )}
+      </Suspense>
       {deliveries.length > 0 && (
         <Section title={deliveries.length === 1 ? "Delivery" : "Versions of the delivery"}>
           <div className={styles.versions}>
             {deliveries.map((file, index) => (
               <div key={file.id}>
                 {deliveries.length > 1 && <VersionOf file={file} number={deliveries.length - index} />}
-                <File file={file} />
+                <Suspense>
+                  <File file={file} />
+                </Suspense>
               </div>
             ))}
           </div>
@@ -110,9 +115,11 @@ function Samples({ page, bid }: { page: TaskPage; bid: Bid | undefined }) {
   if (samples.length === 0 && target === null) return null;
   return (
     <Section title="Samples">
-      {samples.map((file) => (
-        <File key={file.id} file={file} />
-      ))}
+      <Suspense>
+        {samples.map((file) => (
+          <File key={file.id} file={file} />
+        ))}
+      </Suspense>
       <Suspense>{target && <Upload bidId={target.id} target="sample" />}</Suspense>
     </Section>
   );

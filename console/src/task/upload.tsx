@@ -1,12 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type DragEvent, useId, useState } from "react";
+import { useState } from "react";
 import { api } from "../api/client.ts";
-import { keyFor, settle } from "../api/idempotencyKeys.ts";
 import { Button } from "../parts/button.tsx";
 import { formatBytes } from "../parts/format.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { DropZone } from "./dropZone.tsx";
 import styles from "./files.module.css";
+import { putFile } from "./putFile.ts";
 
 type Target = "sample" | "delivery";
 
@@ -25,25 +26,6 @@ const operations = {
   },
 } as const;
 
-/** Types that some systems do not know by the name of the file. */
-const typesByExtension: Record<string, string> = { md: "text/markdown", csv: "text/csv", json: "application/json" };
-
-const typeOf = ({ name, type }: File) =>
-  type || (typesByExtension[name.split(".").at(-1)?.toLowerCase() ?? ""] ?? "application/octet-stream");
-
-/** Sends a file straight to the object store. The address is signed: no cookie goes with it. */
-function put(url: string, file: File, onProgress: (share: number) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.upload.onprogress = ({ loaded, total }) => onProgress(loaded / total);
-    request.onload = () => (request.status < 300 ? resolve() : reject(new Error("the object store refused")));
-    request.onerror = () => reject(new Error("no connection"));
-    request.open("PUT", url);
-    request.setRequestHeader("Content-Type", typeOf(file));
-    request.send(file);
-  });
-}
-
 /** Uploads a sample or the delivery of a bid: choose or drop a file, read what will happen, send it. */
 export function Upload({ bidId, target }: { bidId: string; target: Target }) {
   const [file, setFile] = useState<File | null>(null);
@@ -52,31 +34,14 @@ export function Upload({ bidId, target }: { bidId: string; target: Target }) {
 }
 
 function ChooseFile({ target, onChoose }: { target: Target; onChoose: (file: File | null) => void }) {
-  const id = useId();
-  const [over, setOver] = useState(false);
-  const choose = (files: FileList | null) => onChoose(files?.item(0) ?? null);
-  const drop = (event: DragEvent) => {
-    event.preventDefault();
-    setOver(false);
-    choose(event.dataTransfer.files);
-  };
   return (
-    <label
-      className={over ? `${styles.zone} ${styles.over}` : styles.zone}
-      htmlFor={id}
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={drop}
-    >
-      <b>{target === "sample" ? "Choose a sample, or drop it here" : "Choose the delivery, or drop it here"}</b>
-      <small>
-        {target === "sample" ? "A first look for the buyer, before the delivery." : "One file. Pack several into one."}
-      </small>
-      <input id={id} type="file" onChange={({ currentTarget }) => choose(currentTarget.files)} />
-    </label>
+    <DropZone
+      label={target === "sample" ? "Choose a sample, or drop it here" : "Choose the delivery, or drop it here"}
+      hint={
+        target === "sample" ? "A first look for the buyer, before the delivery." : "One file. Pack several into one."
+      }
+      onChoose={([file]) => onChoose(file ?? null)}
+    />
   );
 }
 
@@ -87,13 +52,8 @@ function useUpload({ bidId, target, onDone }: Omit<SendFileProps, "file">) {
   const { init, finalize } = operations[target];
   const upload = useMutation({
     mutationFn: async (file: File) => {
-      const declared = { id: bidId, mimeType: typeOf(file), bytes: file.size, fileName: file.name };
-      const { uploadUrl, storageKey } = await init(declared);
-      await put(uploadUrl, file, setProgress);
-      const input = { id: bidId, storageKey };
-      const operation = `bids.${target}Finalize`;
-      await finalize(input, { context: { idempotencyKey: keyFor(operation, input) } });
-      settle(operation, input);
+      const steps = { id: bidId, init, finalize, operation: `bids.${target}Finalize` };
+      await putFile<unknown>(steps, file, setProgress);
     },
     onSuccess: async () => {
       await queryClient.invalidateQueries();

@@ -1,26 +1,29 @@
 import { useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { lazy, Suspense, useState } from "react";
 import { isWhole, type Task, type TaskPage } from "../../api/client.ts";
 import { pollWithoutEvents } from "../../api/live.ts";
 import { meQuery, taskQuery } from "../../api/queries.ts";
 import { StatusBadge } from "../../parts/badge.tsx";
+import { Button } from "../../parts/button.tsx";
 import { LongText } from "../../parts/longText.tsx";
 import { Columns, Page, Section } from "../../parts/page.tsx";
 import { Tags } from "../../parts/taskRow.tsx";
 import { Time } from "../../parts/time.tsx";
 import { awardedBidOf, can } from "../../task/access.ts";
 import { Bids } from "../../task/bids.tsx";
-import { DisputeState } from "../../task/dispute.tsx";
 import { Now } from "../../task/now.tsx";
-import { Ratings } from "../../task/ratings.tsx";
+import { Talk } from "../../task/talk.tsx";
 import { TaskSide } from "../../task/taskSide.tsx";
 import styles from "./task.module.css";
 
 // Only bidders load these.
 const OwnBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ default: file.OwnBid })));
 const PlaceBid = lazy(() => import("../../task/bidForm.tsx").then((file) => ({ default: file.PlaceBid })));
-// Most tasks have none.
+// Most tasks have none of these.
+const DisputeState = lazy(() => import("../../task/dispute.tsx").then((file) => ({ default: file.DisputeState })));
+const Ratings = lazy(() => import("../../task/ratings.tsx").then((file) => ({ default: file.Ratings })));
+const BriefFiles = lazy(() => import("../../task/briefFiles.tsx").then((file) => ({ default: file.BriefFiles })));
 const Questions = lazy(() => import("../../task/questions.tsx").then((file) => ({ default: file.Questions })));
 
 /** Addresses of files work for 15 minutes, and this page has them. */
@@ -48,9 +51,14 @@ export function ReadTask() {
     >
       <Columns
         first={full && userId !== null && <Now page={data} task={full} userId={userId} />}
-        side={<TaskSide page={data} full={full} userId={userId} />}
+        side={
+          <>
+            <TaskSide page={data} full={full} userId={userId} />
+            {full && userId !== null && <Talk page={data} task={full} userId={userId} />}
+          </>
+        }
       >
-        {data.dispute && <DisputeState dispute={data.dispute} />}
+        <Suspense>{data.dispute && <DisputeState dispute={data.dispute} />}</Suspense>
         <Section title="Description">
           <LongText text={task.description} />
         </Section>
@@ -60,6 +68,7 @@ export function ReadTask() {
           </Section>
         )}
         <Tags tags={task.tags} />
+        {full && <Files page={data} />}
         <Suspense>
           {(data.questionCount > 0 || can(data, "tasks.ask")) && (
             <Questions page={data} isModerator={me?.role === "moderator"} />
@@ -68,6 +77,26 @@ export function ReadTask() {
         {full && <Rest page={data} task={full} userId={userId ?? ""} />}
       </Columns>
     </Page>
+  );
+}
+
+/** The files of the brief; while there are none, a button for its buyer, so that what adds them is loaded when it is used. */
+function Files({ page }: { page: TaskPage }) {
+  const [isAdding, setAdding] = useState(false);
+  if (page.fileCount > 0 || isAdding) {
+    return (
+      <Suspense>
+        <BriefFiles page={page} />
+      </Suspense>
+    );
+  }
+  if (!can(page, "tasks.fileInit")) return null;
+  return (
+    <div>
+      <Button size="small" onClick={() => setAdding(true)}>
+        Add files
+      </Button>
+    </div>
   );
 }
 
@@ -80,7 +109,9 @@ function Rest({ page, task, userId }: { page: TaskPage; task: Task; userId: stri
   const canPlace = can(page, "bids.place");
   return (
     <>
-      {ratings.length > 0 && <Ratings ratings={ratings} task={task} bid={awardedBidOf(page, task)} />}
+      <Suspense>
+        {ratings.length > 0 && <Ratings ratings={ratings} task={task} bid={awardedBidOf(page, task)} />}
+      </Suspense>
       {task.buyer.id === userId && <Bids task={task} first={bids} canAward={can(page, "tasks.award")} />}
       <Suspense>
         {current && !(canPlace && current.status === "withdrawn") && (
