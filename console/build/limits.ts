@@ -23,7 +23,7 @@ interface Schema {
 
 interface Operation {
   operationId?: string;
-  parameters?: { name?: string; schema?: Schema; required?: boolean }[];
+  parameters?: { in?: string; name?: string; schema?: Schema; required?: boolean }[];
   requestBody?: { content: Record<string, { schema?: Schema }> };
 }
 
@@ -65,8 +65,12 @@ function limitsOf({ paths, components = {} }: Document): Record<string, Record<s
     const name = operation.operationId?.replace("_", ".");
     if (name === undefined) continue;
     const body = resolve(operation.requestBody?.content["application/json"]?.schema ?? {});
+    // No form has the others: ids, headers, and where a page of a list begins and ends.
+    const parameters = (operation.parameters ?? []).filter(({ in: place, name = "" }) => {
+      return place === "query" && name !== "cursor" && name !== "limit";
+    });
     const fields = Object.fromEntries(
-      (operation.parameters ?? []).map(({ name = "", schema = {} }) => [name, limitsOfField(resolve(schema), resolve)]),
+      parameters.map(({ name = "", schema = {} }) => [name, limitsOfField(resolve(schema), resolve)]),
     );
     for (const [field, schema] of Object.entries(body.properties ?? {})) {
       fields[field] = limitsOfField(resolve(schema), resolve);

@@ -34,6 +34,7 @@ export function Conversation({ bidId, canWrite }: ConversationProps) {
   }, [newest?.id]);
   return (
     <div className={styles.conversation}>
+      <h2 className="visually-hidden">Messages</h2>
       {/* It scrolls inside, so it must be reachable with the keyboard. */}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: see above */}
       <div ref={log} role="log" className={styles.log} tabIndex={0} aria-label="Messages">
