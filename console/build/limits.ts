@@ -1,4 +1,6 @@
+import { globSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Plugin } from "vite";
 
@@ -23,7 +25,7 @@ interface Schema {
 
 interface Operation {
   operationId?: string;
-  parameters?: { in?: string; name?: string; schema?: Schema; required?: boolean }[];
+  parameters?: { name?: string; schema?: Schema; required?: boolean }[];
   requestBody?: { content: Record<string, { schema?: Schema }> };
 }
 
@@ -51,6 +53,14 @@ export function limits(document: URL): Plugin {
   };
 }
 
+/** The operations that a form of the console is for: the limits of all were 6 % of what pages share. */
+function operationsOfForms(): Set<string> {
+  const folder = join(import.meta.dirname, "../src");
+  const sources = globSync("**/*.{ts,tsx}", { cwd: folder }).map((path) => readFileSync(join(folder, path), "utf8"));
+  const found = sources.flatMap((source) => [...source.matchAll(/\b(?:operation="|limitsOf\(")(\w+\.\w+)"/g)]);
+  return new Set(found.map(([, name = ""]) => name));
+}
+
 /** Returns the limits by operation, under its name over typed RPC, and field. */
 function limitsOf({ paths, components = {} }: Document): Record<string, Record<string, unknown>> {
   const resolve = (schema: Schema): Schema => {
@@ -61,16 +71,13 @@ function limitsOf({ paths, components = {} }: Document): Record<string, Record<s
     return first === undefined ? schema : { ...resolve(first), ...schema };
   };
   const found: Record<string, Record<string, unknown>> = {};
+  const used = operationsOfForms();
   for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
     const name = operation.operationId?.replace("_", ".");
-    if (name === undefined) continue;
+    if (name === undefined || !used.has(name)) continue;
     const body = resolve(operation.requestBody?.content["application/json"]?.schema ?? {});
-    // No form has the others: ids, headers, and where a page of a list begins and ends.
-    const parameters = (operation.parameters ?? []).filter(({ in: place, name = "" }) => {
-      return place === "query" && name !== "cursor" && name !== "limit";
-    });
     const fields = Object.fromEntries(
-      parameters.map(({ name = "", schema = {} }) => [name, limitsOfField(resolve(schema), resolve)]),
+      (operation.parameters ?? []).map(({ name = "", schema = {} }) => [name, limitsOfField(resolve(schema), resolve)]),
     );
     for (const [field, schema] of Object.entries(body.properties ?? {})) {
       fields[field] = limitsOfField(resolve(schema), resolve);
