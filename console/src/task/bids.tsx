@@ -112,9 +112,11 @@ function ComparedBid({ task, bid, canAward }: { task: Task; bid: Bid; canAward: 
         <td data-label="Bidder">
           <span>
             <Person person={bid.bidder} as="bidder" />{" "}
-            <Link to="/messages/$bidId" params={{ bidId: bid.id }}>
-              Write<span className="visually-hidden"> to {bid.bidder.displayName}</span>
-            </Link>
+            {(bid.status === "active" || bid.status === "awarded") && (
+              <Link to="/messages/$bidId" params={{ bidId: bid.id }}>
+                Write<span className="visually-hidden"> to {bid.bidder.displayName}</span>
+              </Link>
+            )}
           </span>
         </td>
         <td data-label="Price" className={styles.price}>

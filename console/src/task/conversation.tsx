@@ -178,22 +178,32 @@ function Composer({ bidId }: { bidId: string }) {
         beside={<Attach onChoose={attach} />}
       >
         <TextArea key={sent} name="text" label="Message" rows={2} />
-        {attached.length > 0 && (
-          <ul className={styles.attached} aria-label="Attached files">
-            {attached.map(({ key, name, bytes, share, file }) => (
-              <li key={key}>
-                <span dir="auto">{name}</span> <small>{formatBytes(bytes)}</small>
-                {file === null && <progress value={share} aria-label={`Uploading ${name}`} />}
-                <Button look="quiet" size="small" onClick={() => remove(key)}>
-                  Remove<span className="visually-hidden"> {name}</span>
-                </Button>
-              </li>
-            ))}
-          </ul>
-        )}
+        <AttachedFiles attached={attached} onRemove={remove} />
         {failed && <Problem error={failed.error} />}
       </Form>
     </div>
+  );
+}
+
+interface AttachedFilesProps {
+  attached: readonly Attached[];
+  onRemove: (key: string) => void;
+}
+
+function AttachedFiles({ attached, onRemove }: AttachedFilesProps) {
+  if (attached.length === 0) return null;
+  return (
+    <ul className={styles.attached} aria-label="Attached files">
+      {attached.map(({ key, name, bytes, share, file }) => (
+        <li key={key}>
+          <span dir="auto">{name}</span> <small>{formatBytes(bytes)}</small>
+          {file === null && <progress value={share} aria-label={`Uploading ${name}`} />}
+          <Button look="quiet" size="small" onClick={() => onRemove(key)}>
+            Remove<span className="visually-hidden"> {name}</span>
+          </Button>
+        </li>
+      ))}
+    </ul>
   );
 }
 
