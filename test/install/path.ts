@@ -1,14 +1,13 @@
 /**
- * `node test/install/path.ts ARCHIVE`, in namespaces of its own: follows docs/guides/production.md on an empty server, with the
- * archive of a release. Runs the page's blocks in their order, in one shell, with stand-ins for what is outside the server. Exits
- * with 1 when a block fails, or a request does while processes are restarted.
+ * `node test/install/path.ts ARCHIVE FOLDER`, in namespaces of its own: follows docs/guides/production.md on an empty server, with
+ * the archive of a release, and an empty folder to mount the server in. Runs the page's blocks in their order, in one shell, with
+ * stand-ins for what is outside the server. Exits with 1 when a block fails, or a request does while processes are restarted.
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { cp, mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startMailbox } from "../../server/local/mailbox/start.ts";
@@ -23,7 +22,7 @@ const NEXT = "rebid-next";
 /** Comes with the next release. */
 const MIGRATION = "99991231000000_next";
 
-const [archive = ""] = process.argv.slice(2);
+const [archive = "", folder = ""] = process.argv.slice(2);
 const release = basename(archive, ".tar.gz");
 type Server = Awaited<ReturnType<typeof openServer>>;
 
@@ -32,7 +31,6 @@ process.exit();
 
 async function main(): Promise<void> {
   const startedAt = performance.now();
-  const folder = await mkdtemp(join(tmpdir(), "rebid-server-"));
   const server = await openServer(folder, DOMAIN);
   const home = join(server.root, "root");
   await cp(archive, join(home, `${release}.tar.gz`));
@@ -57,11 +55,11 @@ async function main(): Promise<void> {
 }
 
 /** The same release under another name, with a migration more. */
-async function makeNextRelease(folder: string, home: string): Promise<void> {
-  await mkdir(folder);
-  const where = { cwd: folder, env: machineEnvironment() };
+async function makeNextRelease(unpacked: string, home: string): Promise<void> {
+  await mkdir(unpacked);
+  const where = { cwd: unpacked, env: machineEnvironment() };
   await run("tar", ["--extract", "--file", archive], where);
-  const migration = join(folder, release, "prisma/migrations", MIGRATION);
+  const migration = join(unpacked, release, "prisma/migrations", MIGRATION);
   await mkdir(migration);
   await writeFile(join(migration, "migration.sql"), "ALTER TABLE tasks ADD COLUMN next text;\n");
   const parameters = ["--file", join(home, `${NEXT}.tar.gz`), `--transform=s,^${release},${NEXT},`];
@@ -69,18 +67,18 @@ async function makeNextRelease(folder: string, home: string): Promise<void> {
 }
 
 /** Starts what is outside the server; `values` has what a reader puts into the page. */
-async function startOutside(folder: string) {
+async function startOutside(outside: string) {
   const keys = { accessKeyId: random(), secretAccessKey: random() };
   const store = await startObjectStore({
-    directory: join(folder, "s3"),
+    directory: join(outside, "s3"),
     bucket: "rebid",
     region: "us-east-1",
     ...keys,
   });
-  const mailbox = await startMailbox({ directory: join(folder, "mail") });
+  const mailbox = await startMailbox({ directory: join(outside, "mail") });
   const [secretKey, webhookSecret] = [`sk_test_${random()}`, `whsec_${random()}`];
   const eventsUrl = `https://${DOMAIN}/processor/events`;
-  const processor = await startProcessor({ directory: join(folder, "stripe"), secretKey, webhookSecret, eventsUrl });
+  const processor = await startProcessor({ directory: join(outside, "stripe"), secretKey, webhookSecret, eventsUrl });
   return {
     values: {
       "release=rebid-1.0.0": `release=${release}`,

@@ -82,7 +82,9 @@ async function followPath(archive: string): Promise<void> {
   const namespaces = ["--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return console.log("skipped, because it needs root and Linux: docs/guides/production.md on an empty server");
-  const parameters = [...namespaces, process.execPath, join(import.meta.dirname, "path.ts"), archive];
+  const server = join(directory, "server");
+  await mkdir(server);
+  const parameters = [...namespaces, process.execPath, join(import.meta.dirname, "path.ts"), archive, server];
   console.log((await run("unshare", parameters, { cwd: checkout, env: machineEnvironment() })).trim());
 }
 
