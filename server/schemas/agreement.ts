@@ -22,7 +22,7 @@ export const Agreement = z
   .object({
     id: idOf("agreement"),
     taskId: idOf("task"),
-    kind: AgreementKind,
+    kind: AgreementKind.meta({ example: "cancel" }),
     proposedBy: z.enum(["buyer", "bidder"]).meta({ description: "The side that proposes it.", example: "bidder" }),
     reason: z.string().meta({ description: "What that side says.", example: "I was ill for a week." }),
     deliveryDueAt: Timestamp.nullable().meta({ description: "Of `extend`: the new due time.", example: null }),

@@ -43,6 +43,8 @@ const tagDescriptions: Record<string, string> = {
     "ledger entry.",
   tasks: "Post, update, award and accept tasks.",
   bids: "Bid on a task, then upload samples and the delivery.",
+  questions: "About an open task: anyone asks, and its buyer answers.",
+  messages: "Between a bidder and the task's buyer.",
   agreements: "What the two sides of an awarded task propose to each other: more time, an end, or a settlement.",
   disputes: "For deliveries that are not what was agreed.",
   events: "What concerns you, in one order: the same events that webhooks send, and more.",

@@ -86,7 +86,6 @@ const differences: Record<string, { request?: Difference; response?: Difference 
   "agreements.withdraw": {
     response: { agreement: { kind: "cancel", status: "withdrawn", endedAt: now }, task: delivered },
   },
-  "agreements.list": { response: { agreements: [{ kind: "cancel" }] } },
   "disputes.read": { response: { task: { ...delivered, status: "disputed" }, bid: wonBid } },
   "disputes.resolve": { response: { task: resolved, dispute: decision } },
   "users.suspend": { response: { user: { suspendedAt: now } } },
