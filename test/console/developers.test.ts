@@ -102,7 +102,10 @@ describe.skipIf(!hasBrowser)("in a real browser", () => {
     await visitor.button("Create the key").click();
     const raw = (await page.locator("pre").textContent()) ?? "";
     const me = await rest(service.url, "GET", "/auth/me", { credentials: { authorization: `Bearer ${raw}` } });
-    expect(me.body.auth).toMatchObject({ scopes: ["task:write"], key: { spendLimit: { cents: 2_500, per: "day" } } });
+    expect(me.body.auth).toMatchObject({
+      scopes: ["task:write", "message:write"],
+      key: { spendLimit: { cents: 2_500, per: "day" } },
+    });
     const days = (Date.parse(me.body.auth.key.expiresAt) - service.clock.now().getTime()) / 86_400_000;
     expect(days).toBeGreaterThan(89);
     await visitor.button("Done").click();
