@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Id, idOf, Person, Timestamp, text } from "./common.ts";
+import { exampleIds, Id, idOf, Person, Timestamp, text } from "./common.ts";
 import { MessageFile } from "./file.ts";
 import { TaskListItem } from "./task.ts";
 
@@ -36,7 +36,10 @@ export const messageInput = {
     .array(Id)
     .max(10)
     .optional()
-    .meta({ description: "Files that you have uploaded for this conversation, and that are in no message yet." }),
+    .meta({
+      description: "Files that you have uploaded for this conversation, and that are in no message yet.",
+      example: [exampleIds.file],
+    }),
 } as const;
 
 /** A conversation as its list shows it. */
