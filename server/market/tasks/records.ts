@@ -1,5 +1,5 @@
 import { ApiError } from "../../errors.ts";
-import type { Task } from "../../schemas/task.ts";
+import type { Task, TaskStatus } from "../../schemas/task.ts";
 import { type Connection, empty, type QueryOptions, type Sql, sql } from "../../store/connection.ts";
 
 /** A task's row: the public record, and the ids that the rules need. */
@@ -38,10 +38,17 @@ export const taskListColumns = sql`
   t.id, t.title, t.max_budget_cents AS "maxBudgetCents", t.tags, t.status, t.created_at AS "createdAt",
   t.bid_count AS "bidCount"`;
 
-/** The status of `tasks t` at this time, as `taskAt` has it. */
-export const statusAt = (now: Date): Sql => sql`CASE
-  WHEN t.status = 'awarded' AND t.delivered_at IS NOT NULL AND t.delivery_due_at <= ${now.toISOString()}::timestamptz
-  THEN 'delivered' ELSE t.status END`;
+/**
+ * The condition that `tasks t` has one of these statuses at this time, as `taskAt` has it. Where the time makes no difference, it
+ * is one that the planner has statistics for.
+ */
+export function hasStatusAt(statuses: readonly TaskStatus[], now: Date): Sql {
+  const isRoundOver = sql`(t.status = 'awarded' AND t.delivered_at IS NOT NULL AND t.delivery_due_at <= ${now.toISOString()}::timestamptz)`;
+  const [awarded, delivered] = [statuses.includes("awarded"), statuses.includes("delivered")];
+  const has = sql`t.status = ANY (${statuses}::text[])`;
+  if (awarded === delivered) return has;
+  return awarded ? sql`(${has} AND NOT ${isRoundOver})` : sql`(${has} OR ${isRoundOver})`;
+}
 
 async function selectTask(
   connection: Connection,

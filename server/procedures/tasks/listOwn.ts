@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { hasTag } from "../../market/search/filters.ts";
-import { statusAt, taskListColumns } from "../../market/tasks/records.ts";
+import { hasStatusAt, taskListColumns } from "../../market/tasks/records.ts";
 import { momentOf, taskAt } from "../../market/tasks/rules.ts";
 import { listOf, NextCursor, PageQuery, Price, text } from "../../schemas/common.ts";
 import { Task, TaskListItem, taskStatuses } from "../../schemas/task.ts";
@@ -51,7 +51,7 @@ export const listOwn = signedIn
         "tasks.listOwn",
         sql`SELECT ${columns} FROM tasks t`,
         sql`${party} = ${ctx.userId}::uuid
-        ${status === undefined ? empty : sql`AND ${statusAt(moment.now)} = ANY (${status}::text[])`}
+        ${status === undefined ? empty : sql`AND ${hasStatusAt(status, moment.now)}`}
         ${tag === undefined ? empty : hasTag(tag)}`,
         { cursor, limit },
       )})`;
