@@ -44,7 +44,7 @@ test("each page's curl command sends the page's operation, with a body if it tak
   // Stands in for curl: prints what it was called with.
   const script = [
     `curl() { printf '%s\\037' "$@"; printf '\\036'; }`,
-    "api=http://rebid id=ID key=KEY",
+    "api=http://rebid id=ID fileId=FILEID key=KEY",
     ...samples.map(({ blocks }) => blocks.find(({ language }) => language === "sh")?.code ?? "exit 1"),
   ].join("\n");
   const { stdout } = await run("bash", ["-euc", script]);
@@ -57,7 +57,11 @@ test("each page's curl command sends the page's operation, with a body if it tak
     const method = parameters.includes("-X") ? parameters[parameters.indexOf("-X") + 1] : hasBody ? "POST" : "GET";
     const address = parameters.find((each) => each.startsWith("http://rebid/"));
     const [wanted = "", path = ""] = operation.split(" ");
-    expect([operation, method, address]).toEqual([operation, wanted, `http://rebid${path.replace("{id}", "ID")}`]);
+    expect([operation, method, address]).toEqual([
+      operation,
+      wanted,
+      `http://rebid${path.replaceAll(/\{(\w+)\}/g, (_, name) => name.toUpperCase())}`,
+    ]);
     const takesBody = document.paths[path]?.[wanted.toLowerCase()]?.requestBody !== undefined;
     expect([operation, hasBody]).toEqual([operation, takesBody]);
     if (hasBody) expect(() => JSON.parse(body ?? "")).not.toThrow();
@@ -71,7 +75,7 @@ test("each page's TypeScript compiles with the SDK", async () => {
     const code = blocks.find(({ language }) => language === "ts")?.code;
     return `export async function sample${index}() {\n${code}\n}`;
   });
-  const head = `import { Rebid } from "@rebid/sdk";\ndeclare const id: string;\nconst rebid = new Rebid({ baseUrl: "http://rebid" });`;
+  const head = `import { Rebid } from "@rebid/sdk";\ndeclare const id: string;\ndeclare const fileId: string;\nconst rebid = new Rebid({ baseUrl: "http://rebid" });`;
   await writeFile(join(folder, "samples.ts"), [head, ...functions].join("\n"));
   const compilerOptions = { noUnusedLocals: false };
   const config = { extends: "../../tsconfig.json", compilerOptions, include: ["samples.ts"], exclude: [] };
