@@ -87,7 +87,8 @@ export function normalised(played: Played[], run: string): unknown[] {
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(
       Object.entries(value)
-        .filter(([key]) => key !== "externalRef")
+        // The two transports' clients call themselves differently.
+        .filter(([key]) => key !== "externalRef" && key !== "userAgent")
         .map(([key, inner]) => [key, varyingFields.has(key) ? typeof inner : walk(inner)]),
     );
   };
