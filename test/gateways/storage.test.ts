@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { s3Storage } from "../../server/gateways/s3Storage.ts";
 import { createSealedKey, type Storage } from "../../server/gateways/storage.ts";
 import { StorageUnavailable } from "../../server/gateways/storageErrors.ts";
-import { startTestStore, type TestStore } from "../setup/testStore.ts";
+import { startTestStore, storeHasChecksums, type TestStore } from "../setup/testStore.ts";
 
 /** aws4 has no types. This is the part that we use: it signs a request in its query. */
 const aws4: {
@@ -40,7 +40,7 @@ async function put(url: string, body: string, mimeType = "text/plain"): Promise<
 const seal = (storageKey: string) => storage.seal(storageKey, createSealedKey(storageKey), 3);
 
 /** The checksum of a whole object, from stores that compute it. */
-const sha256Of = (body: string) => (store.hasChecksums ? createHash("sha256").update(body).digest("hex") : null);
+const sha256Of = (body: string) => (storeHasChecksums ? createHash("sha256").update(body).digest("hex") : null);
 
 async function content(storageKey: string): Promise<string> {
   const download = { storageKey, fileName: "a.txt", mimeType: "text/plain", expiresInSeconds: 60 };

@@ -5,6 +5,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
 import { readSettings } from "../../client-sdk/mcp/src/settings.ts";
+import { tools } from "../../server/mcp/tools/table.ts";
 import { createPerson } from "../factories/people.ts";
 import { useService } from "../setup/testService.ts";
 import { type ProtocolName, protocols } from "./client.ts";
@@ -40,7 +41,7 @@ test.each(protocols)("a desktop client works over standard input and output, wit
   const { connecting, client, printed } = await connectDesktop(environment, protocol);
   await connecting;
   expect(client.getNegotiatedProtocolVersion()?.startsWith(protocol)).toBe(true);
-  expect((await client.listTools()).tools).toHaveLength(24);
+  expect((await client.listTools()).tools).toHaveLength(tools.length);
   const { structuredContent } = await client.callTool({ name: "get_wallet", arguments: {} });
   expect(structuredContent).toMatchObject({ availableCents: 10_000 });
   expect(printed()).toBe("");

@@ -6,10 +6,13 @@ import { startObjectStore } from "../../server/local/objectStore/start.ts";
 
 export interface TestStore {
   settings: StorageSettings;
-  /** Whether the store computes the SHA-256 of objects, which is an extension of S3's API. */
-  hasChecksums: boolean;
   stop(): Promise<void>;
 }
+
+const sharedEndpoint = process.env.TEST_S3_ENDPOINT;
+
+/** Whether the store computes the SHA-256 of objects, which is an extension of S3's API. */
+export const storeHasChecksums = sharedEndpoint === undefined;
 
 export const testAccount = {
   bucket: "rebid",
@@ -23,15 +26,13 @@ export const testAccount = {
  * and the keys above (`npm run check:swift`). That one is shared, so tests must not rely on being alone.
  */
 export async function startTestStore(): Promise<TestStore> {
-  const endpoint = process.env.TEST_S3_ENDPOINT;
-  if (endpoint !== undefined) {
-    return { settings: { ...testAccount, endpoint }, hasChecksums: false, stop: async () => undefined };
+  if (sharedEndpoint !== undefined) {
+    return { settings: { ...testAccount, endpoint: sharedEndpoint }, stop: async () => undefined };
   }
   const directory = await mkdtemp(join(tmpdir(), "rebid-objects-"));
   const store = await startObjectStore({ ...testAccount, directory });
   return {
     settings: { ...testAccount, endpoint: store.url },
-    hasChecksums: true,
     async stop() {
       await store.stop();
       await rm(directory, { recursive: true, force: true });

@@ -156,13 +156,15 @@ test("session secret, processor key, webhook secret, S3 keys and database role a
   const service = { url, services: { database: owner } };
   const [buyer, bidder] = [await createPerson(service, { cents: 100_000_000 }), await createPerson(service)];
   const payer = await createPerson(service);
+  // Signs in so often that the oldest of the sessions end.
+  const visitor = await createPerson(service);
   let cursor: string = expected(200, await buyer.get("/events?after=latest")).body.nextCursor;
   const kept = cursor;
 
   const load = startLoad({
     async session() {
       expected(200, await buyer.get("/auth/me"));
-      const body = { email: bidder.email, password: bidder.password };
+      const body = { email: visitor.email, password: visitor.password };
       const credentials = cookieOf(expected(200, await rest(url, "POST", "/auth/login", { body })));
       // Through both processes.
       for (let turn = 0; turn < 4; turn++) expected(200, await rest(url, "GET", "/auth/me", { credentials }));

@@ -112,6 +112,7 @@ test("a repeat changes nothing and is not recorded; nobody suspends themselves o
     id: expect.any(String),
     action: "suspend_user",
     moderator: { id: moderator.id, displayName: moderator.displayName },
+    questionId: null,
     user: { id: user.id, displayName: user.displayName },
     disputeId: null,
     reason: "First.",
