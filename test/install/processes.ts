@@ -80,7 +80,9 @@ export function startProcess(command: string, parameters: string[], where: Where
 /** The space that a folder takes on disk, in units of 1,000,000 bytes; a file with several names counts once. */
 export async function megabytesIn(folder: string): Promise<number> {
   const blocks = new Map<number, number>();
+  const cache = join(folder, ".cache"); // What starts and tests have compiled, which nobody installs.
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (`${entry.parentPath}/`.startsWith(`${cache}/`)) continue;
     const { ino, blocks: count } = await lstat(join(entry.parentPath, entry.name));
     blocks.set(ino, count);
   }
