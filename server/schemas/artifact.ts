@@ -91,7 +91,7 @@ export const Delivery = Artifact.omit({ dimensions: true, durationSec: true })
         description: "When a later delivery replaced this one; null for the one that counts.",
         example: null,
       })
-      .default(null),
+      .prefault(null),
   })
   .meta({ id: "Delivery", description: "A file that was delivered." });
 

@@ -83,7 +83,7 @@ export const Task = TaskListItem.extend({
     example: null,
   }),
   closedAt: Timestamp.nullable().meta({ description: "When the task reached an end state.", example: null }),
-  closedBecause: laterFields.closedBecause.default(null),
+  closedBecause: laterFields.closedBecause.prefault(null),
   updatedAt: Timestamp.meta({ description: "When the task last changed." }),
 }).meta({ id: "Task", description: "A task, as signed-in callers see it." });
 export type Task = z.infer<typeof Task>;

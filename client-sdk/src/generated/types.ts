@@ -766,7 +766,7 @@ export interface CreateTask {
   tags: string[];
   /**
    * How often you may ask for changes to a delivery, without a dispute. Bidders see it before they bid. 0 by
-   * default. 0 to 5. Default: 0.
+   * default. 0 to 5.
    */
   revisions?: number | undefined;
 }

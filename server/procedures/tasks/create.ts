@@ -26,7 +26,7 @@ export const create = scoped("task:write")
       acceptanceCriteria: taskInput.acceptanceCriteria.optional(),
       maxBudgetCents: taskInput.maxBudgetCents,
       tags: taskInput.tags,
-      revisions: taskInput.revisions.default(0),
+      revisions: taskInput.revisions.optional(),
     }),
   )
   .output(z.object({ task: Task.meta({ description: "The new task." }) }))
@@ -46,7 +46,7 @@ export const create = scoped("task:write")
             INSERT INTO tasks (buyer_id, title, description, acceptance_criteria, max_budget_cents, tags, revisions,
                                posted_text_hash)
             VALUES (${ctx.userId}::uuid, ${input.title}, ${input.description}, ${input.acceptanceCriteria || null},
-                    ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${input.revisions}, ${textHash}::bigint)
+                    ${input.maxBudgetCents}, distinct_tags(${input.tags}::text[]), ${input.revisions ?? 0}, ${textHash}::bigint)
             RETURNING *)
           SELECT ${taskColumns} FROM t JOIN users buyer ON buyer.id = t.buyer_id`,
             ),
