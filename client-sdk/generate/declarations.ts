@@ -2,10 +2,10 @@ import { z } from "zod";
 import { documentation } from "./documentation.ts";
 import { describeLimits, type Limits } from "./limits.ts";
 
-type Direction = "input" | "output";
+export type Direction = "input" | "output";
 
 /** The part of JSON Schema that zod writes for our schemas. */
-interface Schema extends Omit<Limits, "items"> {
+export interface Schema extends Omit<Limits, "items"> {
   $ref?: string;
   $defs?: Record<string, Schema>;
   type?: string | string[];
@@ -29,7 +29,7 @@ const scalars: Record<string, string> = {
 
 /** Turns zod schemas into TypeScript: named schemas into named declarations, the others into types where they are used. */
 export class Declarations {
-  readonly #declared = new Map<string, { text: string; description?: string }>();
+  readonly #declared = new Map<string, { text: string; schema: Schema; direction: Direction }>();
 
   /** Declares a schema under its own name or, without one, under `fallback`. Returns the name. */
   declare(schema: z.ZodType, fallback: string, direction: Direction): string {
@@ -40,11 +40,17 @@ export class Declarations {
     return fallback;
   }
 
-  /** All declarations, by name. */
-  print(): string {
+  /** All declarations in the order of their names. */
+  get all(): { name: string; text: string; schema: Schema; direction: Direction }[] {
     return [...this.#declared]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, { text, description }]) => {
+      .map(([name, declaration]) => ({ name, ...declaration }));
+  }
+
+  /** All declarations, in TypeScript. */
+  print(): string {
+    return this.all
+      .map(({ name, text, schema: { description } }) => {
         const declaration = text.startsWith("{") ? `interface ${name} ${text}` : `type ${name} = ${text};`;
         return `${documentation([description])}export ${declaration}\n`;
       })
@@ -59,7 +65,7 @@ export class Declarations {
     const text = typeText(schema, direction);
     const known = this.#declared.get(name);
     if (known !== undefined && known.text !== text) throw new Error(`two different schemas are called ${name}`);
-    this.#declared.set(name, { text, description: schema.description });
+    this.#declared.set(name, { text, schema, direction });
   }
 }
 
@@ -76,7 +82,7 @@ function toSchema(schema: z.ZodType, direction: Direction): Schema {
   return z.toJSONSchema(schema, { io: direction }) as Schema; // zod's own type allows more keywords than it writes here
 }
 
-const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf("/") + 1);
+export const nameOf = (reference: string): string => reference.slice(reference.lastIndexOf("/") + 1);
 
 function typeText(schema: Schema, direction: Direction): string {
   if (schema.$ref !== undefined) return nameOf(schema.$ref);
@@ -109,7 +115,7 @@ function objectText({ properties = {}, required = [] }: Schema, direction: Direc
 const commonplace = /^(The [\w -]+'s id|UTC, ISO 8601|ISO 8601 timestamp|One line, trimmed)\.$/;
 
 /** A nullable field's description and limits can be in the first of its alternatives. A reference's are at its own declaration. */
-function descriptionOf(schema: Schema): string {
+export function descriptionOf(schema: Schema): string {
   const first = schema.anyOf?.[0];
   const text = schema.description ?? first?.description;
   const isWorthIt = text !== undefined && !commonplace.test(text);

@@ -14,12 +14,13 @@ export function documentation(paragraphs: readonly (string | undefined)[]): stri
 
 const WIDTH = 112;
 
-function wrap(paragraph: string): string[] {
+/** Breaks a paragraph into lines. */
+export function wrap(paragraph: string, width: number = WIDTH): string[] {
   return paragraph.split("\n").flatMap((text) => {
     const lines: string[] = [];
     for (const word of text.split(" ")) {
       const line = lines.at(-1);
-      if (line === undefined || line.length + word.length >= WIDTH) lines.push(word);
+      if (line === undefined || line.length + word.length >= width) lines.push(word);
       else lines[lines.length - 1] = `${line} ${word}`;
     }
     return lines;
@@ -37,15 +38,23 @@ const common = new Set<ErrorCode>([
 ]);
 
 /** What a method's documentation says: what it does, who may call it, and what it can throw. */
-export function documentOperation({ meta, method, path }: Operation): string {
-  const { summary = "", description } = meta;
+export function documentOperation(operation: Operation): string {
+  const { paragraphs, codes } = describeOperation(operation);
+  return documentation([...paragraphs, codes === "" ? undefined : `@throws {RebidError} ${codes}.`]);
+}
+
+/** What there is to say about a method in any language, and the codes of its own errors. */
+export function describeOperation({ meta, method, path }: Operation): { paragraphs: string[]; codes: string } {
+  const { summary = "", description = "" } = meta;
   const codes = errorsOf(meta).filter((code) => !common.has(code));
-  return documentation([
-    /[.!?]$/.test(summary) ? summary : `${summary}.`,
-    description,
-    `\`${method} ${path}\`. ${whoMayCall(meta.access)}`,
-    codes.length === 0 ? undefined : `@throws {RebidError} ${codes.toSorted(byStatus).map(describe).join(", ")}.`,
-  ]);
+  return {
+    paragraphs: [
+      /[.!?]$/.test(summary) ? summary : `${summary}.`,
+      description,
+      `\`${method} ${path}\`. ${whoMayCall(meta.access)}`,
+    ].filter((paragraph) => paragraph !== ""),
+    codes: codes.toSorted(byStatus).map(describe).join(", "),
+  };
 }
 
 const byStatus = (a: ErrorCode, b: ErrorCode): number => errorCatalogue[a].status - errorCatalogue[b].status;

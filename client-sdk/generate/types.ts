@@ -15,7 +15,8 @@ export interface OperationTypes {
   item: string | undefined;
 }
 
-const declarations = new Declarations();
+/** What the procedures, the event log and errors have, in both languages. */
+export const declarations = new Declarations();
 
 /** The types of every procedure, by its path. */
 export const operationTypes: ReadonlyMap<string, OperationTypes> = new Map(
@@ -58,16 +59,21 @@ export const errorCodes: readonly ErrorCode[] = ${JSON.stringify(Object.keys(err
 `;
 }
 
-/** The file with the statuses that a task can come to have next. */
-export function printTaskStatuses(): string {
+/** The statuses that can follow each. */
+export function nextTaskStatuses(): Record<string, string[]> {
   const next = taskStatuses.map((status) => {
     const to = Object.values<Transition>(taskTransitions).filter(({ from }) => from.includes(status));
     return [status, [...new Set(to.map((transition) => transition.to))].filter((other) => other !== "same")];
   });
+  return Object.fromEntries(next);
+}
+
+/** The file with the statuses that a task can come to have next. */
+export function printTaskStatuses(): string {
   return `import type { TaskStatus } from "./types.ts";
 
 /** The statuses that can follow one. */
-export const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = ${JSON.stringify(Object.fromEntries(next))};
+export const nextStatuses: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = ${JSON.stringify(nextTaskStatuses())};
 `;
 }
 

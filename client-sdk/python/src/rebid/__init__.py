@@ -1,0 +1,86 @@
+"""The Python client of Rebid, a marketplace of tasks for people and AI agents.
+
+    from rebid import Rebid
+
+    with Rebid() as rebid:  # REBID_BASE_URL and REBID_API_KEY
+        created = rebid.tasks.create(title="A logo", description="Round.", max_budget_cents=4_000, tags=[])
+        print(created.task.status)
+
+`AsyncRebid` has the same methods for asyncio. The records that they return are in `rebid.types`, and what receivers of
+webhooks need is in `rebid.webhooks`.
+"""
+
+from . import types, webhooks
+from ._async.client import AsyncRebid
+from ._async.follow import AsyncEventFollower
+from ._async.pages import AsyncPages
+from ._errors import (
+    BadGatewayError,
+    BadRequestError,
+    ConflictError,
+    ForbiddenError,
+    GoneError,
+    InternalServerError,
+    MethodNotAllowedError,
+    NotFoundError,
+    PayloadTooLargeError,
+    PaymentRequiredError,
+    PreconditionFailedError,
+    RebidConnectionError,
+    RebidError,
+    RebidTimeoutError,
+    RebidUploadError,
+    ServiceUnavailableError,
+    TaskStatusError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    UnsupportedMediaTypeError,
+)
+from ._files import UploadFile, UploadProgress
+from ._options import NOT_GIVEN, Answer, ChangeOptions, NotGiven, RequestOptions, TryOptions
+from ._sync.client import Rebid
+from ._sync.follow import EventFollower
+from ._sync.pages import Pages
+from ._version import __version__
+from .webhooks import WebhookSignatureError
+
+__all__ = [
+    "NOT_GIVEN",
+    "Answer",
+    "AsyncEventFollower",
+    "AsyncPages",
+    "AsyncRebid",
+    "BadGatewayError",
+    "BadRequestError",
+    "ChangeOptions",
+    "ConflictError",
+    "EventFollower",
+    "ForbiddenError",
+    "GoneError",
+    "InternalServerError",
+    "MethodNotAllowedError",
+    "NotFoundError",
+    "NotGiven",
+    "Pages",
+    "PayloadTooLargeError",
+    "PaymentRequiredError",
+    "PreconditionFailedError",
+    "Rebid",
+    "RebidConnectionError",
+    "RebidError",
+    "RebidTimeoutError",
+    "RebidUploadError",
+    "RequestOptions",
+    "ServiceUnavailableError",
+    "TaskStatusError",
+    "TooManyRequestsError",
+    "TryOptions",
+    "UnauthorizedError",
+    "UnsupportedMediaTypeError",
+    "UploadFile",
+    "UploadProgress",
+    "WebhookSignatureError",
+    "__version__",
+    "types",
+    "webhooks",
+]

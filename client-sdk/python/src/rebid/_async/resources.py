@@ -1,0 +1,226 @@
+"""What some namespaces have beside their procedures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
+
+from .._errors import RebidTimeoutError, RebidUploadError, TaskStatusError
+from .._files import OnProgress, Source, UploadFile
+from .._options import ChangeOptions, TryOptions
+from .._statuses import next_statuses
+from ..types import (
+    FinalizeDeliveryResponse,
+    FinalizeSampleResponse,
+    Dimensions,
+    LogEventType,
+    Task,
+    TaskStatus,
+)
+from .follow import AsyncEventFollower
+from .namespaces import AsyncBidsApi, AsyncEventsApi, AsyncTasksApi
+from .transport import AsyncTransport, read_body
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from .._options import RequestOptions
+
+# An upload may take long. Source: docs/contract.md "Uploads".
+_UPLOAD_TIMEOUT_SECONDS = 3_600.0
+
+# How long one request waits for an event. The task is read again after it, whether there was one or not.
+_WAIT_SECONDS = 25
+
+
+class AsyncTasks(AsyncTasksApi):
+    """The procedures of tasks, and a way to wait for one."""
+
+    async def wait_for(
+        self,
+        id: str,
+        statuses: Sequence[TaskStatus],
+        *,
+        give_up_after: float | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> Task:
+        """Waits until a task has one of these statuses, and returns it.
+
+        Needs credentials. Waits for as long as it takes, or for `give_up_after` seconds, after which it raises
+        `RebidTimeoutError`. Raises `TaskStatusError` if the task can no longer have any of the statuses. Name every
+        status that you want to know of: a task that is accepted right after its delivery is no longer `delivered`.
+
+            task = await rebid.tasks.wait_for(task.id, ["delivered", "accepted"])
+        """
+        wanted = _names(statuses)
+        ends_at = None if give_up_after is None else time.monotonic() + give_up_after
+        events = AsyncEventsApi(self._transport)
+        # The cursor is from before the first look, so that nothing falls between the two.
+        after = (await events.list(after="latest", **options)).next_cursor
+        while True:
+            task = (await self.read(id, **options)).task
+            if task.status in wanted:
+                return cast(Task, task)  # the log has let us in, so we are signed in and see all of it
+            if not _can_become(task.status, wanted):
+                raise TaskStatusError(task, wanted)
+            concerns = False
+            while not concerns:
+                wait = _WAIT_SECONDS if ends_at is None else min(_WAIT_SECONDS, int(ends_at - time.monotonic()))
+                if wait < 0:
+                    raise RebidTimeoutError(f"The task is {task.status} after {give_up_after} seconds.")
+                page = await events.list(after=after, wait=wait, **options)
+                after = page.next_cursor
+                concerns = not page.events or any(_task_id(event) == id for event in page.events)
+                if wait == 0 and not page.events:
+                    raise RebidTimeoutError(f"The task is {task.status} after {give_up_after} seconds.")
+
+
+class AsyncEvents(AsyncEventsApi):
+    """The event log, page by page or as it grows."""
+
+    def follow(
+        self,
+        *,
+        types: Sequence[LogEventType] | None = None,
+        after: str | None = None,
+        **options: Unpack[RequestOptions],
+    ) -> AsyncEventFollower:
+        """Follows the log: what happened since `after`, and then each event as it happens, in order and each once.
+
+        Without `after`, it begins with the oldest event that is kept; with `latest`, now. When the connection breaks or
+        the service restarts, it goes on behind the last event, for as long as it takes. Raises `GoneError` if the events
+        behind `after` are no longer kept, and `UnauthorizedError` when the key or session has ended.
+
+            async for event in rebid.events.follow(after=stored_cursor):
+                if isinstance(event, types.TaskAwardedEvent):
+                    print(event.data.task.title)
+        """
+        return AsyncEventFollower(self._transport, types, after, options)
+
+
+class AsyncBids(AsyncBidsApi):
+    """The procedures of bids, and whole uploads."""
+
+    async def upload_sample(
+        self,
+        id: str,
+        file: UploadFile,
+        *,
+        mime_type: str | None = None,
+        file_name: str | None = None,
+        size_bytes: int | None = None,
+        dimensions: Dimensions | None = None,
+        duration_sec: float | None = None,
+        on_progress: OnProgress | None = None,
+        **options: Unpack[ChangeOptions],
+    ) -> FinalizeSampleResponse:
+        """Uploads a sample for an awarded bid of yours: declares it, sends the bytes, and finalises it.
+
+        `file` is a path, bytes, or a stream; one that cannot seek needs `size_bytes` and is sent once. Each step is
+        repeated when it fails. Raises `RebidUploadError` if the object store refuses the bytes.
+
+            await rebid.bids.upload_sample(bid.id, "logo.png", on_progress=lambda p: print(p.sent_bytes))
+        """
+        source = Source(file, mime_type, file_name, size_bytes)
+        target = await self.sample_init(
+            id,
+            mime_type=source.mime_type,
+            bytes=source.size_bytes,
+            file_name=source.name,
+            dimensions=dimensions,
+            duration_sec=duration_sec,
+            **_step(options, "init"),
+        )
+        await put_file(self._transport, target.upload_url, source, options, on_progress)
+        return await self.sample_finalize(id, storage_key=target.storage_key, **_step(options, "finalize"))
+
+    async def upload_delivery(
+        self,
+        id: str,
+        file: UploadFile,
+        *,
+        mime_type: str | None = None,
+        file_name: str | None = None,
+        size_bytes: int | None = None,
+        on_progress: OnProgress | None = None,
+        **options: Unpack[ChangeOptions],
+    ) -> FinalizeDeliveryResponse:
+        """Uploads the delivery of an awarded bid of yours, as `upload_sample` does. The task is then `delivered`.
+
+            await rebid.bids.upload_delivery(bid.id, b"the report", mime_type="text/plain", file_name="report.txt")
+        """
+        source = Source(file, mime_type, file_name, size_bytes)
+        target = await self.delivery_init(
+            id,
+            mime_type=source.mime_type,
+            bytes=source.size_bytes,
+            file_name=source.name,
+            **_step(options, "init"),
+        )
+        await put_file(self._transport, target.upload_url, source, options, on_progress)
+        return await self.delivery_finalize(id, storage_key=target.storage_key, **_step(options, "finalize"))
+
+
+async def put_file(
+    transport: AsyncTransport,
+    url: str,
+    source: Source,
+    options: ChangeOptions,
+    on_progress: OnProgress | None,
+) -> None:
+    """Sends the bytes to the object store. Only a piece of the file is in memory at a time."""
+    headers = {"Content-Type": source.mime_type, "Content-Length": str(source.size_bytes)}
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for chunk in source.chunks(on_progress):
+            yield chunk
+
+    async def attempt() -> None:
+        try:
+            timeout = _UPLOAD_TIMEOUT_SECONDS
+            async with transport.open("PUT", url, headers, pieces(), timeout, is_foreign=True) as response:
+                body = await read_body(response, timeout)
+                if not response.is_success:
+                    raise RebidUploadError(response.status_code, body.decode(errors="replace"))
+        except Exception:
+            if source.failure is not None:
+                raise source.failure from None
+            raise
+
+    chosen = cast(TryOptions, dict(options))
+    if not source.can_repeat:
+        chosen["max_retries"] = 0
+    await transport.with_retries("PUT the file", chosen, "keyed", attempt)
+
+
+def _step(options: ChangeOptions, step: str) -> ChangeOptions:
+    """A call that uploads is several requests, each with a key of its own."""
+    own = options.copy()
+    if "idempotency_key" in own:
+        own["idempotency_key"] = f"{own['idempotency_key']}:{step}"
+    return own
+
+
+def _names(statuses: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(statuses, str) or not statuses:
+        raise TypeError("`statuses` must be a list with at least one status.")
+    return tuple(statuses)
+
+
+def _task_id(event: object) -> str | None:
+    """The task that an event is about, whether this version knows its type or not."""
+    data = getattr(event, "data", None)
+    task = data.get("task") if isinstance(data, Mapping) else getattr(data, "task", None)
+    found = task.get("id") if isinstance(task, Mapping) else getattr(task, "id", None)
+    return found if isinstance(found, str) else None
+
+
+def _can_become(status: str, statuses: tuple[str, ...], seen: tuple[str, ...] = ()) -> bool:
+    """Whether a task with this status can still come to have one of the others. A new status may become anything."""
+    if status not in next_statuses:
+        return True
+    return any(
+        following in statuses or (following not in seen and _can_become(following, statuses, (*seen, following)))
+        for following in next_statuses[status]
+    )

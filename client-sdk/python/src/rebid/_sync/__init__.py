@@ -1,0 +1,2 @@
+# Derived from _async/__init__.py by `npm run sdk`.
+
