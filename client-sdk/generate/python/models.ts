@@ -97,9 +97,10 @@ ${docstring([descriptionOf(schema)], "        ")}        return self._details.${
   const used = [...new Set(own.flatMap(([, schema]) => JSON.stringify(schema).match(/(?<=\/)[A-Z]\w+(?=")/g) ?? []))];
   return `from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from .types import ${["ApiError", ...used].toSorted().join(", ")}
+if TYPE_CHECKING:
+    from .types import ${["ApiError", ...used].toSorted().join(", ")}
 
 
 class ErrorFields:

@@ -12,12 +12,6 @@ const insisted: Record<string, readonly string[]> = { "tasks.award": ["expectedP
 /** Their classes have more than their procedures: \`_async/resources.py\` extends them. */
 const extended = ["tasks", "bids", "events"];
 
-const options: Record<string, string> = {
-  RequestOptions: "RequestOptions",
-  ChangeOptions: "ChangeOptions",
-  TryOptions: "TryOptions",
-};
-
 /** The file with a class for each namespace, for asyncio. The other one is derived from it. */
 export function printNamespaces(): string {
   const classes = namespaces.map(printNamespace).join("\n\n");
@@ -33,19 +27,20 @@ ${names.includes("Sequence") ? "from collections.abc import Mapping, Sequence\n"
 
 from .._model import given
 from .._options import NOT_GIVEN, NotGiven
-from ..types import (
-${[...new Set(types)]
-  .toSorted()
-  .map((name) => `    ${name},`)
-  .join("\n")}
-)
+from .._records import records
 from .pages import AsyncPages
 from .transport import AsyncTransport
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from .._options import ${Object.keys(options).toSorted().join(", ")}
+    from .._options import ChangeOptions, RequestOptions, TryOptions
+    from ..types import (
+${[...new Set(types)]
+  .toSorted()
+  .map((name) => `        ${name},`)
+  .join("\n")}
+    )
 
 
 class _AsyncNamespace:
@@ -130,7 +125,7 @@ ${[
   fields,
   "options",
   JSON.stringify(safety),
-  hasNoOutput ? "type(None)" : types.output,
+  hasNoOutput ? "type(None)" : `records.${types.output}`,
   ...wait,
 ]
   .map((argument) => `${indent}    ${argument},`)
@@ -146,7 +141,7 @@ ${indent})`;
         async def read(fields: Mapping[str, object]) -> ${types.output}:
             return await ${send("fields", "            ")}
 
-        return ${pages}(read, ${fields}, ${JSON.stringify(snakeCase(listOf))})
+        return AsyncPages(read, ${fields}, ${JSON.stringify(snakeCase(listOf))})
 `;
   }
   return `    async def ${name}${head(result)}        ${hasNoOutput ? "" : "return "}await ${send(fields, "        ")}\n`;

@@ -10,7 +10,9 @@
 webhooks need is in `rebid.webhooks`.
 """
 
-from . import types, webhooks
+from typing import TYPE_CHECKING, Any
+
+from . import webhooks
 from ._async.client import AsyncRebid
 from ._async.follow import AsyncEventFollower
 from ._async.pages import AsyncPages
@@ -43,6 +45,18 @@ from ._sync.follow import EventFollower
 from ._sync.pages import Pages
 from ._version import __version__
 from .webhooks import WebhookSignatureError
+
+if TYPE_CHECKING:
+    from . import types
+
+
+def __getattr__(name: str) -> Any:
+    if name == "types":  # a moment later than the rest: see _records.py
+        from importlib import import_module
+
+        return import_module("rebid.types")
+    raise AttributeError(f"module 'rebid' has no attribute {name!r}")
+
 
 __all__ = [
     "NOT_GIVEN",

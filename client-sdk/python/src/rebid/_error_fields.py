@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from .types import ApiError, LimitViolation, OpenMatter
+if TYPE_CHECKING:
+    from .types import ApiError, LimitViolation, OpenMatter
 
 
 class ErrorFields:

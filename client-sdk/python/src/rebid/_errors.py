@@ -12,10 +12,10 @@ import httpx
 from pydantic import ValidationError
 
 from ._error_fields import ErrorFields
-from .types import ApiError, InputIssue
+from ._records import records
 
 if TYPE_CHECKING:
-    from .types import ErrorCode, TaskDetail
+    from .types import ApiError, ErrorCode, InputIssue, TaskDetail
 
 
 class RebidError(ErrorFields, Exception):
@@ -189,7 +189,7 @@ def parsed(content: bytes) -> Any:
 def _error_body(body: Any) -> ApiError | None:
     """The body if it is one of the service's errors. Codes that are newer than this version are kept."""
     try:
-        return ApiError.model_validate(body)
+        return records.ApiError.model_validate(body)
     except ValidationError:
         return None
 

@@ -19,8 +19,12 @@ import hashlib
 import hmac
 import re
 import time
+from typing import TYPE_CHECKING
 
-from .types import LogEvent, parse_event
+from ._records import records
+
+if TYPE_CHECKING:
+    from .types import LogEvent
 
 __all__ = ["WebhookSignatureError", "sign", "verify"]
 
@@ -47,7 +51,7 @@ def verify(
     # All are compared, so that the time tells nothing: there are several while a secret is being replaced.
     if not any([hmac.compare_digest(right, signature) for signature in signatures]):
         raise WebhookSignatureError("The signature is wrong: another secret, or not the body that was sent.")
-    return parse_event(content)
+    return records.parse_event(content)
 
 
 def sign(body: str | bytes, secret: str, *, now: float | None = None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlencode
 
 import httpx
@@ -12,9 +12,12 @@ from pydantic import ValidationError
 from .._errors import RebidConnectionError, RebidError, error_of, parsed
 from .._options import TryOptions
 from .._retries import is_worth_retrying, retry_delay
+from .._records import records
 from .._sse import MessageParser
-from ..types import LogEvent, parse_event
 from .transport import AsyncTransport, read_body
+
+if TYPE_CHECKING:
+    from ..types import LogEvent
 
 # A quiet stream has a comment every 15 seconds. Without one for so long, the connection is dead.
 _IDLE_SECONDS = 45.0
@@ -82,6 +85,6 @@ async def _check(response: httpx.Response) -> None:
 
 def _event_of(data: str) -> LogEvent:
     try:
-        return parse_event(data)
+        return records.parse_event(data)
     except ValidationError as error:
         raise RebidConnectionError("The event stream is garbled.") from error

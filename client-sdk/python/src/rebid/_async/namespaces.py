@@ -10,104 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .._model import given
 from .._options import NOT_GIVEN, NotGiven
-from ..types import (
-    AcceptAgreementResponse,
-    AcceptTaskResponse,
-    AccountExport,
-    Agreement,
-    AgreementKind,
-    Answer,
-    AnswerQuestionResponse,
-    AskQuestionResponse,
-    AwardTaskResponse,
-    BidExcerpt,
-    Caller,
-    CancelTaskResponse,
-    Changes,
-    ClockAdvance,
-    ConfirmTotpResponse,
-    Conversation,
-    CreatePayoutResponse,
-    CreateTaskResponse,
-    CreatedApiKey,
-    CreatedWebhook,
-    DeclineAgreementResponse,
-    DeclineChangesTaskResponse,
-    Dimensions,
-    Dispute,
-    DisputeCase,
-    DisputeListItem,
-    DisputeTaskResponse,
-    EventPage,
-    FinalizeDeliveryResponse,
-    FinalizeMessageFileResponse,
-    FinalizeSampleResponse,
-    FinalizeTaskFileResponse,
-    ForgotPasswordResponse,
-    GiveBackBidResponse,
-    ListAgreementsResponse,
-    ListApiKeysResponse,
-    ListConversationsResponse,
-    ListDisputesResponse,
-    ListLedgerEntriesResponse,
-    ListMessagesResponse,
-    ListModerationActionsResponse,
-    ListOwnBidsResponse,
-    ListOwnTasksResponse,
-    ListPayoutsResponse,
-    ListQuestionsResponse,
-    ListSessionsResponse,
-    ListTaskBidsResponse,
-    ListTasksResponse,
-    ListUsersResponse,
-    ListWebhookDeliveriesResponse,
-    ListWebhooksResponse,
-    ListedLedgerEntry,
-    LogOnlyEventType,
-    LoginResponse,
-    Message,
-    ModeratedUser,
-    ModerationAction,
-    NewSpendLimit,
-    OnboardingLink,
-    Operations,
-    OwnTask,
-    Payout,
-    PlaceBidResponse,
-    ProposeAgreementResponse,
-    Question,
-    RateTaskResponse,
-    ReadBidResponse,
-    ReadPayoutResponse,
-    ReadTaskResponse,
-    ReinstateUserResponse,
-    ReplayWebhookDeliveriesResponse,
-    ReplayWebhookDeliveryResponse,
-    Reputation,
-    RequestChangesTaskResponse,
-    ResendVerificationResponse,
-    ResolveDisputeResponse,
-    Scope,
-    SendMessageResponse,
-    SignupResponse,
-    StartTotpResponse,
-    SuspendUserResponse,
-    TaskListItem,
-    TestClockResponse,
-    TestWebhookResponse,
-    TopUpWalletResponse,
-    UpdateAccountResponse,
-    UpdateBidResponse,
-    UpdateTaskResponse,
-    UploadTarget,
-    Visibility,
-    Wallet,
-    Webhook,
-    WebhookDelivery,
-    WebhookEventType,
-    WithdrawAgreementResponse,
-    WithdrawBidResponse,
-)
+from .._records import records
 from .pages import AsyncPages
 from .transport import AsyncTransport
 
@@ -115,6 +18,104 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._options import ChangeOptions, RequestOptions, TryOptions
+    from ..types import (
+        AcceptAgreementResponse,
+        AcceptTaskResponse,
+        AccountExport,
+        Agreement,
+        AgreementKind,
+        Answer,
+        AnswerQuestionResponse,
+        AskQuestionResponse,
+        AwardTaskResponse,
+        BidExcerpt,
+        Caller,
+        CancelTaskResponse,
+        Changes,
+        ClockAdvance,
+        ConfirmTotpResponse,
+        Conversation,
+        CreatePayoutResponse,
+        CreateTaskResponse,
+        CreatedApiKey,
+        CreatedWebhook,
+        DeclineAgreementResponse,
+        DeclineChangesTaskResponse,
+        Dimensions,
+        Dispute,
+        DisputeCase,
+        DisputeListItem,
+        DisputeTaskResponse,
+        EventPage,
+        FinalizeDeliveryResponse,
+        FinalizeMessageFileResponse,
+        FinalizeSampleResponse,
+        FinalizeTaskFileResponse,
+        ForgotPasswordResponse,
+        GiveBackBidResponse,
+        ListAgreementsResponse,
+        ListApiKeysResponse,
+        ListConversationsResponse,
+        ListDisputesResponse,
+        ListLedgerEntriesResponse,
+        ListMessagesResponse,
+        ListModerationActionsResponse,
+        ListOwnBidsResponse,
+        ListOwnTasksResponse,
+        ListPayoutsResponse,
+        ListQuestionsResponse,
+        ListSessionsResponse,
+        ListTaskBidsResponse,
+        ListTasksResponse,
+        ListUsersResponse,
+        ListWebhookDeliveriesResponse,
+        ListWebhooksResponse,
+        ListedLedgerEntry,
+        LogOnlyEventType,
+        LoginResponse,
+        Message,
+        ModeratedUser,
+        ModerationAction,
+        NewSpendLimit,
+        OnboardingLink,
+        Operations,
+        OwnTask,
+        Payout,
+        PlaceBidResponse,
+        ProposeAgreementResponse,
+        Question,
+        RateTaskResponse,
+        ReadBidResponse,
+        ReadPayoutResponse,
+        ReadTaskResponse,
+        ReinstateUserResponse,
+        ReplayWebhookDeliveriesResponse,
+        ReplayWebhookDeliveryResponse,
+        Reputation,
+        RequestChangesTaskResponse,
+        ResendVerificationResponse,
+        ResolveDisputeResponse,
+        Scope,
+        SendMessageResponse,
+        SignupResponse,
+        StartTotpResponse,
+        SuspendUserResponse,
+        TaskListItem,
+        TestClockResponse,
+        TestWebhookResponse,
+        TopUpWalletResponse,
+        UpdateAccountResponse,
+        UpdateBidResponse,
+        UpdateTaskResponse,
+        UploadTarget,
+        Visibility,
+        Wallet,
+        Webhook,
+        WebhookDelivery,
+        WebhookEventType,
+        WithdrawAgreementResponse,
+        WithdrawBidResponse,
+    )
 
 
 class _AsyncNamespace:
@@ -150,7 +151,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {"email": email, "password": password, "displayName": display_name},
             options,
             "unkeyed",
-            SignupResponse,
+            records.SignupResponse,
         )
 
     async def login(
@@ -183,7 +184,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {"email": email, "password": password, **given(code=code)},
             options,
             "unkeyed",
-            LoginResponse,
+            records.LoginResponse,
         )
 
     async def logout(
@@ -227,7 +228,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {},
             options,
             "read",
-            Caller,
+            records.Caller,
         )
 
     async def update(
@@ -252,7 +253,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {"displayName": display_name},
             options,
             "keyed",
-            UpdateAccountResponse,
+            records.UpdateAccountResponse,
         )
 
     async def change_password(
@@ -305,7 +306,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {"email": email},
             options,
             "unkeyed",
-            ForgotPasswordResponse,
+            records.ForgotPasswordResponse,
         )
 
     async def reset_password(
@@ -381,7 +382,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {},
             options,
             "keyed",
-            ResendVerificationResponse,
+            records.ResendVerificationResponse,
         )
 
     async def list_sessions(
@@ -403,7 +404,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {},
             options,
             "read",
-            ListSessionsResponse,
+            records.ListSessionsResponse,
         )
 
     async def end_session(
@@ -455,7 +456,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {"password": password},
             options,
             "unkeyed",
-            StartTotpResponse,
+            records.StartTotpResponse,
         )
 
     async def confirm_totp(
@@ -482,7 +483,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {"code": code},
             options,
             "unkeyed",
-            ConfirmTotpResponse,
+            records.ConfirmTotpResponse,
         )
 
     async def remove_totp(
@@ -539,7 +540,7 @@ class AsyncAuthApi(_AsyncNamespace):
             {**given(after=after)},
             options,
             "read",
-            AccountExport,
+            records.AccountExport,
         )
 
     async def close(
@@ -609,7 +610,7 @@ class AsyncKeysApi(_AsyncNamespace):
             },
             options,
             "keyed",
-            CreatedApiKey,
+            records.CreatedApiKey,
         )
 
     async def list(
@@ -631,7 +632,7 @@ class AsyncKeysApi(_AsyncNamespace):
             {},
             options,
             "read",
-            ListApiKeysResponse,
+            records.ListApiKeysResponse,
         )
 
     async def revoke(
@@ -679,7 +680,7 @@ class AsyncWalletApi(_AsyncNamespace):
             {},
             options,
             "read",
-            Wallet,
+            records.Wallet,
         )
 
     def ledger(
@@ -714,10 +715,10 @@ class AsyncWalletApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListLedgerEntriesResponse,
+                records.ListLedgerEntriesResponse,
             )
 
-        return AsyncPages[ListedLedgerEntry, ListLedgerEntriesResponse](read, {**given(cursor=cursor, limit=limit, kind=kind, bucket=bucket)}, "entries")
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit, kind=kind, bucket=bucket)}, "entries")
 
     async def topup(
         self,
@@ -744,7 +745,7 @@ class AsyncWalletApi(_AsyncNamespace):
             {"amountCents": amount_cents},
             options,
             "keyed",
-            TopUpWalletResponse,
+            records.TopUpWalletResponse,
         )
 
 
@@ -785,10 +786,10 @@ class AsyncTasksApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListTasksResponse,
+                records.ListTasksResponse,
             )
 
-        return AsyncPages[TaskListItem, ListTasksResponse](read, {
+        return AsyncPages(read, {
                 **given(cursor=cursor, limit=limit, status=status, tag=tag, query=query, minBudget=min_budget, maxBudget=max_budget),
             }, "tasks")
 
@@ -838,7 +839,7 @@ class AsyncTasksApi(_AsyncNamespace):
             },
             options,
             "keyed",
-            CreateTaskResponse,
+            records.CreateTaskResponse,
         )
 
     async def read(
@@ -863,7 +864,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id},
             options,
             "read",
-            ReadTaskResponse,
+            records.ReadTaskResponse,
         )
 
     async def update(
@@ -911,7 +912,7 @@ class AsyncTasksApi(_AsyncNamespace):
             },
             options,
             "keyed",
-            UpdateTaskResponse,
+            records.UpdateTaskResponse,
         )
 
     async def cancel(
@@ -935,7 +936,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id},
             options,
             "keyed",
-            CancelTaskResponse,
+            records.CancelTaskResponse,
         )
 
     async def award(
@@ -968,7 +969,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id, "bidId": bid_id, "expectedPriceCents": expected_price_cents},
             options,
             "keyed",
-            AwardTaskResponse,
+            records.AwardTaskResponse,
         )
 
     async def accept(
@@ -993,7 +994,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id},
             options,
             "keyed",
-            AcceptTaskResponse,
+            records.AcceptTaskResponse,
         )
 
     async def request_changes(
@@ -1026,7 +1027,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id, "reason": reason, **given(hours=hours)},
             options,
             "keyed",
-            RequestChangesTaskResponse,
+            records.RequestChangesTaskResponse,
         )
 
     async def decline_changes(
@@ -1056,7 +1057,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id, "reason": reason},
             options,
             "keyed",
-            DeclineChangesTaskResponse,
+            records.DeclineChangesTaskResponse,
         )
 
     async def dispute(
@@ -1085,7 +1086,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id, "reason": reason},
             options,
             "keyed",
-            DisputeTaskResponse,
+            records.DisputeTaskResponse,
         )
 
     async def rate(
@@ -1116,7 +1117,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id, "stars": stars, "comment": comment},
             options,
             "keyed",
-            RateTaskResponse,
+            records.RateTaskResponse,
         )
 
     async def file_init(
@@ -1155,7 +1156,7 @@ class AsyncTasksApi(_AsyncNamespace):
             },
             options,
             "keyed",
-            UploadTarget,
+            records.UploadTarget,
         )
 
     async def file_finalize(
@@ -1185,7 +1186,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id, "storageKey": storage_key},
             options,
             "keyed",
-            FinalizeTaskFileResponse,
+            records.FinalizeTaskFileResponse,
         )
 
     async def remove_file(
@@ -1238,7 +1239,7 @@ class AsyncTasksApi(_AsyncNamespace):
             {"id": id, "text": text},
             options,
             "keyed",
-            AskQuestionResponse,
+            records.AskQuestionResponse,
         )
 
     def list_own(
@@ -1274,10 +1275,10 @@ class AsyncTasksApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListOwnTasksResponse,
+                records.ListOwnTasksResponse,
             )
 
-        return AsyncPages[OwnTask, ListOwnTasksResponse](read, {**given(cursor=cursor, limit=limit, role=role, status=status, tag=tag)}, "tasks")
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit, role=role, status=status, tag=tag)}, "tasks")
 
 
 class AsyncBidsApi(_AsyncNamespace):
@@ -1311,7 +1312,7 @@ class AsyncBidsApi(_AsyncNamespace):
             {"id": id, "priceCents": price_cents, "etaHours": eta_hours, "notes": notes},
             options,
             "keyed",
-            PlaceBidResponse,
+            records.PlaceBidResponse,
         )
 
     def list_for_task(
@@ -1343,10 +1344,10 @@ class AsyncBidsApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListTaskBidsResponse,
+                records.ListTaskBidsResponse,
             )
 
-        return AsyncPages[BidExcerpt, ListTaskBidsResponse](read, {"id": id, **given(cursor=cursor, limit=limit)}, "bids")
+        return AsyncPages(read, {"id": id, **given(cursor=cursor, limit=limit)}, "bids")
 
     def list_own(
         self,
@@ -1378,10 +1379,10 @@ class AsyncBidsApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListOwnBidsResponse,
+                records.ListOwnBidsResponse,
             )
 
-        return AsyncPages[BidExcerpt, ListOwnBidsResponse](read, {**given(cursor=cursor, limit=limit, status=status)}, "bids")
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit, status=status)}, "bids")
 
     async def read(
         self,
@@ -1403,7 +1404,7 @@ class AsyncBidsApi(_AsyncNamespace):
             {"id": id},
             options,
             "read",
-            ReadBidResponse,
+            records.ReadBidResponse,
         )
 
     async def update(
@@ -1436,7 +1437,7 @@ class AsyncBidsApi(_AsyncNamespace):
             {"id": id, "notes": notes, **given(priceCents=price_cents, etaHours=eta_hours)},
             options,
             "keyed",
-            UpdateBidResponse,
+            records.UpdateBidResponse,
         )
 
     async def withdraw(
@@ -1460,7 +1461,7 @@ class AsyncBidsApi(_AsyncNamespace):
             {"id": id},
             options,
             "keyed",
-            WithdrawBidResponse,
+            records.WithdrawBidResponse,
         )
 
     async def sample_init(
@@ -1503,7 +1504,7 @@ class AsyncBidsApi(_AsyncNamespace):
             },
             options,
             "keyed",
-            UploadTarget,
+            records.UploadTarget,
         )
 
     async def sample_finalize(
@@ -1532,7 +1533,7 @@ class AsyncBidsApi(_AsyncNamespace):
             {"id": id, "storageKey": storage_key},
             options,
             "keyed",
-            FinalizeSampleResponse,
+            records.FinalizeSampleResponse,
         )
 
     async def delivery_init(
@@ -1565,7 +1566,7 @@ class AsyncBidsApi(_AsyncNamespace):
             {"id": id, "mimeType": mime_type, "bytes": bytes, **given(fileName=file_name)},
             options,
             "keyed",
-            UploadTarget,
+            records.UploadTarget,
         )
 
     async def delivery_finalize(
@@ -1595,7 +1596,7 @@ class AsyncBidsApi(_AsyncNamespace):
             {"id": id, "storageKey": storage_key},
             options,
             "keyed",
-            FinalizeDeliveryResponse,
+            records.FinalizeDeliveryResponse,
         )
 
     async def give_back(
@@ -1624,7 +1625,7 @@ class AsyncBidsApi(_AsyncNamespace):
             {"id": id, "reason": reason},
             options,
             "keyed",
-            GiveBackBidResponse,
+            records.GiveBackBidResponse,
         )
 
 
@@ -1658,10 +1659,10 @@ class AsyncQuestionsApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListQuestionsResponse,
+                records.ListQuestionsResponse,
             )
 
-        return AsyncPages[Question, ListQuestionsResponse](read, {"id": id, **given(cursor=cursor, limit=limit)}, "questions")
+        return AsyncPages(read, {"id": id, **given(cursor=cursor, limit=limit)}, "questions")
 
     async def answer(
         self,
@@ -1688,7 +1689,7 @@ class AsyncQuestionsApi(_AsyncNamespace):
             {"id": id, "text": text},
             options,
             "keyed",
-            AnswerQuestionResponse,
+            records.AnswerQuestionResponse,
         )
 
     async def remove(
@@ -1752,10 +1753,10 @@ class AsyncMessagesApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListMessagesResponse,
+                records.ListMessagesResponse,
             )
 
-        return AsyncPages[Message, ListMessagesResponse](read, {"id": id, **given(cursor=cursor, limit=limit)}, "messages")
+        return AsyncPages(read, {"id": id, **given(cursor=cursor, limit=limit)}, "messages")
 
     async def send(
         self,
@@ -1787,7 +1788,7 @@ class AsyncMessagesApi(_AsyncNamespace):
             {"id": id, **given(text=text, fileIds=file_ids)},
             options,
             "keyed",
-            SendMessageResponse,
+            records.SendMessageResponse,
         )
 
     async def file_init(
@@ -1820,7 +1821,7 @@ class AsyncMessagesApi(_AsyncNamespace):
             {"id": id, "mimeType": mime_type, "bytes": bytes, **given(fileName=file_name)},
             options,
             "keyed",
-            UploadTarget,
+            records.UploadTarget,
         )
 
     async def file_finalize(
@@ -1849,7 +1850,7 @@ class AsyncMessagesApi(_AsyncNamespace):
             {"id": id, "storageKey": storage_key},
             options,
             "keyed",
-            FinalizeMessageFileResponse,
+            records.FinalizeMessageFileResponse,
         )
 
     async def read(
@@ -1908,10 +1909,10 @@ class AsyncMessagesApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListConversationsResponse,
+                records.ListConversationsResponse,
             )
 
-        return AsyncPages[Conversation, ListConversationsResponse](read, {**given(cursor=cursor, limit=limit)}, "conversations")
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit)}, "conversations")
 
 
 class AsyncPayoutsApi(_AsyncNamespace):
@@ -1936,7 +1937,7 @@ class AsyncPayoutsApi(_AsyncNamespace):
             {},
             options,
             "keyed",
-            OnboardingLink,
+            records.OnboardingLink,
         )
 
     async def create(
@@ -1966,7 +1967,7 @@ class AsyncPayoutsApi(_AsyncNamespace):
             {"amountCents": amount_cents},
             options,
             "keyed",
-            CreatePayoutResponse,
+            records.CreatePayoutResponse,
         )
 
     def list(
@@ -1997,10 +1998,10 @@ class AsyncPayoutsApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListPayoutsResponse,
+                records.ListPayoutsResponse,
             )
 
-        return AsyncPages[Payout, ListPayoutsResponse](read, {**given(cursor=cursor, limit=limit)}, "payouts")
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit)}, "payouts")
 
     async def read(
         self,
@@ -2021,7 +2022,7 @@ class AsyncPayoutsApi(_AsyncNamespace):
             {"id": id},
             options,
             "read",
-            ReadPayoutResponse,
+            records.ReadPayoutResponse,
         )
 
 
@@ -2055,10 +2056,10 @@ class AsyncAgreementsApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListAgreementsResponse,
+                records.ListAgreementsResponse,
             )
 
-        return AsyncPages[Agreement, ListAgreementsResponse](read, {"id": id, **given(cursor=cursor, limit=limit)}, "agreements")
+        return AsyncPages(read, {"id": id, **given(cursor=cursor, limit=limit)}, "agreements")
 
     async def propose(
         self,
@@ -2098,7 +2099,7 @@ class AsyncAgreementsApi(_AsyncNamespace):
             },
             options,
             "keyed",
-            ProposeAgreementResponse,
+            records.ProposeAgreementResponse,
         )
 
     async def accept(
@@ -2124,7 +2125,7 @@ class AsyncAgreementsApi(_AsyncNamespace):
             {"id": id},
             options,
             "keyed",
-            AcceptAgreementResponse,
+            records.AcceptAgreementResponse,
         )
 
     async def decline(
@@ -2148,7 +2149,7 @@ class AsyncAgreementsApi(_AsyncNamespace):
             {"id": id},
             options,
             "keyed",
-            DeclineAgreementResponse,
+            records.DeclineAgreementResponse,
         )
 
     async def withdraw(
@@ -2171,7 +2172,7 @@ class AsyncAgreementsApi(_AsyncNamespace):
             {"id": id},
             options,
             "keyed",
-            WithdrawAgreementResponse,
+            records.WithdrawAgreementResponse,
         )
 
 
@@ -2207,10 +2208,10 @@ class AsyncDisputesApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListDisputesResponse,
+                records.ListDisputesResponse,
             )
 
-        return AsyncPages[DisputeListItem, ListDisputesResponse](read, {**given(cursor=cursor, limit=limit, status=status)}, "disputes")
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit, status=status)}, "disputes")
 
     async def read(
         self,
@@ -2233,7 +2234,7 @@ class AsyncDisputesApi(_AsyncNamespace):
             {"id": id},
             options,
             "read",
-            DisputeCase,
+            records.DisputeCase,
         )
 
     async def resolve(
@@ -2272,7 +2273,7 @@ class AsyncDisputesApi(_AsyncNamespace):
             },
             options,
             "keyed",
-            ResolveDisputeResponse,
+            records.ResolveDisputeResponse,
         )
 
 
@@ -2308,7 +2309,7 @@ class AsyncEventsApi(_AsyncNamespace):
             {**given(after=after, types=types, limit=limit, wait=wait)},
             options,
             "read",
-            EventPage,
+            records.EventPage,
             wait_seconds=wait or 0,
         )
 
@@ -2345,10 +2346,10 @@ class AsyncUsersApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListUsersResponse,
+                records.ListUsersResponse,
             )
 
-        return AsyncPages[ModeratedUser, ListUsersResponse](read, {**given(cursor=cursor, limit=limit, query=query)}, "users")
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit, query=query)}, "users")
 
     async def reputation(
         self,
@@ -2371,7 +2372,7 @@ class AsyncUsersApi(_AsyncNamespace):
             {"id": id},
             options,
             "read",
-            Reputation,
+            records.Reputation,
         )
 
     async def suspend(
@@ -2400,7 +2401,7 @@ class AsyncUsersApi(_AsyncNamespace):
             {"id": id, "reason": reason},
             options,
             "keyed",
-            SuspendUserResponse,
+            records.SuspendUserResponse,
         )
 
     async def reinstate(
@@ -2428,7 +2429,7 @@ class AsyncUsersApi(_AsyncNamespace):
             {"id": id, **given(reason=reason)},
             options,
             "keyed",
-            ReinstateUserResponse,
+            records.ReinstateUserResponse,
         )
 
 
@@ -2461,10 +2462,10 @@ class AsyncModerationApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListModerationActionsResponse,
+                records.ListModerationActionsResponse,
             )
 
-        return AsyncPages[ModerationAction, ListModerationActionsResponse](read, {**given(cursor=cursor, limit=limit)}, "actions")
+        return AsyncPages(read, {**given(cursor=cursor, limit=limit)}, "actions")
 
 
 class AsyncOperationsApi(_AsyncNamespace):
@@ -2488,7 +2489,7 @@ class AsyncOperationsApi(_AsyncNamespace):
             {},
             options,
             "read",
-            Operations,
+            records.Operations,
         )
 
 
@@ -2523,7 +2524,7 @@ class AsyncWebhooksApi(_AsyncNamespace):
             {"url": url, "events": events, **given(logEvents=log_events)},
             options,
             "keyed",
-            CreatedWebhook,
+            records.CreatedWebhook,
         )
 
     async def list(
@@ -2545,7 +2546,7 @@ class AsyncWebhooksApi(_AsyncNamespace):
             {},
             options,
             "read",
-            ListWebhooksResponse,
+            records.ListWebhooksResponse,
         )
 
     async def update(
@@ -2581,7 +2582,7 @@ class AsyncWebhooksApi(_AsyncNamespace):
             {"id": id, **given(url=url, events=events, logEvents=log_events, active=active)},
             options,
             "keyed",
-            Webhook,
+            records.Webhook,
         )
 
     async def remove(
@@ -2641,10 +2642,10 @@ class AsyncWebhooksApi(_AsyncNamespace):
                 fields,
                 options,
                 "read",
-                ListWebhookDeliveriesResponse,
+                records.ListWebhookDeliveriesResponse,
             )
 
-        return AsyncPages[WebhookDelivery, ListWebhookDeliveriesResponse](read, {"id": id, **given(cursor=cursor, limit=limit, event=event, status=status)}, "deliveries")
+        return AsyncPages(read, {"id": id, **given(cursor=cursor, limit=limit, event=event, status=status)}, "deliveries")
 
     async def test(
         self,
@@ -2667,7 +2668,7 @@ class AsyncWebhooksApi(_AsyncNamespace):
             {"id": id},
             options,
             "keyed",
-            TestWebhookResponse,
+            records.TestWebhookResponse,
         )
 
     async def replay_since(
@@ -2696,7 +2697,7 @@ class AsyncWebhooksApi(_AsyncNamespace):
             {"id": id, "since": since},
             options,
             "keyed",
-            ReplayWebhookDeliveriesResponse,
+            records.ReplayWebhookDeliveriesResponse,
         )
 
     async def replay(
@@ -2720,7 +2721,7 @@ class AsyncWebhooksApi(_AsyncNamespace):
             {"id": id},
             options,
             "keyed",
-            ReplayWebhookDeliveryResponse,
+            records.ReplayWebhookDeliveryResponse,
         )
 
 
@@ -2744,7 +2745,7 @@ class AsyncTestApi(_AsyncNamespace):
             {},
             options,
             "read",
-            TestClockResponse,
+            records.TestClockResponse,
         )
 
     async def advance_clock(
@@ -2770,7 +2771,7 @@ class AsyncTestApi(_AsyncNamespace):
             {"advance": advance},
             options,
             "unkeyed",
-            ClockAdvance,
+            records.ClockAdvance,
         )
 
 

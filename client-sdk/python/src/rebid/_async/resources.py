@@ -10,14 +10,6 @@ from .._errors import RebidTimeoutError, RebidUploadError, TaskStatusError
 from .._files import OnProgress, Source, UploadFile
 from .._options import ChangeOptions, TryOptions
 from .._statuses import next_statuses
-from ..types import (
-    FinalizeDeliveryResponse,
-    FinalizeSampleResponse,
-    Dimensions,
-    LogEventType,
-    Task,
-    TaskStatus,
-)
 from .follow import AsyncEventFollower
 from .namespaces import AsyncBidsApi, AsyncEventsApi, AsyncTasksApi
 from .transport import AsyncTransport, read_body
@@ -26,6 +18,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._options import RequestOptions
+    from ..types import (
+        FinalizeDeliveryResponse,
+        FinalizeSampleResponse,
+        Dimensions,
+        LogEventType,
+        Task,
+        TaskStatus,
+    )
 
 # An upload may take long. Source: docs/contract.md "Uploads".
 _UPLOAD_TIMEOUT_SECONDS = 3_600.0
@@ -61,7 +61,7 @@ class AsyncTasks(AsyncTasksApi):
         while True:
             task = (await self.read(id, **options)).task
             if task.status in wanted:
-                return cast(Task, task)  # the log has let us in, so we are signed in and see all of it
+                return cast("Task", task)  # the log has let us in, so we are signed in and see all of it
             if not _can_become(task.status, wanted):
                 raise TaskStatusError(task, wanted)
             concerns = False

@@ -10,104 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from .._model import given
 from .._options import NOT_GIVEN, NotGiven
-from ..types import (
-    AcceptAgreementResponse,
-    AcceptTaskResponse,
-    AccountExport,
-    Agreement,
-    AgreementKind,
-    Answer,
-    AnswerQuestionResponse,
-    AskQuestionResponse,
-    AwardTaskResponse,
-    BidExcerpt,
-    Caller,
-    CancelTaskResponse,
-    Changes,
-    ClockAdvance,
-    ConfirmTotpResponse,
-    Conversation,
-    CreatePayoutResponse,
-    CreateTaskResponse,
-    CreatedApiKey,
-    CreatedWebhook,
-    DeclineAgreementResponse,
-    DeclineChangesTaskResponse,
-    Dimensions,
-    Dispute,
-    DisputeCase,
-    DisputeListItem,
-    DisputeTaskResponse,
-    EventPage,
-    FinalizeDeliveryResponse,
-    FinalizeMessageFileResponse,
-    FinalizeSampleResponse,
-    FinalizeTaskFileResponse,
-    ForgotPasswordResponse,
-    GiveBackBidResponse,
-    ListAgreementsResponse,
-    ListApiKeysResponse,
-    ListConversationsResponse,
-    ListDisputesResponse,
-    ListLedgerEntriesResponse,
-    ListMessagesResponse,
-    ListModerationActionsResponse,
-    ListOwnBidsResponse,
-    ListOwnTasksResponse,
-    ListPayoutsResponse,
-    ListQuestionsResponse,
-    ListSessionsResponse,
-    ListTaskBidsResponse,
-    ListTasksResponse,
-    ListUsersResponse,
-    ListWebhookDeliveriesResponse,
-    ListWebhooksResponse,
-    ListedLedgerEntry,
-    LogOnlyEventType,
-    LoginResponse,
-    Message,
-    ModeratedUser,
-    ModerationAction,
-    NewSpendLimit,
-    OnboardingLink,
-    Operations,
-    OwnTask,
-    Payout,
-    PlaceBidResponse,
-    ProposeAgreementResponse,
-    Question,
-    RateTaskResponse,
-    ReadBidResponse,
-    ReadPayoutResponse,
-    ReadTaskResponse,
-    ReinstateUserResponse,
-    ReplayWebhookDeliveriesResponse,
-    ReplayWebhookDeliveryResponse,
-    Reputation,
-    RequestChangesTaskResponse,
-    ResendVerificationResponse,
-    ResolveDisputeResponse,
-    Scope,
-    SendMessageResponse,
-    SignupResponse,
-    StartTotpResponse,
-    SuspendUserResponse,
-    TaskListItem,
-    TestClockResponse,
-    TestWebhookResponse,
-    TopUpWalletResponse,
-    UpdateAccountResponse,
-    UpdateBidResponse,
-    UpdateTaskResponse,
-    UploadTarget,
-    Visibility,
-    Wallet,
-    Webhook,
-    WebhookDelivery,
-    WebhookEventType,
-    WithdrawAgreementResponse,
-    WithdrawBidResponse,
-)
+from .._records import records
 from .pages import Pages
 from .transport import Transport
 
@@ -115,6 +18,104 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .._options import ChangeOptions, RequestOptions, TryOptions
+    from ..types import (
+        AcceptAgreementResponse,
+        AcceptTaskResponse,
+        AccountExport,
+        Agreement,
+        AgreementKind,
+        Answer,
+        AnswerQuestionResponse,
+        AskQuestionResponse,
+        AwardTaskResponse,
+        BidExcerpt,
+        Caller,
+        CancelTaskResponse,
+        Changes,
+        ClockAdvance,
+        ConfirmTotpResponse,
+        Conversation,
+        CreatePayoutResponse,
+        CreateTaskResponse,
+        CreatedApiKey,
+        CreatedWebhook,
+        DeclineAgreementResponse,
+        DeclineChangesTaskResponse,
+        Dimensions,
+        Dispute,
+        DisputeCase,
+        DisputeListItem,
+        DisputeTaskResponse,
+        EventPage,
+        FinalizeDeliveryResponse,
+        FinalizeMessageFileResponse,
+        FinalizeSampleResponse,
+        FinalizeTaskFileResponse,
+        ForgotPasswordResponse,
+        GiveBackBidResponse,
+        ListAgreementsResponse,
+        ListApiKeysResponse,
+        ListConversationsResponse,
+        ListDisputesResponse,
+        ListLedgerEntriesResponse,
+        ListMessagesResponse,
+        ListModerationActionsResponse,
+        ListOwnBidsResponse,
+        ListOwnTasksResponse,
+        ListPayoutsResponse,
+        ListQuestionsResponse,
+        ListSessionsResponse,
+        ListTaskBidsResponse,
+        ListTasksResponse,
+        ListUsersResponse,
+        ListWebhookDeliveriesResponse,
+        ListWebhooksResponse,
+        ListedLedgerEntry,
+        LogOnlyEventType,
+        LoginResponse,
+        Message,
+        ModeratedUser,
+        ModerationAction,
+        NewSpendLimit,
+        OnboardingLink,
+        Operations,
+        OwnTask,
+        Payout,
+        PlaceBidResponse,
+        ProposeAgreementResponse,
+        Question,
+        RateTaskResponse,
+        ReadBidResponse,
+        ReadPayoutResponse,
+        ReadTaskResponse,
+        ReinstateUserResponse,
+        ReplayWebhookDeliveriesResponse,
+        ReplayWebhookDeliveryResponse,
+        Reputation,
+        RequestChangesTaskResponse,
+        ResendVerificationResponse,
+        ResolveDisputeResponse,
+        Scope,
+        SendMessageResponse,
+        SignupResponse,
+        StartTotpResponse,
+        SuspendUserResponse,
+        TaskListItem,
+        TestClockResponse,
+        TestWebhookResponse,
+        TopUpWalletResponse,
+        UpdateAccountResponse,
+        UpdateBidResponse,
+        UpdateTaskResponse,
+        UploadTarget,
+        Visibility,
+        Wallet,
+        Webhook,
+        WebhookDelivery,
+        WebhookEventType,
+        WithdrawAgreementResponse,
+        WithdrawBidResponse,
+    )
 
 
 class Namespace:
@@ -150,7 +151,7 @@ class AuthApi(Namespace):
             {"email": email, "password": password, "displayName": display_name},
             options,
             "unkeyed",
-            SignupResponse,
+            records.SignupResponse,
         )
 
     def login(
@@ -183,7 +184,7 @@ class AuthApi(Namespace):
             {"email": email, "password": password, **given(code=code)},
             options,
             "unkeyed",
-            LoginResponse,
+            records.LoginResponse,
         )
 
     def logout(
@@ -227,7 +228,7 @@ class AuthApi(Namespace):
             {},
             options,
             "read",
-            Caller,
+            records.Caller,
         )
 
     def update(
@@ -252,7 +253,7 @@ class AuthApi(Namespace):
             {"displayName": display_name},
             options,
             "keyed",
-            UpdateAccountResponse,
+            records.UpdateAccountResponse,
         )
 
     def change_password(
@@ -305,7 +306,7 @@ class AuthApi(Namespace):
             {"email": email},
             options,
             "unkeyed",
-            ForgotPasswordResponse,
+            records.ForgotPasswordResponse,
         )
 
     def reset_password(
@@ -381,7 +382,7 @@ class AuthApi(Namespace):
             {},
             options,
             "keyed",
-            ResendVerificationResponse,
+            records.ResendVerificationResponse,
         )
 
     def list_sessions(
@@ -403,7 +404,7 @@ class AuthApi(Namespace):
             {},
             options,
             "read",
-            ListSessionsResponse,
+            records.ListSessionsResponse,
         )
 
     def end_session(
@@ -455,7 +456,7 @@ class AuthApi(Namespace):
             {"password": password},
             options,
             "unkeyed",
-            StartTotpResponse,
+            records.StartTotpResponse,
         )
 
     def confirm_totp(
@@ -482,7 +483,7 @@ class AuthApi(Namespace):
             {"code": code},
             options,
             "unkeyed",
-            ConfirmTotpResponse,
+            records.ConfirmTotpResponse,
         )
 
     def remove_totp(
@@ -539,7 +540,7 @@ class AuthApi(Namespace):
             {**given(after=after)},
             options,
             "read",
-            AccountExport,
+            records.AccountExport,
         )
 
     def close(
@@ -609,7 +610,7 @@ class KeysApi(Namespace):
             },
             options,
             "keyed",
-            CreatedApiKey,
+            records.CreatedApiKey,
         )
 
     def list(
@@ -631,7 +632,7 @@ class KeysApi(Namespace):
             {},
             options,
             "read",
-            ListApiKeysResponse,
+            records.ListApiKeysResponse,
         )
 
     def revoke(
@@ -679,7 +680,7 @@ class WalletApi(Namespace):
             {},
             options,
             "read",
-            Wallet,
+            records.Wallet,
         )
 
     def ledger(
@@ -714,10 +715,10 @@ class WalletApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListLedgerEntriesResponse,
+                records.ListLedgerEntriesResponse,
             )
 
-        return Pages[ListedLedgerEntry, ListLedgerEntriesResponse](read, {**given(cursor=cursor, limit=limit, kind=kind, bucket=bucket)}, "entries")
+        return Pages(read, {**given(cursor=cursor, limit=limit, kind=kind, bucket=bucket)}, "entries")
 
     def topup(
         self,
@@ -744,7 +745,7 @@ class WalletApi(Namespace):
             {"amountCents": amount_cents},
             options,
             "keyed",
-            TopUpWalletResponse,
+            records.TopUpWalletResponse,
         )
 
 
@@ -785,10 +786,10 @@ class TasksApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListTasksResponse,
+                records.ListTasksResponse,
             )
 
-        return Pages[TaskListItem, ListTasksResponse](read, {
+        return Pages(read, {
                 **given(cursor=cursor, limit=limit, status=status, tag=tag, query=query, minBudget=min_budget, maxBudget=max_budget),
             }, "tasks")
 
@@ -838,7 +839,7 @@ class TasksApi(Namespace):
             },
             options,
             "keyed",
-            CreateTaskResponse,
+            records.CreateTaskResponse,
         )
 
     def read(
@@ -863,7 +864,7 @@ class TasksApi(Namespace):
             {"id": id},
             options,
             "read",
-            ReadTaskResponse,
+            records.ReadTaskResponse,
         )
 
     def update(
@@ -911,7 +912,7 @@ class TasksApi(Namespace):
             },
             options,
             "keyed",
-            UpdateTaskResponse,
+            records.UpdateTaskResponse,
         )
 
     def cancel(
@@ -935,7 +936,7 @@ class TasksApi(Namespace):
             {"id": id},
             options,
             "keyed",
-            CancelTaskResponse,
+            records.CancelTaskResponse,
         )
 
     def award(
@@ -968,7 +969,7 @@ class TasksApi(Namespace):
             {"id": id, "bidId": bid_id, "expectedPriceCents": expected_price_cents},
             options,
             "keyed",
-            AwardTaskResponse,
+            records.AwardTaskResponse,
         )
 
     def accept(
@@ -993,7 +994,7 @@ class TasksApi(Namespace):
             {"id": id},
             options,
             "keyed",
-            AcceptTaskResponse,
+            records.AcceptTaskResponse,
         )
 
     def request_changes(
@@ -1026,7 +1027,7 @@ class TasksApi(Namespace):
             {"id": id, "reason": reason, **given(hours=hours)},
             options,
             "keyed",
-            RequestChangesTaskResponse,
+            records.RequestChangesTaskResponse,
         )
 
     def decline_changes(
@@ -1056,7 +1057,7 @@ class TasksApi(Namespace):
             {"id": id, "reason": reason},
             options,
             "keyed",
-            DeclineChangesTaskResponse,
+            records.DeclineChangesTaskResponse,
         )
 
     def dispute(
@@ -1085,7 +1086,7 @@ class TasksApi(Namespace):
             {"id": id, "reason": reason},
             options,
             "keyed",
-            DisputeTaskResponse,
+            records.DisputeTaskResponse,
         )
 
     def rate(
@@ -1116,7 +1117,7 @@ class TasksApi(Namespace):
             {"id": id, "stars": stars, "comment": comment},
             options,
             "keyed",
-            RateTaskResponse,
+            records.RateTaskResponse,
         )
 
     def file_init(
@@ -1155,7 +1156,7 @@ class TasksApi(Namespace):
             },
             options,
             "keyed",
-            UploadTarget,
+            records.UploadTarget,
         )
 
     def file_finalize(
@@ -1185,7 +1186,7 @@ class TasksApi(Namespace):
             {"id": id, "storageKey": storage_key},
             options,
             "keyed",
-            FinalizeTaskFileResponse,
+            records.FinalizeTaskFileResponse,
         )
 
     def remove_file(
@@ -1238,7 +1239,7 @@ class TasksApi(Namespace):
             {"id": id, "text": text},
             options,
             "keyed",
-            AskQuestionResponse,
+            records.AskQuestionResponse,
         )
 
     def list_own(
@@ -1274,10 +1275,10 @@ class TasksApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListOwnTasksResponse,
+                records.ListOwnTasksResponse,
             )
 
-        return Pages[OwnTask, ListOwnTasksResponse](read, {**given(cursor=cursor, limit=limit, role=role, status=status, tag=tag)}, "tasks")
+        return Pages(read, {**given(cursor=cursor, limit=limit, role=role, status=status, tag=tag)}, "tasks")
 
 
 class BidsApi(Namespace):
@@ -1311,7 +1312,7 @@ class BidsApi(Namespace):
             {"id": id, "priceCents": price_cents, "etaHours": eta_hours, "notes": notes},
             options,
             "keyed",
-            PlaceBidResponse,
+            records.PlaceBidResponse,
         )
 
     def list_for_task(
@@ -1343,10 +1344,10 @@ class BidsApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListTaskBidsResponse,
+                records.ListTaskBidsResponse,
             )
 
-        return Pages[BidExcerpt, ListTaskBidsResponse](read, {"id": id, **given(cursor=cursor, limit=limit)}, "bids")
+        return Pages(read, {"id": id, **given(cursor=cursor, limit=limit)}, "bids")
 
     def list_own(
         self,
@@ -1378,10 +1379,10 @@ class BidsApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListOwnBidsResponse,
+                records.ListOwnBidsResponse,
             )
 
-        return Pages[BidExcerpt, ListOwnBidsResponse](read, {**given(cursor=cursor, limit=limit, status=status)}, "bids")
+        return Pages(read, {**given(cursor=cursor, limit=limit, status=status)}, "bids")
 
     def read(
         self,
@@ -1403,7 +1404,7 @@ class BidsApi(Namespace):
             {"id": id},
             options,
             "read",
-            ReadBidResponse,
+            records.ReadBidResponse,
         )
 
     def update(
@@ -1436,7 +1437,7 @@ class BidsApi(Namespace):
             {"id": id, "notes": notes, **given(priceCents=price_cents, etaHours=eta_hours)},
             options,
             "keyed",
-            UpdateBidResponse,
+            records.UpdateBidResponse,
         )
 
     def withdraw(
@@ -1460,7 +1461,7 @@ class BidsApi(Namespace):
             {"id": id},
             options,
             "keyed",
-            WithdrawBidResponse,
+            records.WithdrawBidResponse,
         )
 
     def sample_init(
@@ -1503,7 +1504,7 @@ class BidsApi(Namespace):
             },
             options,
             "keyed",
-            UploadTarget,
+            records.UploadTarget,
         )
 
     def sample_finalize(
@@ -1532,7 +1533,7 @@ class BidsApi(Namespace):
             {"id": id, "storageKey": storage_key},
             options,
             "keyed",
-            FinalizeSampleResponse,
+            records.FinalizeSampleResponse,
         )
 
     def delivery_init(
@@ -1565,7 +1566,7 @@ class BidsApi(Namespace):
             {"id": id, "mimeType": mime_type, "bytes": bytes, **given(fileName=file_name)},
             options,
             "keyed",
-            UploadTarget,
+            records.UploadTarget,
         )
 
     def delivery_finalize(
@@ -1595,7 +1596,7 @@ class BidsApi(Namespace):
             {"id": id, "storageKey": storage_key},
             options,
             "keyed",
-            FinalizeDeliveryResponse,
+            records.FinalizeDeliveryResponse,
         )
 
     def give_back(
@@ -1624,7 +1625,7 @@ class BidsApi(Namespace):
             {"id": id, "reason": reason},
             options,
             "keyed",
-            GiveBackBidResponse,
+            records.GiveBackBidResponse,
         )
 
 
@@ -1658,10 +1659,10 @@ class QuestionsApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListQuestionsResponse,
+                records.ListQuestionsResponse,
             )
 
-        return Pages[Question, ListQuestionsResponse](read, {"id": id, **given(cursor=cursor, limit=limit)}, "questions")
+        return Pages(read, {"id": id, **given(cursor=cursor, limit=limit)}, "questions")
 
     def answer(
         self,
@@ -1688,7 +1689,7 @@ class QuestionsApi(Namespace):
             {"id": id, "text": text},
             options,
             "keyed",
-            AnswerQuestionResponse,
+            records.AnswerQuestionResponse,
         )
 
     def remove(
@@ -1752,10 +1753,10 @@ class MessagesApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListMessagesResponse,
+                records.ListMessagesResponse,
             )
 
-        return Pages[Message, ListMessagesResponse](read, {"id": id, **given(cursor=cursor, limit=limit)}, "messages")
+        return Pages(read, {"id": id, **given(cursor=cursor, limit=limit)}, "messages")
 
     def send(
         self,
@@ -1787,7 +1788,7 @@ class MessagesApi(Namespace):
             {"id": id, **given(text=text, fileIds=file_ids)},
             options,
             "keyed",
-            SendMessageResponse,
+            records.SendMessageResponse,
         )
 
     def file_init(
@@ -1820,7 +1821,7 @@ class MessagesApi(Namespace):
             {"id": id, "mimeType": mime_type, "bytes": bytes, **given(fileName=file_name)},
             options,
             "keyed",
-            UploadTarget,
+            records.UploadTarget,
         )
 
     def file_finalize(
@@ -1849,7 +1850,7 @@ class MessagesApi(Namespace):
             {"id": id, "storageKey": storage_key},
             options,
             "keyed",
-            FinalizeMessageFileResponse,
+            records.FinalizeMessageFileResponse,
         )
 
     def read(
@@ -1908,10 +1909,10 @@ class MessagesApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListConversationsResponse,
+                records.ListConversationsResponse,
             )
 
-        return Pages[Conversation, ListConversationsResponse](read, {**given(cursor=cursor, limit=limit)}, "conversations")
+        return Pages(read, {**given(cursor=cursor, limit=limit)}, "conversations")
 
 
 class PayoutsApi(Namespace):
@@ -1936,7 +1937,7 @@ class PayoutsApi(Namespace):
             {},
             options,
             "keyed",
-            OnboardingLink,
+            records.OnboardingLink,
         )
 
     def create(
@@ -1966,7 +1967,7 @@ class PayoutsApi(Namespace):
             {"amountCents": amount_cents},
             options,
             "keyed",
-            CreatePayoutResponse,
+            records.CreatePayoutResponse,
         )
 
     def list(
@@ -1997,10 +1998,10 @@ class PayoutsApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListPayoutsResponse,
+                records.ListPayoutsResponse,
             )
 
-        return Pages[Payout, ListPayoutsResponse](read, {**given(cursor=cursor, limit=limit)}, "payouts")
+        return Pages(read, {**given(cursor=cursor, limit=limit)}, "payouts")
 
     def read(
         self,
@@ -2021,7 +2022,7 @@ class PayoutsApi(Namespace):
             {"id": id},
             options,
             "read",
-            ReadPayoutResponse,
+            records.ReadPayoutResponse,
         )
 
 
@@ -2055,10 +2056,10 @@ class AgreementsApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListAgreementsResponse,
+                records.ListAgreementsResponse,
             )
 
-        return Pages[Agreement, ListAgreementsResponse](read, {"id": id, **given(cursor=cursor, limit=limit)}, "agreements")
+        return Pages(read, {"id": id, **given(cursor=cursor, limit=limit)}, "agreements")
 
     def propose(
         self,
@@ -2098,7 +2099,7 @@ class AgreementsApi(Namespace):
             },
             options,
             "keyed",
-            ProposeAgreementResponse,
+            records.ProposeAgreementResponse,
         )
 
     def accept(
@@ -2124,7 +2125,7 @@ class AgreementsApi(Namespace):
             {"id": id},
             options,
             "keyed",
-            AcceptAgreementResponse,
+            records.AcceptAgreementResponse,
         )
 
     def decline(
@@ -2148,7 +2149,7 @@ class AgreementsApi(Namespace):
             {"id": id},
             options,
             "keyed",
-            DeclineAgreementResponse,
+            records.DeclineAgreementResponse,
         )
 
     def withdraw(
@@ -2171,7 +2172,7 @@ class AgreementsApi(Namespace):
             {"id": id},
             options,
             "keyed",
-            WithdrawAgreementResponse,
+            records.WithdrawAgreementResponse,
         )
 
 
@@ -2207,10 +2208,10 @@ class DisputesApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListDisputesResponse,
+                records.ListDisputesResponse,
             )
 
-        return Pages[DisputeListItem, ListDisputesResponse](read, {**given(cursor=cursor, limit=limit, status=status)}, "disputes")
+        return Pages(read, {**given(cursor=cursor, limit=limit, status=status)}, "disputes")
 
     def read(
         self,
@@ -2233,7 +2234,7 @@ class DisputesApi(Namespace):
             {"id": id},
             options,
             "read",
-            DisputeCase,
+            records.DisputeCase,
         )
 
     def resolve(
@@ -2272,7 +2273,7 @@ class DisputesApi(Namespace):
             },
             options,
             "keyed",
-            ResolveDisputeResponse,
+            records.ResolveDisputeResponse,
         )
 
 
@@ -2308,7 +2309,7 @@ class EventsApi(Namespace):
             {**given(after=after, types=types, limit=limit, wait=wait)},
             options,
             "read",
-            EventPage,
+            records.EventPage,
             wait_seconds=wait or 0,
         )
 
@@ -2345,10 +2346,10 @@ class UsersApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListUsersResponse,
+                records.ListUsersResponse,
             )
 
-        return Pages[ModeratedUser, ListUsersResponse](read, {**given(cursor=cursor, limit=limit, query=query)}, "users")
+        return Pages(read, {**given(cursor=cursor, limit=limit, query=query)}, "users")
 
     def reputation(
         self,
@@ -2371,7 +2372,7 @@ class UsersApi(Namespace):
             {"id": id},
             options,
             "read",
-            Reputation,
+            records.Reputation,
         )
 
     def suspend(
@@ -2400,7 +2401,7 @@ class UsersApi(Namespace):
             {"id": id, "reason": reason},
             options,
             "keyed",
-            SuspendUserResponse,
+            records.SuspendUserResponse,
         )
 
     def reinstate(
@@ -2428,7 +2429,7 @@ class UsersApi(Namespace):
             {"id": id, **given(reason=reason)},
             options,
             "keyed",
-            ReinstateUserResponse,
+            records.ReinstateUserResponse,
         )
 
 
@@ -2461,10 +2462,10 @@ class ModerationApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListModerationActionsResponse,
+                records.ListModerationActionsResponse,
             )
 
-        return Pages[ModerationAction, ListModerationActionsResponse](read, {**given(cursor=cursor, limit=limit)}, "actions")
+        return Pages(read, {**given(cursor=cursor, limit=limit)}, "actions")
 
 
 class OperationsApi(Namespace):
@@ -2488,7 +2489,7 @@ class OperationsApi(Namespace):
             {},
             options,
             "read",
-            Operations,
+            records.Operations,
         )
 
 
@@ -2523,7 +2524,7 @@ class WebhooksApi(Namespace):
             {"url": url, "events": events, **given(logEvents=log_events)},
             options,
             "keyed",
-            CreatedWebhook,
+            records.CreatedWebhook,
         )
 
     def list(
@@ -2545,7 +2546,7 @@ class WebhooksApi(Namespace):
             {},
             options,
             "read",
-            ListWebhooksResponse,
+            records.ListWebhooksResponse,
         )
 
     def update(
@@ -2581,7 +2582,7 @@ class WebhooksApi(Namespace):
             {"id": id, **given(url=url, events=events, logEvents=log_events, active=active)},
             options,
             "keyed",
-            Webhook,
+            records.Webhook,
         )
 
     def remove(
@@ -2641,10 +2642,10 @@ class WebhooksApi(Namespace):
                 fields,
                 options,
                 "read",
-                ListWebhookDeliveriesResponse,
+                records.ListWebhookDeliveriesResponse,
             )
 
-        return Pages[WebhookDelivery, ListWebhookDeliveriesResponse](read, {"id": id, **given(cursor=cursor, limit=limit, event=event, status=status)}, "deliveries")
+        return Pages(read, {"id": id, **given(cursor=cursor, limit=limit, event=event, status=status)}, "deliveries")
 
     def test(
         self,
@@ -2667,7 +2668,7 @@ class WebhooksApi(Namespace):
             {"id": id},
             options,
             "keyed",
-            TestWebhookResponse,
+            records.TestWebhookResponse,
         )
 
     def replay_since(
@@ -2696,7 +2697,7 @@ class WebhooksApi(Namespace):
             {"id": id, "since": since},
             options,
             "keyed",
-            ReplayWebhookDeliveriesResponse,
+            records.ReplayWebhookDeliveriesResponse,
         )
 
     def replay(
@@ -2720,7 +2721,7 @@ class WebhooksApi(Namespace):
             {"id": id},
             options,
             "keyed",
-            ReplayWebhookDeliveryResponse,
+            records.ReplayWebhookDeliveryResponse,
         )
 
 
@@ -2744,7 +2745,7 @@ class TestApi(Namespace):
             {},
             options,
             "read",
-            TestClockResponse,
+            records.TestClockResponse,
         )
 
     def advance_clock(
@@ -2770,7 +2771,7 @@ class TestApi(Namespace):
             {"advance": advance},
             options,
             "unkeyed",
-            ClockAdvance,
+            records.ClockAdvance,
         )
 
 
