@@ -40,6 +40,8 @@ export class RebidError extends Error {
   readonly id: ApiError["id"];
   /** With `active_bid_exists`: that bid. */
   readonly bidId: ApiError["bidId"];
+  /** With `agreement_pending`: that agreement. */
+  readonly agreementId: ApiError["agreementId"];
   /** With `bid_changed`: the bid's price now. */
   readonly priceCents: ApiError["priceCents"];
   /** With 402: what the operation takes from the wallet. */
@@ -70,6 +72,7 @@ export class RebidError extends Error {
     this.requiredScope = known?.requiredScope;
     this.id = known?.id;
     this.bidId = known?.bidId;
+    this.agreementId = known?.agreementId;
     this.priceCents = known?.priceCents;
     this.neededCents = known?.neededCents;
     this.availableCents = known?.availableCents;

@@ -16,8 +16,6 @@ export function printModels(): string {
   const inner: InnerRecord[] = innerRecordsOfInputs();
   const records = declared.map(({ name, schema }) => printDeclaration(name, schema, inner));
   for (const { name, schema } of inner) records.push(printRecord(name, schema, inner));
-  const events = declarations.all.find(({ name }) => name === "LogEvent")?.schema;
-  const members = (events?.oneOf ?? events?.anyOf ?? []).map(({ $ref = "" }) => nameOf($ref));
   return `"""The records of the service, and the names that it gives to things.
 
 Fields and values that are newer than this version are kept: a field in \`model_extra\`, a value as text, an event of a new
@@ -35,7 +33,17 @@ from ._model import Model
 
 ${records.join("\n\n")}
 
-class UnknownEvent(Model):
+${printEvents()}
+ErrorCode: TypeAlias = ${aliasOf(Object.keys(errorCatalogue))}
+"""The codes of errors that this version knows."""
+`;
+}
+
+/** The union of all events, and what parses it. */
+function printEvents(): string {
+  const events = declarations.all.find(({ name }) => name === "LogEvent")?.schema;
+  const members = (events?.oneOf ?? events?.anyOf ?? []).map(({ $ref = "" }) => nameOf($ref));
+  return `class UnknownEvent(Model):
     """An event of a type that is newer than this version."""
 
     id: str
@@ -65,9 +73,6 @@ WebhookEvent: TypeAlias = ${eventTypes.map(eventSchemaName).join(" | ")}
 
 LogEventType: TypeAlias = ${aliasOf(logEventTypes)}
 """The types of all events, as the event log has them."""
-
-ErrorCode: TypeAlias = ${aliasOf(Object.keys(errorCatalogue))}
-"""The codes of errors that this version knows."""
 
 _event: TypeAdapter[LogEvent] | None = None
 

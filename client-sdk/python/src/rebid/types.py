@@ -2810,6 +2810,16 @@ LogEventType: TypeAlias = Literal[
 ]
 """The types of all events, as the event log has them."""
 
+_event: TypeAdapter[LogEvent] | None = None
+
+
+def parse_event(content: str | bytes) -> LogEvent:
+    """An event from its JSON."""
+    global _event
+    if _event is None:  # its validators are built when they are needed, for a quick import
+        _event = TypeAdapter(LogEvent)
+    return _event.validate_json(content)
+
 ErrorCode: TypeAlias = Literal[
     "invalid_input",
     "budget_locked_by_bids",
@@ -2855,13 +2865,3 @@ ErrorCode: TypeAlias = Literal[
     "unavailable",
 ]
 """The codes of errors that this version knows."""
-
-_event: TypeAdapter[LogEvent] | None = None
-
-
-def parse_event(content: str | bytes) -> LogEvent:
-    """An event from its JSON."""
-    global _event
-    if _event is None:  # its validators are built when they are needed, for a quick import
-        _event = TypeAdapter(LogEvent)
-    return _event.validate_json(content)
